@@ -1,0 +1,32 @@
+// JSON text <-> stored save: zstd compression and the XXH3 checksum.
+//
+// Pure CPU work, any thread. Each thread keeps one zstd context for each direction, because making
+// one costs more than compressing a small save; it lives as long as the thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "savegames/model.hpp"
+
+namespace savegames {
+
+// XXH3, 64 bits, seed 0. The same on every platform.
+[[nodiscard]] std::uint64_t checksum(std::string_view text) noexcept;
+
+// The checksum as it is written in headers and answers: 16 hexadecimal digits.
+[[nodiscard]] std::string checksum_text(std::uint64_t value);
+
+// Compresses `text` with zstd at `level` (1 fastest .. 19) and fills everything of the save but
+// the version. Allocates the result. Fails with store_failed when memory is short.
+[[nodiscard]] std::expected<save, failure> pack(std::string_view text, int level = 3);
+
+// The JSON text of `stored`. Never writes more than `size_max` bytes, whatever the frame claims:
+// a decompression bomb costs nothing. too_large over the limit; corrupt when the frame is broken,
+// or its size or checksum is not the recorded one.
+[[nodiscard]] std::expected<std::string, failure> unpack(const save& stored, std::size_t size_max);
+
+}  // namespace savegames

@@ -1,0 +1,333 @@
+#include "savegames/connection.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <expected>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "savegames/admission.hpp"
+#include "savegames/routes.hpp"
+
+namespace savegames {
+namespace {
+
+namespace fl = fairlead;
+
+constexpr std::size_t buffer_min = std::size_t{4} << 10;  // what an idle connection holds
+constexpr std::size_t buffer_max = std::size_t{64} << 10;
+
+// After an answer to a request that was not read to its end, the rest is read and dropped for a
+// while: closing at once would reset the connection, and the client might lose the answer.
+constexpr std::chrono::seconds linger_time{2};
+constexpr std::size_t linger_bytes = std::size_t{16} << 20;
+
+constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
+
+job_kind job_of(request_kind kind) {
+    switch (kind) {
+        case request_kind::put:
+            return job_kind::put;
+        case request_kind::update:
+            return job_kind::update;
+        case request_kind::erase:
+            return job_kind::erase;
+        default:
+            return job_kind::get;
+    }
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+    return std::as_bytes(std::span{text.data(), text.size()});
+}
+
+class connection {
+public:
+    connection(const service_parts& service, fl::io::tcp_stream stream, connection_table::seat seat,
+               std::size_t number)
+        : service_{service},
+          stream_{std::move(stream)},
+          seat_{std::move(seat)},
+          number_{number},
+          parser_{service.limits.http},
+          buffer_(buffer_min) {
+        const auto peer = stream_.peer_address();
+        peer_is_local_ = peer && peer->is_loopback();
+    }
+
+    void sit(fl::basic_task& self) { seat_.sit(self); }
+
+    // Serves one request. False: the connection ends.
+    fl::task<bool> serve_request();
+
+private:
+    enum class input : std::uint8_t { got, ended, timed_out, too_long };
+
+    fl::task<bool> read_head();
+    fl::task<bool> read_body();
+    fl::task<input> read_more(time_point deadline);
+    fl::task<bool> run_route(route where, body_memory::share& memory);
+    fl::task<bool> refuse(response answer, request_kind kind, bool must_close);
+    fl::task<bool> refuse_failed();
+    fl::task<bool> send(response answer, bool keep_alive);
+    fl::task<> linger();
+
+    std::expected<route, response> admit(body_memory::share& memory);
+    response answer_directly(request_kind kind) const;
+    void count(request_kind kind, int status);
+    void feed_parser();
+    void shrink_buffer();
+    [[nodiscard]] bool has_buffered() const noexcept { return begin_ != end_; }
+
+    const service_parts& service_;
+    fl::io::tcp_stream stream_;
+    connection_table::seat seat_;
+    const std::size_t number_;
+    bool peer_is_local_ = false;
+    http_parser parser_;
+    std::vector<std::byte> buffer_;  // [begin_, end_): read, but not parsed
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    time_point started_{};        // of the request; later, when it had come as a whole
+    time_point read_deadline_{};  // of the request
+};
+
+fl::task<bool> connection::serve_request() {
+    const bool arrived = co_await read_head();
+    if (!arrived) co_return false;
+    if (parser_.at() == http_parser::stage::failed) {
+        const bool goes_on = co_await refuse_failed();
+        co_return goes_on;
+    }
+    body_memory::share memory{service_.memory};
+    auto where = admit(memory);
+    if (!where) {
+        const bool goes_on = co_await refuse(std::move(where.error()), request_kind::other, false);
+        co_return goes_on;
+    }
+    const bool whole = co_await read_body();
+    if (!whole) co_return false;
+    const bool goes_on = co_await run_route(std::move(*where), memory);
+    if (!goes_on) co_return false;
+    parser_.reset();
+    if (has_buffered()) {
+        co_await fl::
+            yield();  // others come before the next request that this client has sent already
+    } else {
+        shrink_buffer();
+    }
+    co_return true;
+}
+
+// Until the head is there or has failed. False: the connection ends without an answer, or with one
+// that was sent.
+fl::task<bool> connection::read_head() {
+    started_ = clock::now();
+    read_deadline_ = started_ + service_.limits.read_timeout;
+    for (;;) {
+        feed_parser();
+        if (parser_.at() != http_parser::stage::head) co_return true;
+        if (parser_.untouched()) {
+            const time_point now = clock::now();
+            if (!seat_.become_idle(now)) co_return false;
+            const input got = co_await read_more(now + service_.limits.idle_timeout);
+            if (!seat_.become_busy() || got != input::got) co_return false;
+            started_ = clock::now();
+            read_deadline_ = started_ + service_.limits.read_timeout;
+            continue;
+        }
+        const input got = co_await read_more(read_deadline_);
+        if (got == input::timed_out) {
+            response answer = make_error(408, "timeout", "the request took too long to arrive");
+            co_await refuse(std::move(answer), request_kind::other, true);
+        }
+        if (got != input::got) co_return false;
+    }
+}
+
+fl::task<bool> connection::read_body() {
+    if (parser_.at() == http_parser::stage::body) {
+        if (parser_.head().expects_continue && !has_buffered()) {
+            const auto sent = co_await stream_.write_all(bytes_of(continue_line), read_deadline_);
+            if (!sent) co_return false;
+        }
+        feed_parser();
+    }
+    while (parser_.at() == http_parser::stage::body) {
+        const input got = co_await read_more(read_deadline_);
+        if (got == input::timed_out || got == input::too_long) {
+            response answer =
+                got == input::timed_out
+                    ? make_error(408, "timeout", "the request took too long to arrive")
+                    : make_error(400, "bad_request", "malformed HTTP: the body");
+            co_await refuse(std::move(answer), request_kind::other, true);
+        }
+        if (got != input::got) co_return false;
+        feed_parser();
+    }
+    if (parser_.at() == http_parser::stage::failed) {
+        const bool goes_on = co_await refuse_failed();
+        co_return goes_on;
+    }
+    co_return true;
+}
+
+fl::task<connection::input> connection::read_more(time_point deadline) {
+    if (begin_ == end_) begin_ = end_ = 0;
+    const bool large = parser_.at() == http_parser::stage::body;
+    if (large && buffer_.size() < buffer_max) buffer_.resize(buffer_max);
+    if (end_ == buffer_.size()) {
+        if (begin_ != 0) {
+            std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+            end_ -= begin_;
+            begin_ = 0;
+        } else if (buffer_.size() < buffer_max) {
+            buffer_.resize(2 * buffer_.size());
+        } else {
+            co_return input::too_long;
+        }
+    }
+    const auto size = co_await stream_.read_some(std::span{buffer_}.subspan(end_), deadline);
+    if (!size) {
+        co_return size.error() == std::errc::timed_out ? input::timed_out : input::ended;
+    }
+    if (*size == 0) co_return input::ended;
+    end_ += *size;
+    co_return input::got;
+}
+
+void connection::feed_parser() {
+    if (!has_buffered()) return;
+    begin_ += parser_.feed(std::span{buffer_}.subspan(begin_, end_ - begin_));
+}
+
+void connection::shrink_buffer() {
+    if (buffer_.size() > buffer_min) std::vector<std::byte>(buffer_min).swap(buffer_);
+    begin_ = end_ = 0;
+}
+
+// What the head alone decides. Takes memory for the body.
+std::expected<route, response> connection::admit(body_memory::share& memory) {
+    const http_head& head = parser_.head();
+    auto where = find_route(head.method, head.target);
+    if (!where) return where;
+    const auto tokens = service_.tokens();
+    if (auto refused = refuse_access(head, *where, tokens.get(), peer_is_local_)) {
+        return std::unexpected(std::move(*refused));
+    }
+    const std::size_t body_max = service_.limits.http.body_max;
+    const std::uint64_t size = head.has_body ? head.body_size.value_or(body_max) : 0;
+    if (size > body_max) {
+        return std::unexpected(make_error(413, "too_large", "the body is too large"));
+    }
+    const bool needs_memory = size != 0 || where->kind < request_kind::healthz;
+    if (needs_memory && !memory.try_grow(size)) {
+        return std::unexpected(make_error(error::overloaded, "too many large saves at once"));
+    }
+    return where;
+}
+
+fl::task<bool> connection::run_route(route where, body_memory::share& memory) {
+    started_ = clock::now();
+    response answer;
+    if (where.kind < request_kind::healthz) {
+        job_request request{.kind = job_of(where.kind),
+                            .game = std::move(where.game),
+                            .player = std::move(where.player),
+                            .body = parser_.take_body(),
+                            .deadline = started_ + service_.limits.request_timeout};
+        auto work = std::make_unique<job>(std::move(request), service_.jobs);
+        const std::unique_ptr<job> finished = co_await service_.run.run(std::move(work));
+        answer = finished != nullptr ? std::move(finished->answer())
+                                     : make_error(error::store_failed, "the service is stopping");
+    } else {
+        answer = answer_directly(where.kind);
+    }
+    count(where.kind, answer.status);
+    memory.grow(answer.body.size());
+    const bool goes_on = co_await send(std::move(answer), parser_.head().keep_alive);
+    co_return goes_on;
+}
+
+response connection::answer_directly(request_kind kind) const {
+    const bool stats = kind == request_kind::stats;
+    return {200,
+            stats ? service_.stats_json() : std::string{"{\"status\":\"ok\"}\n"},
+            {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}};
+}
+
+// Answers a request without running it. A body that was not read ends the connection.
+fl::task<bool> connection::refuse(response answer, request_kind kind, bool must_close) {
+    const bool unread = must_close || parser_.at() == http_parser::stage::body;
+    count(kind, answer.status);
+    const bool keep_alive = !unread && parser_.head().keep_alive;
+    const bool goes_on = co_await send(std::move(answer), keep_alive);
+    if (goes_on) {
+        parser_.reset();
+    } else if (unread) {
+        co_await linger();
+    }
+    co_return goes_on;
+}
+
+fl::task<bool> connection::refuse_failed() {
+    const http_failure& failure = parser_.failure();
+    response answer = make_error(failure.status, failure.code, failure.message);
+    const bool goes_on = co_await refuse(std::move(answer), request_kind::other, true);
+    co_return goes_on;
+}
+
+// False: the connection ends after it, as the answer says, or because it cannot be sent.
+fl::task<bool> connection::send(response answer, bool keep_alive) {
+    const http_framing framing{.keep_alive = keep_alive && !service_.table.crowded(),
+                               .http_1_0 = parser_.head().http_1_0,
+                               .head_only = parser_.head().method == "HEAD"};
+    const std::string head = print_answer(answer, framing);
+    const time_point deadline = clock::now() + service_.limits.write_timeout;
+    const auto sent = co_await stream_.write_all(bytes_of(head), deadline);
+    if (!sent) co_return false;
+    if (!framing.head_only && answer.body.size() > inline_max) {
+        const auto rest = co_await stream_.write_all(bytes_of(answer.body), deadline);
+        if (!rest) co_return false;
+    }
+    co_return framing.keep_alive;
+}
+
+fl::task<> connection::linger() {
+    const time_point deadline = clock::now() + linger_time;
+    if (!stream_.shutdown_send()) co_return;
+    buffer_.resize(buffer_max);
+    for (std::size_t dropped = 0; dropped < linger_bytes;) {
+        const auto size = co_await stream_.read_some(std::span{buffer_}, deadline);
+        if (!size || *size == 0) co_return;
+        dropped += *size;
+    }
+}
+
+void connection::count(request_kind kind, int status) {
+    service_.stats.count_request(number_, kind, status, clock::now() - started_);
+}
+
+fl::task<> serve_requests(connection& client) {
+    for (bool goes_on = true; goes_on;) goes_on = co_await client.serve_request();
+}
+
+}  // namespace
+
+fl::task<> serve_connection(const service_parts& service, fl::io::tcp_stream stream,
+                            connection_table::seat seat, std::size_t number) {
+    try {
+        fl::basic_task& self = co_await fl::current_task();
+        connection client{service, std::move(stream), std::move(seat), number};
+        client.sit(self);
+        co_await serve_requests(client);
+    } catch (const std::exception&) {
+        service.stats.count_failure();  // memory is short: this client goes, the others stay
+    }
+}
+
+}  // namespace savegames

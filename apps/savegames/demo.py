@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""The demo: the save-game service on three schedulers, under the same load.
+
+Starts the service on loopback with each scheduler in turn, drives it with savegames-load, measures
+what the server itself used, prints one table, and writes build/demo/summary.json and a plot.
+
+    ./do demo [--quick]
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OUTPUT = ROOT / "build" / "demo"
+SCHEDULERS = ("fairlead", "updater", "trivial")
+START_LIMIT_S = 20
+STOP_LIMIT_S = 15
+
+# What the first seed reports: ten times the requests, a fifth of the latency.
+RPS_RATIO_WANTED = 10
+LATENCY_RATIO_WANTED = 5
+
+
+class DemoError(Exception):
+    """Something that a person has to look at; the message says what."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is run. The same for each scheduler."""
+    measure_s: float
+    warm_up_s: float
+    connections: int = 32
+    workers: int = 4                # as in the seed
+    store_latency: str = "5ms,0.3"  # databases over a network
+    players: int = 2000
+    # Players are nearly alike: a busy one is locked for half a second by the updater, and the queue
+    # for its lock would make errors of what is only slow.
+    skew: float = 0.3
+    mix: str = "10:60:29:1"         # put:get:update:delete
+    size_median: int = 8000
+    seed: int = 1
+
+    def load_options(self):
+        return ["--connections", str(self.connections), "--players", str(self.players),
+                "--skew", str(self.skew), "--mix", self.mix, "--seed", str(self.seed),
+                "--size-median", str(self.size_median), "--workers", "1"]
+
+
+FULL = Plan(measure_s=14, warm_up_s=2)
+QUICK = Plan(measure_s=3, warm_up_s=0.5)
+
+
+@dataclasses.dataclass(frozen=True)
+class Usage:
+    """What a process has used up to a moment."""
+    cpu_s: float
+    wakeups: int
+
+    def __sub__(self, earlier):
+        return Usage(self.cpu_s - earlier.cpu_s, self.wakeups - earlier.wakeups)
+
+
+# --- what the kernel tells ------------------------------------------------------------------------
+
+def parse_cpu_seconds(stat, ticks_per_second):
+    """User and system time out of the text of /proc/PID/stat."""
+    # The name, in parentheses, may hold spaces and parentheses itself.
+    fields = stat[stat.rindex(")") + 1:].split()
+    return (int(fields[11]) + int(fields[12])) / ticks_per_second
+
+
+def parse_voluntary_switches(status):
+    """How often a thread went to sleep, out of the text of /proc/PID/task/TID/status."""
+    for line in status.splitlines():
+        name, _, value = line.partition(":")
+        if name == "voluntary_ctxt_switches":
+            return int(value)
+    raise ValueError("no voluntary_ctxt_switches")
+
+
+def usage_of(pid):
+    """Of all threads that live; the service starts none and ends none while it serves."""
+    process = pathlib.Path("/proc") / str(pid)
+    cpu_s = parse_cpu_seconds((process / "stat").read_text(), os.sysconf("SC_CLK_TCK"))
+    wakeups = 0
+    for thread in (process / "task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            wakeups += parse_voluntary_switches((thread / "status").read_text())
+    return Usage(cpu_s, wakeups)
+
+
+# --- the service and the load -----------------------------------------------------------------------
+
+class Service:
+    """A running service. A context manager: stops it at the end."""
+
+    def __init__(self, program, database, scheduler, plan, store_latency):
+        self.name = scheduler
+        self.log = OUTPUT / f"{scheduler}.log"
+        command = [program, "--listen", "127.0.0.1:0", "--db", database, "--scheduler", scheduler,
+                   "--workers", str(plan.workers)]
+        if store_latency:
+            command += ["--store-latency", store_latency]
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([str(part) for part in command], text=True,
+                                            stdout=subprocess.PIPE, stderr=log)
+        self.url = ""
+
+    def __enter__(self):
+        try:
+            self.url = self.wait_for_url()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        status = self.stop()
+        if status != 0:
+            raise DemoError(f"the service with --scheduler {self.name} ended with status {status}:\n"
+                            + self.log_tail())
+
+    def wait_for_url(self):
+        readable, _, _ = select.select([self.process.stdout], [], [], START_LIMIT_S)
+        line = self.process.stdout.readline() if readable else ""
+        prefix = "listening on "
+        if not line.startswith(prefix):
+            raise DemoError(f"the service with --scheduler {self.name} did not start:\n"
+                            + (line + self.log_tail()).strip())
+        return line[len(prefix):].strip()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            status = "none: it did not stop"
+        self.process.stdout.close()
+        return status
+
+    def log_tail(self):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-10:])
+
+
+def drive(program, url, plan, *options, json_path=None):
+    """Runs savegames-load to its end; returns its results."""
+    command = [str(program), "--url", url, *plan.load_options(), *map(str, options)]
+    if json_path:
+        command += ["--json", str(json_path)]
+    # Its progress bar goes to our standard error, if that is a terminal.
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise DemoError(f"savegames-load ended with status {done.returncode}: "
+                        f"{' '.join(command)}\n{done.stdout}")
+    return json.loads(json_path.read_text()) if json_path else None
+
+
+def prepare(programs, folder, plan):
+    """One database with a save for each player: every scheduler begins with a copy of it."""
+    database, ledger = folder / "base.db", folder / "base.ledger"
+    with Service(programs["savegames"], database, "fairlead", plan, None) as service:
+        drive(programs["savegames-load"], service.url, plan, "--preload", "--requests", 0,
+              "--ledger", ledger)
+    return database, ledger
+
+
+def copy_database(base, folder, name):
+    database, ledger = folder / f"{name}.db", folder / f"{name}.ledger"
+    for suffix in ("", "-wal"):
+        source = base[0].with_name(base[0].name + suffix)
+        if source.exists():
+            shutil.copy(source, database.with_name(database.name + suffix))
+    shutil.copy(base[1], ledger)
+    return database, ledger
+
+
+def measure(programs, scheduler, base, folder, plan):
+    """Serves, warms up, and measures one scheduler."""
+    database, ledger = copy_database(base, folder, scheduler)
+    load = programs["savegames-load"]
+    with Service(programs["savegames"], database, scheduler, plan, plan.store_latency) as service:
+        drive(load, service.url, plan, "--duration", plan.warm_up_s, "--ledger", ledger)
+        before = usage_of(service.process.pid)
+        report = drive(load, service.url, plan, "--duration", plan.measure_s, "--ledger", ledger,
+                       json_path=folder / f"{scheduler}.json")
+        used = usage_of(service.process.pid) - before
+    return summarize(report, used)
+
+
+# --- the results ------------------------------------------------------------------------------------
+
+def summarize(report, used):
+    """One scheduler's entry of the summary."""
+    requests = max(report["requests"], 1)
+    return {
+        "rps": round(report["rps"], 1),
+        "p50_ms": round(report["latency_ms"]["p50"], 3),
+        "p99_ms": round(report["latency_ms"]["p99"], 3),
+        "errors": report["errors"],
+        "cpu_s_per_1000": round(used.cpu_s / requests * 1000, 4),
+        "wakeups_per_request": round(used.wakeups / requests, 3),
+        "requests": report["requests"],
+        "errors_by_kind": report["errors_by_kind"],
+    }
+
+
+COLUMNS = (
+    ("requests/s", "rps", "{:.0f}"),
+    ("p50 ms", "p50_ms", "{:.1f}"),
+    ("p99 ms", "p99_ms", "{:.1f}"),
+    ("CPU s/1000 req", "cpu_s_per_1000", "{:.3f}"),
+    ("wake-ups/req", "wakeups_per_request", "{:.2f}"),
+)
+
+
+def ratio_text(value, reference):
+    """How many times the reference a value is: "x0.05", "x1.2", "x31"."""
+    if reference == 0:
+        return ""
+    ratio = value / reference
+    digits = 0 if ratio >= 10 else 1 if ratio >= 1 else 2
+    return f"x{ratio:.{digits}f}"
+
+
+def table(results):
+    """One row for each scheduler; behind each value how many times Fairlead's it is."""
+    rows = [["scheduler", *(title for title, _, _ in COLUMNS), "errors"]]
+    for name, result in results.items():
+        row = [name]
+        for _, key, form in COLUMNS:
+            value = form.format(result[key])
+            if name != "fairlead":
+                value += f" {ratio_text(result[key], results['fairlead'][key]):>6}"
+            else:
+                value += " " * 7
+            row.append(value)
+        rows.append([*row, str(result["errors"])])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    # A title stands over its numbers, not over the ratios.
+    rows[0][1:-1] = [title + " " * 7 for title in rows[0][1:-1]]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
+                               for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
+                     for row in rows)
+
+
+def verdict(results):
+    """(what was shown, what went wrong): two lists of sentences."""
+    shown, problems = [], []
+    for name, result in results.items():
+        if result["errors"]:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in
+                              sorted(result["errors_by_kind"].items()))
+            problems.append(f"{name}: {result['errors']} errors ({kinds})")
+        if not result["requests"]:
+            problems.append(f"{name}: no request succeeded")
+    if problems:
+        return shown, problems
+    fairlead, updater = results["fairlead"], results["updater"]
+    rps = fairlead["rps"] / updater["rps"]
+    latency = updater["p50_ms"] / fairlead["p50_ms"]
+    sentence = (f"Fairlead serves {rps:.1f} times the updater's requests/s; "
+                f"its median latency is 1/{latency:.1f} of the updater's.")
+    if rps >= RPS_RATIO_WANTED or latency >= LATENCY_RATIO_WANTED:
+        shown.append(sentence)
+    else:
+        problems.append(f"{sentence} Wanted: {RPS_RATIO_WANTED} times, or "
+                        f"1/{LATENCY_RATIO_WANTED} of the latency.")
+    return shown, problems
+
+
+# A dark and a light tone for each scheduler.
+TONES = {"fairlead": ("#0b6e4f", "#8fd0b5"), "updater": ("#9a3412", "#f0b48f"),
+         "trivial": ("#374151", "#b6bcc8")}
+
+
+def bar_text(value):
+    """Three digits, or all that stand before the point: "0.402", "31.9", "2095"."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def plot(results, path):
+    """Draws the table. False if matplotlib is not there."""
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        return False
+    matplotlib.rcParams.update({"font.size": 9, "axes.spines.top": False,
+                                "axes.spines.right": False, "svg.hashsalt": "savegames"})
+    panels = (("requests per second", (("rps", 0),)),
+              ("latency in ms: median light, p99 dark", (("p50_ms", 1), ("p99_ms", 0))),
+              ("CPU seconds per 1,000 requests", (("cpu_s_per_1000", 0),)),
+              ("wake-ups per request", (("wakeups_per_request", 0),)))
+    figure, axes = pyplot.subplots(2, 2, figsize=(9, 6))
+    for axis, (title, series) in zip(axes.flat, panels):
+        width = 0.7 / len(series)
+        for number, (key, tone) in enumerate(series):
+            offset = (number - (len(series) - 1) / 2) * width
+            bars = axis.bar([i + offset for i in range(len(results))],
+                            [result[key] for result in results.values()], width,
+                            color=[TONES[name][tone] for name in results])
+            axis.bar_label(bars, padding=2,
+                           labels=[bar_text(result[key]) for result in results.values()])
+        axis.set_xticks(range(len(results)), list(results))
+        axis.set_title(title, loc="left")
+        axis.margins(y=0.15)
+    figure.suptitle("The save-game service on three schedulers, the same load", x=0.01, ha="left")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+    return True
+
+
+def curl_help(program):
+    """Commands that work as they stand, after the service was started by hand."""
+    base = "http://127.0.0.1:8080"
+    save = f"{base}/games/chess/saves/anna"
+    return f"""Talk to it yourself:
+  {program} --db saves.db &
+  curl -X PUT --data '{{"level": 1, "gold": 50}}' {save}
+  curl {save}
+  curl -X POST --data '{{"level": 2}}' {save}/update
+  curl -X DELETE {save}
+  curl {base}/stats"""
+
+
+# --- the program --------------------------------------------------------------------------------------
+
+def find_programs(build):
+    folder = build / "apps" / "savegames"
+    programs = {name: folder / name for name in ("savegames", "savegames-load")}
+    for program in programs.values():
+        if not os.access(program, os.X_OK):
+            raise DemoError(f"{program} is not there: build it, or say --build FOLDER")
+    return programs
+
+
+def run(plan, build):
+    programs = find_programs(build)
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    print(f"The save-game service, {plan.workers} workers, {plan.connections} connections, a store "
+          f"{plan.store_latency.split(',')[0]} away;\nput:get:update:delete {plan.mix}, "
+          f"{plan.players} players, {plan.measure_s:g} s for each scheduler.\n", flush=True)
+    results = {}
+    with tempfile.TemporaryDirectory(prefix="fairlead-demo-") as temporary:
+        folder = pathlib.Path(temporary)
+        base = prepare(programs, folder, plan)
+        for scheduler in SCHEDULERS:
+            begin = time.monotonic()
+            results[scheduler] = measure(programs, scheduler, base, folder, plan)
+            print(f"measured {scheduler} in {time.monotonic() - begin:.0f} s", flush=True)
+
+    print("\n" + table(results) + "\n")
+    (OUTPUT / "summary.json").write_text(json.dumps(results, indent=2) + "\n")
+    written = [OUTPUT / "summary.json"]
+    if plot(results, OUTPUT / "savegames.svg"):
+        written.append(OUTPUT / "savegames.svg")
+    else:
+        print("No plot: the Python module matplotlib is not there (python3-matplotlib).")
+    shown, problems = verdict(results)
+    print(*shown, sep="\n", end="\n\n" if shown else "")
+    print(curl_help(shown_path(programs["savegames"])))
+    print("\nWritten: " + ", ".join(str(shown_path(path)) for path in written))
+    if problems:
+        raise DemoError("\n".join(problems))
+
+
+def shown_path(path):
+    """As a person in the repository would write it."""
+    path = path.resolve()
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./do demo", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="about 15 seconds instead of a minute")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
+                        help="the build folder (default: build/release)")
+    options = parser.parse_args()
+    # A demo that is told to end takes its service with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        run(QUICK if options.quick else FULL, options.build)
+    except DemoError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,383 @@
+#include "savegames/job.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <variant>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "savegames/codec.hpp"
+
+namespace savegames {
+
+// A store operation that is under way: shared by the job and the store's callback, because either
+// may end first.
+//
+// mutex_ guards the rest. complete() is called once, by the store; abandon() at most once, by the
+// job. Whoever comes second knows: an answer that nobody waits for gives the lock back.
+class job::operation {
+public:
+    using any_result =
+        std::variant<std::monostate, std::expected<lock_result, error>, std::expected<save, error>,
+                     std::expected<std::uint64_t, error>, std::expected<void, error>>;
+
+    // `unlocks`: to release the lock if the job is gone when the answer comes.
+    operation(profile_store& profiles, const profile_key& key, owner_token owner, bool unlocks,
+              std::function<void()> notify)
+        : profiles_{profiles},
+          key_{key},
+          owner_{owner},
+          unlocks_{unlocks},
+          notify_{std::move(notify)} {}
+
+    // The callback to give to the store.
+    template <class T>
+    static completion<T> callback(std::shared_ptr<operation> self) {
+        return [self = std::move(self)](std::expected<T, error> result) {
+            self->complete(any_result{std::move(result)});
+        };
+    }
+
+    [[nodiscard]] bool done() const {
+        const std::lock_guard lock{mutex_};
+        return done_;
+    }
+
+    // Once done.
+    template <class T>
+    [[nodiscard]] std::expected<T, error>& result() {
+        return std::get<std::expected<T, error>>(result_);
+    }
+
+    // Nobody waits any more: no notify begins after this, and none is going on.
+    void abandon() {
+        {
+            const std::lock_guard lock{mutex_};
+            abandoned_ = true;
+            if (!done_) return;  // complete() will tidy up
+        }
+        tidy_up();
+    }
+
+private:
+    void complete(any_result result) {
+        {
+            const std::lock_guard lock{mutex_};
+            result_ = std::move(result);
+            done_ = true;
+            if (!abandoned_) {
+                if (notify_) notify_();
+                return;
+            }
+        }
+        tidy_up();
+    }
+
+    // Done and abandoned: nobody changes the result any more.
+    void tidy_up() {
+        if (!unlocks_) return;
+        const auto* locked = std::get_if<std::expected<lock_result, error>>(&result_);
+        const bool refused = locked != nullptr && *locked && !(*locked)->granted;
+        if (!refused) profiles_.release(key_, owner_, [](std::expected<void, error>) {});
+    }
+
+    profile_store& profiles_;
+    const profile_key key_;
+    const owner_token owner_;
+    const bool unlocks_;
+    const std::function<void()> notify_;
+    mutable std::mutex mutex_;
+    bool done_ = false;
+    bool abandoned_ = false;
+    any_result result_;
+};
+
+response make_error(int status, std::string_view code, std::string_view message) {
+    // Texts of clients may be in the message: what is no UTF-8 is replaced.
+    nlohmann::json body{{"error", code}, {"message", message}};
+    return {status,
+            body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+            {{"Content-Type", "application/json"}}};
+}
+
+response make_error(error code, std::string_view message) {
+    response result = make_error(http_status(code), to_string(code), message);
+    if (result.status == 409 || result.status == 503) {
+        result.headers.emplace_back("Retry-After", "1");
+    }
+    return result;
+}
+
+job::job(job_request request, const job_context& context, owner_token owner)
+    : request_{std::move(request)},
+      context_{context},
+      owner_{owner},
+      random_{std::to_underlying(owner)} {}
+
+job::~job() { expire(); }
+
+void job::on_notify(std::function<void()> notify) { notify_ = std::move(notify); }
+
+step_result job::step(time_point now) {
+    if (finished()) return {step_result::kind::finished};
+    if (now >= request_.deadline) {
+        expire();
+        return {step_result::kind::finished};
+    }
+    if (!due(now)) return wait();
+    switch (phase_) {
+        case phase::start:
+            return begin();
+        case phase::locking:
+            return after_lock(now);
+        case phase::backoff:
+            return start_lock();
+        case phase::downloading:
+            return after_download();
+        case phase::packing:
+            return pack_text();
+        case phase::uploading:
+            return after_upload();
+        case phase::erasing:
+            return after_erase();
+        case phase::unlocking:
+        case phase::finished:
+            break;
+    }
+    operation_.reset();
+    phase_ = phase::finished;
+    return {step_result::kind::finished};
+}
+
+bool job::due(time_point now) const {
+    if (now >= request_.deadline) return true;
+    if (phase_ == phase::backoff) return now >= retry_at_;
+    return operation_ == nullptr || operation_->done();
+}
+
+void job::expire() {
+    if (finished()) return;
+    if (committed()) {
+        // The write is safe, and the lock is given back below.
+        if (phase_ == phase::uploading) {
+            report_upload(*operation_->result<std::uint64_t>());
+        } else {
+            answer_ = {204, {}, {}};
+        }
+    } else if (phase_ != phase::unlocking) {
+        const bool only_locked =
+            lock_refused_ && (phase_ == phase::locking || phase_ == phase::backoff);
+        answer_ = only_locked
+                      ? make_error(error::locked, "the profile is locked by another request")
+                      : make_error(error::deadline, "the time of the request is over");
+    }
+    if (operation_) {
+        operation_->abandon();  // unlocks too
+    } else if (holds_lock_) {
+        context_.profiles.release(*key_, owner_, [](std::expected<void, error>) {});
+    }
+    operation_.reset();
+    holds_lock_ = false;
+    phase_ = phase::finished;
+}
+
+// Whether the store has said yes to the write that is under way.
+bool job::committed() const {
+    if (operation_ == nullptr || !operation_->done()) return false;
+    if (phase_ == phase::uploading) return operation_->result<std::uint64_t>().has_value();
+    return phase_ == phase::erasing && operation_->result<void>().has_value();
+}
+
+step_result job::begin() {
+    auto game = game_id::parse(request_.game);
+    if (!game) return fail(error::bad_request, "game: " + game.error());
+    auto player = player_id::parse(request_.player);
+    if (!player) return fail(error::bad_request, "player: " + player.error());
+    key_.emplace(std::move(*game), std::move(*player));
+    switch (request_.kind) {
+        case job_kind::get:
+            return start_download();
+        case job_kind::erase:
+            return start_lock();
+        case job_kind::update: {
+            if (auto good = check_json(request_.body, context_.patch_limits); !good) {
+                return fail(good.error().code, good.error().message);
+            }
+            return start_lock();
+        }
+        case job_kind::put:
+            break;
+    }
+    if (auto good = check_json(request_.body, context_.save_limits); !good) {
+        return fail(good.error().code, good.error().message);
+    }
+    text_ = std::move(request_.body);
+    phase_ = phase::packing;
+    return {step_result::kind::ready};
+}
+
+step_result job::start_lock() {
+    auto started = new_operation(phase::locking);
+    context_.profiles.acquire(*key_, owner_, context_.lease,
+                              operation::callback<lock_result>(started));
+    return wait();
+}
+
+step_result job::after_lock(time_point now) {
+    const auto result = operation_->result<lock_result>();
+    operation_.reset();
+    if (!result) {
+        holds_lock_ = true;  // perhaps: the store may have locked before it failed
+        return fail(result.error(), "the lock store failed");
+    }
+    if (!result->granted) {
+        lock_refused_ = true;
+        retry_at_ = now + next_backoff(result->left);
+        phase_ = phase::backoff;
+        return wait();
+    }
+    holds_lock_ = true;
+    switch (request_.kind) {
+        case job_kind::update:
+            return start_download();
+        case job_kind::erase:
+            return start_erase();
+        case job_kind::put:
+        case job_kind::get:
+            break;
+    }
+    return start_upload();
+}
+
+// Doubles from backoff_min to backoff_max, at random between half and all of it, so that those who
+// collided do not collide again; no longer than the lease of the other.
+std::chrono::milliseconds job::next_backoff(std::chrono::milliseconds lease_left) {
+    const auto doubled = context_.backoff_min * (1 << std::min(lock_attempts_++, 16U));
+    const auto longest = std::max<std::int64_t>(std::min(doubled, context_.backoff_max).count(), 1);
+    random_ = random_ * 6364136223846793005U + 1442695040888963407U;  // Knuth's MMIX generator
+    const auto span = static_cast<std::uint64_t>(longest - longest / 2 + 1);
+    const auto jittered = longest / 2 + static_cast<std::int64_t>((random_ >> 33) % span);
+    return std::min(std::chrono::milliseconds{std::max<std::int64_t>(jittered, 1)},
+                    std::max(lease_left, std::chrono::milliseconds{1}));
+}
+
+step_result job::start_download() {
+    auto started = new_operation(phase::downloading);
+    context_.blobs.get(*key_, operation::callback<save>(started));
+    return wait();
+}
+
+step_result job::after_download() {
+    auto result = std::move(operation_->result<save>());
+    operation_.reset();
+    if (!result) {
+        return fail(result.error(), result.error() == error::not_found ? "there is no such save"
+                                                                       : "the save store failed");
+    }
+    auto text = unpack(*result, context_.save_limits.size_max);
+    if (!text) return fail(text.error().code, text.error().message);
+    if (request_.kind == job_kind::get) {
+        answer_ = {200,
+                   std::move(*text),
+                   {{"Content-Type", "application/json"},
+                    {"Save-Version", std::to_string(result->version)},
+                    {"Save-Checksum", checksum_text(result->checksum)}}};
+        return finish();
+    }
+    base_version_ = result->version;
+    auto patched = apply_merge_patch(*text, request_.body, context_.save_limits);
+    if (!patched) return fail(patched.error().code, patched.error().message);
+    text_ = std::move(*patched);
+    phase_ = phase::packing;
+    return {step_result::kind::ready};
+}
+
+step_result job::pack_text() {
+    auto packed = pack(text_, context_.compression_level);
+    if (!packed) return fail(packed.error().code, packed.error().message);
+    packed_ = std::move(*packed);
+    std::string{}.swap(text_);  // megabytes that need not wait with us
+    return holds_lock_ ? start_upload() : start_lock();
+}
+
+step_result job::start_upload() {
+    auto started = new_operation(phase::uploading);
+    save value = std::move(packed_);
+    packed_ = {.version = 0, .checksum = value.checksum, .size = value.size, .data = {}};
+    context_.blobs.put(*key_, {.expected_version = base_version_, .owner = owner_},
+                       std::move(value), operation::callback<std::uint64_t>(started));
+    return wait();
+}
+
+step_result job::after_upload() {
+    const auto result = operation_->result<std::uint64_t>();
+    operation_.reset();
+    if (!result) {
+        return fail(result.error(),
+                    result.error() == error::conflict || result.error() == error::lease_lost
+                        ? "another request changed the save"
+                        : "the save store failed");
+    }
+    report_upload(*result);
+    return finish();
+}
+
+void job::report_upload(std::uint64_t version) {
+    const std::string sum = checksum_text(packed_.checksum);
+    answer_ = {
+        200,
+        fmt::format(R"({{"version":{},"checksum":"{}","size":{}}})", version, sum, packed_.size),
+        {{"Content-Type", "application/json"},
+         {"Save-Version", std::to_string(version)},
+         {"Save-Checksum", sum}}};
+}
+
+step_result job::start_erase() {
+    auto started = new_operation(phase::erasing);
+    context_.blobs.erase(*key_, {.expected_version = {}, .owner = owner_},
+                         operation::callback<void>(started));
+    return wait();
+}
+
+step_result job::after_erase() {
+    const auto result = operation_->result<void>();
+    operation_.reset();
+    if (!result) {
+        return fail(result.error(), result.error() == error::not_found ? "there is no such save"
+                                                                       : "the save store failed");
+    }
+    answer_ = {204, {}, {}};
+    return finish();
+}
+
+std::shared_ptr<job::operation> job::new_operation(phase next) {
+    const bool unlocks = next == phase::locking || (holds_lock_ && next != phase::unlocking);
+    operation_ = std::make_shared<operation>(context_.profiles, *key_, owner_, unlocks, notify_);
+    phase_ = next;
+    return operation_;
+}
+
+step_result job::wait() const {
+    const time_point wake = phase_ == phase::backoff ? retry_at_ : time_point::max();
+    return {step_result::kind::waiting, std::min(wake, request_.deadline)};
+}
+
+step_result job::fail(error code, std::string_view message) {
+    answer_ = make_error(code, message);
+    return finish();
+}
+
+// The answer is complete: gives the lock back, if any, and ends.
+step_result job::finish() {
+    if (holds_lock_) {
+        auto started = new_operation(phase::unlocking);
+        holds_lock_ = false;
+        context_.profiles.release(*key_, owner_, operation::callback<void>(started));
+        return wait();
+    }
+    phase_ = phase::finished;
+    return {step_result::kind::finished};
+}
+
+}  // namespace savegames

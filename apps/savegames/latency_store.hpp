@@ -1,0 +1,70 @@
+// A decorator that makes a near store answer like a far one: `--store-latency`.
+//
+// Each operation is carried out at once, and its answer is held back. The answer comes on the
+// delay line's thread. One timer thread for all operations; no thread waits for an answer.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <mutex>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "savegames/delay_line.hpp"
+#include "savegames/store.hpp"
+
+namespace savegames {
+
+// A log-normal distribution of latencies. sigma 0: always the median.
+struct latency_profile {
+    std::chrono::nanoseconds median{0};
+    double sigma = 0;  // of the logarithm: 0.3 gives a p99 of twice the median, 0.5 of 3.2 times
+};
+
+// Parses "MEDIAN" or "MEDIAN,SIGMA": "5ms", "800us", "0.2s", "5ms,0.5". The median is at most 60 s,
+// sigma 0 to 3. The error is a sentence for a person.
+[[nodiscard]] std::expected<latency_profile, std::string> parse_latency(std::string_view text);
+
+class latency_store final : public profile_store, public blob_store {
+public:
+    // The stores outlive this. The same seed draws the same latencies in the order of the calls.
+    latency_store(profile_store& profiles, blob_store& blobs, latency_profile latency,
+                  std::uint64_t seed = 1);
+
+    // Gives the answers that are held back, without their delay, and waits until the inner stores
+    // have answered everything. Blocks; not on a thread that runs a callback.
+    ~latency_store() override;
+
+    void acquire(const profile_key& key, owner_token owner, std::chrono::milliseconds lease,
+                 completion<lock_result> done) override;
+    void release(const profile_key& key, owner_token owner, completion<void> done) override;
+    void get(const profile_key& key, completion<save> done) override;
+    void put(const profile_key& key, const write_condition& condition, save value,
+             completion<std::uint64_t> done) override;
+    void erase(const profile_key& key, const write_condition& condition,
+               completion<void> done) override;
+
+    // The next latency that an operation gets. At most 100 medians. Any thread.
+    [[nodiscard]] std::chrono::nanoseconds draw();
+
+private:
+    template <class T>
+    completion<T> delayed(completion<T> done);
+    void end_operation();
+
+    profile_store& profiles_;
+    blob_store& blobs_;
+    const latency_profile latency_;
+    delay_line line_;
+    std::mutex random_mutex_;
+    std::mt19937_64 random_;
+    std::mutex under_way_mutex_;
+    std::condition_variable all_answered_;
+    std::size_t under_way_ = 0;
+};
+
+}  // namespace savegames

@@ -1,0 +1,239 @@
+#include "savegames/load/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/io/epoll_driver.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include "savegames/load/http_client.hpp"
+#include "savegames/load/judge.hpp"
+#include "savegames/load/ledger.hpp"
+#include "savegames/load/schedule.hpp"
+
+namespace savegames::load {
+namespace {
+
+namespace fl = fairlead;
+using namespace std::chrono_literals;
+
+// After a failed connect or a refusal: a service in trouble is not hammered.
+constexpr fl::duration pause_after_error = 10ms;
+
+// What the connections share.
+struct shared_state {
+    const load_options& options;
+    const workload& work;
+    judge& verdicts;
+    statistics& counted;
+    std::string headers;
+};
+
+std::string common_headers(const load_options& options) {
+    std::string lines =
+        fmt::format("Host: {}\r\nUser-Agent: savegames-load\r\n", options.target.to_string());
+    if (!options.token.empty()) lines += "Authorization: Bearer " + options.token + "\r\n";
+    return lines;
+}
+
+const char* method_of(operation_kind kind) {
+    switch (kind) {
+        case operation_kind::put:
+            return "PUT";
+        case operation_kind::get:
+            return "GET";
+        case operation_kind::update:
+            return "POST";
+        case operation_kind::erase:
+            break;
+    }
+    return "DELETE";
+}
+
+// One request, from its glimpse to its verdict.
+fl::task<outcome> perform(shared_state& shared, http_client& client, request_plan plan) {
+    const std::string path = shared.work.path(plan);
+    const bool has_body = plan.body != nullptr;
+    const std::string_view body = has_body ? std::string_view{*plan.body} : std::string_view{};
+    const http_client::request request{method_of(plan.kind), path, body, has_body};
+    const ledger::glimpse before = shared.verdicts.begin(plan);
+    const auto answer = co_await client.exchange(request);
+    co_return shared.verdicts.end(plan, before, answer);
+}
+
+fl::task<> connection(shared_state& shared, schedule& tickets, std::size_t number) {
+    http_client client{shared.options.target, shared.headers, shared.options.timeout};
+    random_source random{shared.options.seed * 1'000'003 + number};
+    for (;;) {
+        std::optional<fl::time_point> due = tickets.next(fl::clock::now());
+        if (!due) break;
+        if (*due > fl::clock::now()) {
+            const auto why = co_await fl::sleep_until(*due);
+            if (why == fl::wake_reason::stopped) break;
+        }
+        const request_plan plan = shared.work.draw(random);
+        const outcome ended = co_await perform(shared, client, plan);
+        shared.counted.record(number, plan.kind, fl::clock::now() - *due, ended);
+        const http_client::traffic moved = client.take_traffic();
+        shared.counted.add_bytes(number, moved.sent, moved.received);
+        if (ended.what == outcome::verdict::error) co_await fl::sleep_for(pause_after_error);
+    }
+}
+
+// The players that have no save yet, dealt one at a time; and the first problem.
+class preload_list {
+public:
+    preload_list(std::size_t players, ledger& kept) : players_{players}, kept_{kept} {}
+
+    std::optional<std::size_t> next() {
+        const std::lock_guard lock{mutex_};
+        while (next_ < players_ && problem_.empty()) {
+            const std::size_t player = next_++;
+            if (!kept_.knows(player)) return player;
+        }
+        return std::nullopt;
+    }
+    void stored() {
+        const std::lock_guard lock{mutex_};
+        ++stored_;
+    }
+    void fail(std::string problem) {
+        const std::lock_guard lock{mutex_};
+        if (problem_.empty()) problem_ = std::move(problem);
+    }
+    [[nodiscard]] std::uint64_t stored_count() const { return stored_; }
+    [[nodiscard]] const std::string& problem() const { return problem_; }
+
+private:
+    std::mutex mutex_;
+    std::size_t players_;
+    ledger& kept_;
+    std::size_t next_ = 0;
+    std::uint64_t stored_ = 0;
+    std::string problem_;
+};
+
+fl::task<> preloading_connection(shared_state& shared, preload_list& list,
+                                 const std::function<bool()>& interrupted) {
+    constexpr int attempts_max = 5;
+    http_client client{shared.options.target, shared.headers, shared.options.timeout};
+    for (std::optional<std::size_t> player = list.next(); player && !interrupted();
+         player = list.next()) {
+        const request_plan plan = shared.work.first_save(*player);
+        for (int attempt = 1;; ++attempt) {
+            const outcome ended = co_await perform(shared, client, plan);
+            if (ended.what == outcome::verdict::good) break;
+            if (attempt == attempts_max || ended.what == outcome::verdict::wrong) {
+                list.fail(ended.error_kind + (ended.detail.empty() ? "" : ": " + ended.detail));
+                break;
+            }
+            co_await fl::sleep_for(pause_after_error * attempt);
+        }
+        list.stored();
+    }
+}
+
+// A line that is written over until the task is asked to stop.
+fl::task<> progress_line(const statistics& counted, const load_options& options) {
+    const fl::time_point begin = fl::clock::now();
+    for (;;) {
+        const auto why = co_await fl::sleep_for(200ms);
+        if (why == fl::wake_reason::stopped) break;
+        const double elapsed = std::chrono::duration<double>(fl::clock::now() - begin).count();
+        const auto [done, errors] = counted.so_far();
+        const double whole = options.requests
+                                 ? static_cast<double>(*options.requests)
+                                 : std::chrono::duration<double>(options.run_time).count();
+        const double part = options.requests ? static_cast<double>(done + errors) : elapsed;
+        const double share = whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 1.0;
+        constexpr int width = 30;
+        const auto filled = static_cast<std::size_t>(share * width);
+        std::string bar(filled, '#');
+        bar.resize(width, '.');
+        fmt::print(stderr, "\r[{}] {:5.1f} s  {} requests  {} errors ", bar, elapsed, done, errors);
+        std::fflush(stderr);
+    }
+    fmt::print(stderr, "\r\033[K");
+}
+
+fl::task<> preload(shared_state& shared, preload_list& list,
+                   const std::function<bool()>& interrupted) {
+    fl::scope connections{co_await fl::current_scheduler()};
+    for (std::size_t i = 0; i < shared.options.connections; ++i) {
+        connections.spawn(preloading_connection(shared, list, interrupted), "preload");
+    }
+    co_await connections.join();
+}
+
+fl::task<> measure(shared_state& shared, schedule& tickets) {
+    fl::scope connections{co_await fl::current_scheduler()};
+    for (std::size_t i = 0; i < shared.options.connections; ++i) {
+        connections.spawn(connection(shared, tickets, i), "connection");
+    }
+    co_await connections.join();
+}
+
+void measure_all(fl::scheduler& home, shared_state& shared,
+                 const std::function<bool()>& interrupted, bool show_progress, run_result& result) {
+    const fl::time_point begin = fl::clock::now();
+    schedule tickets{shared.options, begin, interrupted};
+    std::optional<fl::join_handle<void>> progress;
+    if (show_progress) progress = fl::spawn(home, progress_line(shared.counted, shared.options));
+    fl::block_on(home, measure(shared, tickets));
+    result.elapsed_s = std::chrono::duration<double>(fl::clock::now() - begin).count();
+    if (progress) {
+        progress->request_stop();
+        progress->get();
+    }
+    result.counted = shared.counted.collect();
+}
+
+}  // namespace
+
+run_result run(const load_options& options, const std::function<bool()>& interrupted,
+               bool show_progress) {
+    run_result result;
+    const workload work{options};
+    ledger kept{options.players};
+    if (!options.ledger_path.empty()) {
+        if (auto loaded = kept.load(options.ledger_path); !loaded) {
+            result.problem = loaded.error();
+            return result;
+        }
+    }
+    judge verdicts{kept, options.verify};
+    statistics counted;
+    shared_state shared{options, work, verdicts, counted, common_headers(options)};
+    {
+        fl::scheduler home{{.workers = options.workers,
+                            .name = "load",
+                            .driver = std::make_unique<fl::io::epoll_driver>()}};
+        if (options.preload) {
+            preload_list list{options.players, kept};
+            fl::block_on(home, preload(shared, list, interrupted));
+            result.preloaded = list.stored_count();
+            if (!list.problem().empty()) result.problem = "preload: " + list.problem();
+        }
+        if (result.problem.empty() && options.requests != 0) {
+            measure_all(home, shared, interrupted, show_progress, result);
+        }
+    }
+    if (!options.ledger_path.empty()) {
+        if (auto stored = kept.store(options.ledger_path); !stored && result.problem.empty()) {
+            result.problem = stored.error();
+        }
+    }
+    return result;
+}
+
+}  // namespace savegames::load

@@ -1,0 +1,35 @@
+// From a request's method and target to what is to be done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "savegames/job.hpp"
+
+namespace savegames {
+
+// Kinds of requests, for the statistics. The first four are jobs.
+enum class request_kind : std::uint8_t { get, put, update, erase, healthz, stats, other };
+inline constexpr std::size_t request_kinds = 7;
+
+[[nodiscard]] std::string_view to_string(request_kind kind) noexcept;
+
+struct route {
+    request_kind kind = request_kind::other;
+    std::string game{};  // decoded, not checked: the job does that
+    std::string player{};
+};
+
+// Where `method` and `target` lead. Else the answer: 400 for a target that cannot be decoded, 404
+// for an unknown path, 405 with Allow for a method that the path does not have.
+[[nodiscard]] std::expected<route, response> find_route(std::string_view method,
+                                                        std::string_view target);
+
+// `text` with its %XX decoded; nothing if there is a % without two hexadecimal digits.
+[[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
+
+}  // namespace savegames

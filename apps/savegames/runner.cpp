@@ -1,0 +1,148 @@
+#include "savegames/runner.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "savegames/run_job.hpp"
+
+namespace savegames {
+namespace {
+
+namespace fl = fairlead;
+
+constexpr std::array<std::string_view, 3> names{"fairlead", "updater", "trivial"};
+
+// The job is stepped by the task of its connection.
+//
+// Lifetime: the store calls notify from its threads, and notify signals this task. The job promises
+// that no notify is going on when `step` has answered finished, nor after `expire`; and a frame
+// that is destroyed destroys the job, which expires. So the task outlives every signal. Of a signal
+// that came last nobody takes notice: it costs the next job of this connection one step.
+class fairlead_runner final : public runner {
+public:
+    fl::task<std::unique_ptr<job>> run(std::unique_ptr<job> work) override {
+        fl::basic_task& self = co_await fl::current_task();
+        work->on_notify([&self] { self.signal(); });
+        for (;;) {
+            const step_result result = work->step(clock::now());
+            if (result.what == step_result::kind::finished) break;
+            fl::wake_reason reason = fl::wake_reason::woken;
+            if (result.what == step_result::kind::ready) {
+                co_await fl::yield();
+            } else if (!self.receive_signal()) {  // else: the store has answered already
+                reason = co_await fl::receive_signal(result.until);
+            }
+            if (reason == fl::wake_reason::stopped) {
+                work->expire();
+                break;
+            }
+        }
+        co_return work;
+    }
+};
+
+// Where a baseline leaves a finished job for the connection that waits for it. Either may be gone
+// first, so both own it.
+class mailbox {
+public:
+    explicit mailbox(fl::basic_task& waiting) noexcept : waiting_{&waiting} {}
+
+    // From a thread of the baseline.
+    void deliver(std::unique_ptr<job> finished) {
+        const std::lock_guard lock{mutex_};
+        finished_ = std::move(finished);
+        // Under the mutex: the task takes it before it goes on, so it outlives the signal.
+        if (waiting_ != nullptr) waiting_->signal();
+    }
+
+    [[nodiscard]] std::unique_ptr<job> take() {
+        const std::lock_guard lock{mutex_};
+        return std::move(finished_);
+    }
+
+    // Nobody waits any more.
+    void leave() {
+        const std::lock_guard lock{mutex_};
+        waiting_ = nullptr;
+    }
+
+private:
+    std::mutex mutex_;
+    fl::basic_task* waiting_;
+    std::unique_ptr<job> finished_;
+};
+
+// The waiting side of a mailbox: leaves it, also when its frame is destroyed.
+class mail_receiver {
+public:
+    explicit mail_receiver(fl::basic_task& self) : box_{std::make_shared<mailbox>(self)} {}
+    mail_receiver(const mail_receiver&) = delete;
+    mail_receiver& operator=(const mail_receiver&) = delete;
+    ~mail_receiver() { box_->leave(); }
+
+    [[nodiscard]] job_done callback() const {
+        return [box = box_](std::unique_ptr<job> finished) { box->deliver(std::move(finished)); };
+    }
+    [[nodiscard]] std::unique_ptr<job> take() const { return box_->take(); }
+
+private:
+    std::shared_ptr<mailbox> box_;
+};
+
+// `Run` posts a job to `Pool`.
+template <class Pool, void (*Run)(Pool&, std::unique_ptr<job>, job_done)>
+class baseline_runner final : public runner {
+public:
+    template <class Options>
+    baseline_runner(Options options, std::size_t threads) : pool_{options}, threads_{threads} {}
+
+    fl::task<std::unique_ptr<job>> run(std::unique_ptr<job> work) override {
+        fl::basic_task& self = co_await fl::current_task();
+        const mail_receiver receiver{self};
+        Run(pool_, std::move(work), receiver.callback());
+        for (;;) {
+            std::unique_ptr<job> finished = receiver.take();
+            if (finished != nullptr) co_return finished;
+            const fl::wake_reason reason = co_await fl::receive_signal();
+            if (reason == fl::wake_reason::stopped) co_return receiver.take();
+        }
+    }
+
+    [[nodiscard]] std::size_t threads() const override { return threads_; }
+    [[nodiscard]] std::uint64_t wakeups() const override { return pool_.wakeups(); }
+
+private:
+    Pool pool_;
+    const std::size_t threads_;
+};
+
+}  // namespace
+
+std::optional<scheduler_choice> parse_scheduler(std::string_view name) {
+    for (std::size_t i = 0; i != names.size(); ++i) {
+        if (names[i] == name) return static_cast<scheduler_choice>(i);
+    }
+    return std::nullopt;
+}
+
+std::string_view to_string(scheduler_choice choice) noexcept {
+    return names[std::to_underlying(choice)];
+}
+
+std::unique_ptr<runner> make_runner(scheduler_choice choice, std::size_t workers) {
+    switch (choice) {
+        case scheduler_choice::updater:
+            return std::make_unique<baseline_runner<updater, run_on_updater>>(
+                updater_options{.threads = workers}, workers);
+        case scheduler_choice::trivial:
+            return std::make_unique<baseline_runner<trivial, run_on_trivial>>(workers, workers);
+        case scheduler_choice::fairlead:
+            break;
+    }
+    return std::make_unique<fairlead_runner>();
+}
+
+}  // namespace savegames

@@ -1,0 +1,49 @@
+// Where jobs run: on Fairlead itself, or on one of the two schedulers that it is compared with.
+//
+// The network front end is Fairlead's in all three cases; only the steps of the jobs move:
+//
+//   fairlead  the connection's own task steps the job and sleeps while it waits. One set of
+//             `--workers` threads does everything.
+//   updater   `--workers` polling threads step the jobs;      }  `--io-workers` more Fairlead
+//   trivial   `--workers` pool threads step them and block;   }  threads read and write sockets
+//
+// How CPU is compared: by the processor time of the whole process. A baseline has as many threads
+// for jobs as Fairlead has for everything, and its front end comes on top: where this is unfair, it
+// favours the baseline. Store threads are the same in all cases.
+#pragma once
+
+#include <fairlead/coro/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "savegames/job.hpp"
+
+namespace savegames {
+
+enum class scheduler_choice : std::uint8_t { fairlead, updater, trivial };
+
+[[nodiscard]] std::optional<scheduler_choice> parse_scheduler(std::string_view name);
+[[nodiscard]] std::string_view to_string(scheduler_choice choice) noexcept;
+
+class runner {
+public:
+    virtual ~runner() = default;
+
+    // Runs `work` to its end and gives it back finished; or null when the awaiting task was asked
+    // to stop first: then the job expires by itself. Awaited by a task of the service. Rethrows
+    // std::bad_alloc of a step.
+    [[nodiscard]] virtual fairlead::task<std::unique_ptr<job>> run(std::unique_ptr<job> work) = 0;
+
+    // Threads of its own, and how often they woke so far.
+    [[nodiscard]] virtual std::size_t threads() const { return 0; }
+    [[nodiscard]] virtual std::uint64_t wakeups() const { return 0; }
+};
+
+// Throws std::system_error when a thread cannot be started.
+[[nodiscard]] std::unique_ptr<runner> make_runner(scheduler_choice choice, std::size_t workers);
+
+}  // namespace savegames

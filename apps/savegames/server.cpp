@@ -1,0 +1,150 @@
+#include "savegames/server.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/io/epoll_driver.hpp>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace savegames {
+namespace {
+
+namespace fl = fairlead;
+
+constexpr std::chrono::milliseconds accept_retry{20};
+
+unsigned threads_of(const server_options& options) {
+    const bool alone = options.scheduler == scheduler_choice::fairlead;
+    return static_cast<unsigned>(alone ? options.workers : options.io_workers);
+}
+
+}  // namespace
+
+server::server(const server_options& options, const job_context& jobs, const sqlite_store& store,
+               std::shared_ptr<const token_table> tokens)
+    : options_{options},
+      store_{store},
+      tokens_{std::move(tokens)},
+      memory_{options.limits.memory_max},
+      table_{options.max_connections},
+      runner_{make_runner(options.scheduler, options.workers)},
+      parts_{.limits = options.limits,
+             .jobs = jobs,
+             .run = *runner_,
+             .stats = stats_,
+             .memory = memory_,
+             .table = table_,
+             .tokens =
+                 [this] {
+                     const std::lock_guard lock{tokens_mutex_};
+                     return tokens_;
+                 },
+             .stats_json = [this] { return stats_json(); }},
+      scheduler_{{.workers = threads_of(options),
+                  .name = "savegames",
+                  .driver = std::make_unique<fl::io::epoll_driver>()}} {}
+
+std::expected<std::unique_ptr<server>, std::string> server::start(
+    const server_options& options, const job_context& jobs, const sqlite_store& store,
+    std::shared_ptr<const token_table> tokens) {
+    std::unique_ptr<server> made{new server{options, jobs, store, std::move(tokens)}};
+    auto listener = fl::io::tcp_listener::bind(made->scheduler_, options.listen);
+    if (!listener) {
+        return std::unexpected(fmt::format("cannot listen on {}: {}", options.listen.to_string(),
+                                           listener.error().message()));
+    }
+    auto bound = listener->local_address();
+    if (!bound) return std::unexpected("the listener has no address: " + bound.error().message());
+    made->address_ = *bound;
+    made->serving_.emplace(
+        fl::spawn(made->scheduler_, made->serve_all(std::move(*listener)), {}, "serve"));
+    return made;
+}
+
+server::~server() {
+    if (serving_) stop(std::chrono::milliseconds{0});
+}
+
+void server::set_tokens(std::shared_ptr<const token_table> tokens) {
+    const std::lock_guard lock{tokens_mutex_};
+    tokens_ = std::move(tokens);
+}
+
+std::size_t server::stop(std::chrono::milliseconds limit) {
+    stop_accepting_.request_stop();
+    table_.drain();
+    const std::size_t left = table_.wait_until_empty(clock::now() + limit);
+    serving_->request_stop();
+    serving_->get();
+    serving_.reset();
+    return left;
+}
+
+fl::task<> server::serve_all(fl::io::tcp_listener listener) {
+    fl::scheduler& home = co_await fl::current_scheduler();
+    fl::scope connections{home};
+    fl::join_handle<void> accepting = fl::spawn(home, accept_all(std::move(listener), connections),
+                                                stop_accepting_.get_token(), "accept");
+    co_await accepting;
+    co_await connections.join();
+}
+
+fl::task<> server::accept_all(fl::io::tcp_listener listener, fl::scope& connections) {
+    fl::basic_task& self = co_await fl::current_task();
+    for (std::size_t number = 0; !self.stop_requested(); ++number) {
+        bool accepted = false;
+        try {
+            accepted = co_await accept_one(listener, connections, number);
+        } catch (const std::bad_alloc&) {
+            stats_.count_failure();  // the newcomer is closed; there may be memory for the next
+        }
+        // Stopped, or the kernel or the process has no memory: not to be tried at once.
+        if (!accepted) co_await fl::sleep_for(accept_retry);
+    }
+    table_.forget_acceptor();
+}
+
+fl::task<bool> server::accept_one(fl::io::tcp_listener& listener, fl::scope& connections,
+                                  std::size_t number) {
+    auto stream = co_await listener.accept();
+    stats_.set_accept_starved(listener.starved());
+    if (!stream) co_return false;
+    auto seat = co_await wait_for_seat();
+    if (!seat) co_return false;
+    connections.spawn(serve_connection(parts_, std::move(*stream), std::move(*seat), number),
+                      "connection");
+    co_return true;
+}
+
+// Nothing: the service stops.
+fl::task<std::optional<connection_table::seat>> server::wait_for_seat() {
+    fl::basic_task& self = co_await fl::current_task();
+    for (;;) {
+        time_point retry{};
+        auto seat = table_.enter(self, clock::now(), &retry);
+        if (seat) co_return seat;
+        const fl::wake_reason reason = co_await fl::receive_signal(retry);
+        if (reason == fl::wake_reason::stopped) co_return std::nullopt;
+    }
+}
+
+std::string server::stats_json() const {
+    const stats_report report{
+        .scheduler = std::string{to_string(options_.scheduler)},
+        .uptime_s = std::chrono::duration<double>(clock::now() - started_).count(),
+        .requests = stats_.requests(),
+        .connections = table_.count(),
+        .accept_starved = stats_.accept_starved(),
+        .failures = stats_.failures(),
+        .memory_used = memory_.used(),
+        .memory_max = memory_.max(),
+        .workers = scheduler_.stats(),
+        .job_workers = runner_->threads(),
+        .job_wakeups = runner_->wakeups(),
+        .store = store_.counters(),
+        .process = meter_.read()};
+    return report.to_json();
+}
+
+}  // namespace savegames

@@ -1,0 +1,90 @@
+// The service: a listener, its connections, and the scheduler that they run on.
+//
+//   serve_all          joins everything below it
+//     accept           one task; ends first when the service stops
+//     connection ...   one task for each client
+#pragma once
+
+#include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/io/address.hpp>
+#include <fairlead/io/tcp.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "savegames/connection.hpp"
+#include "savegames/job.hpp"
+#include "savegames/runner.hpp"
+#include "savegames/sqlite_store.hpp"
+
+namespace savegames {
+
+struct server_options {
+    fairlead::io::address listen{};
+    scheduler_choice scheduler = scheduler_choice::fairlead;
+    std::size_t workers = 4;     // threads that run jobs; with fairlead, all threads
+    std::size_t io_workers = 2;  // threads of the front end of a baseline
+    std::size_t max_connections = 10'000;
+    connection_limits limits{};
+};
+
+class server {
+public:
+    // Binds, and begins to serve. The store and what `jobs` refers to outlive the server; `tokens`
+    // may be null. The error is a sentence for a person. Throws std::system_error when threads or
+    // descriptors cannot be had.
+    [[nodiscard]] static std::expected<std::unique_ptr<server>, std::string> start(
+        const server_options& options, const job_context& jobs, const sqlite_store& store,
+        std::shared_ptr<const token_table> tokens);
+
+    // Stops at once.
+    ~server();
+    server(const server&) = delete;
+    server& operator=(const server&) = delete;
+
+    [[nodiscard]] const fairlead::io::address& address() const noexcept { return address_; }
+
+    // Other tokens, from the next request on. Any thread.
+    void set_tokens(std::shared_ptr<const token_table> tokens);
+
+    // Accepts nobody any more, closes idle connections, lets requests under way end until `limit`
+    // is over, and cuts off the rest. Returns how many connections were cut off. Once.
+    std::size_t stop(std::chrono::milliseconds limit);
+
+private:
+    server(const server_options& options, const job_context& jobs, const sqlite_store& store,
+           std::shared_ptr<const token_table> tokens);
+
+    fairlead::task<> serve_all(fairlead::io::tcp_listener listener);
+    fairlead::task<> accept_all(fairlead::io::tcp_listener listener, fairlead::scope& connections);
+    fairlead::task<std::optional<connection_table::seat>> wait_for_seat();
+    fairlead::task<bool> accept_one(fairlead::io::tcp_listener& listener,
+                                    fairlead::scope& connections, std::size_t number);
+    [[nodiscard]] std::string stats_json() const;
+
+    const server_options options_;
+    const sqlite_store& store_;
+    const time_point started_ = clock::now();
+    fairlead::io::address address_;
+    process_meter meter_;
+    mutable std::mutex tokens_mutex_;
+    std::shared_ptr<const token_table> tokens_;
+    service_stats stats_;
+    body_memory memory_;
+    connection_table table_;
+    std::unique_ptr<runner> runner_;
+    service_parts parts_;
+    std::stop_source stop_accepting_;
+    fairlead::scheduler scheduler_;
+    std::optional<fairlead::join_handle<void>> serving_;
+};
+
+}  // namespace savegames

@@ -1,0 +1,99 @@
+// What the service counts, and how `GET /stats` says it.
+//
+// Any thread. Each connection counts in one of a few shards, each under a mutex of its own, so that
+// workers seldom meet; a reader merges them.
+#pragma once
+
+#include <fairlead/os/unique_fd.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "savegames/connection_table.hpp"
+#include "savegames/histogram.hpp"
+#include "savegames/routes.hpp"
+#include "savegames/sqlite_store.hpp"
+
+namespace savegames {
+
+class service_stats {
+public:
+    // Of one kind of requests. The latency is from the whole request to the whole answer, without
+    // the time on the network.
+    struct of_kind {
+        std::map<int, std::uint64_t> by_status;
+        latency_histogram latency;
+    };
+    using by_kind = std::array<of_kind, request_kinds>;
+
+    // `spread`: any number; the same for all of a connection.
+    void count_request(std::size_t spread, request_kind kind, int status,
+                       std::chrono::nanoseconds latency);
+
+    // A connection ended because something was thrown: memory is short.
+    void count_failure();
+
+    // How often an accept waited for a descriptor, so far.
+    void set_accept_starved(std::uint64_t count);
+
+    [[nodiscard]] by_kind requests() const;
+    [[nodiscard]] std::uint64_t failures() const;
+    [[nodiscard]] std::uint64_t accept_starved() const;
+
+private:
+    struct shard {
+        mutable std::mutex mutex;
+        by_kind requests;
+    };
+
+    std::array<shard, 8> shards_;
+    mutable std::mutex mutex_;
+    std::uint64_t failures_ = 0;
+    std::uint64_t accept_starved_ = 0;
+};
+
+// What the kernel knows of this process.
+struct process_usage {
+    double cpu_s = 0;  // of all threads, user and system
+    std::uint64_t rss_bytes = 0;
+    std::uint64_t voluntary_switches = 0;
+    std::uint64_t involuntary_switches = 0;
+};
+
+// Keeps its file open: there may be no descriptor left when somebody asks.
+class process_meter {
+public:
+    process_meter();
+    [[nodiscard]] process_usage read() const;
+
+private:
+    fairlead::os::unique_fd statm_;
+};
+
+// Everything that `GET /stats` tells.
+struct stats_report {
+    std::string scheduler;  // fairlead, updater, trivial
+    double uptime_s = 0;
+    service_stats::by_kind requests;
+    connection_table::counters connections;
+    std::uint64_t accept_starved = 0;
+    std::uint64_t failures = 0;
+    std::size_t memory_used = 0;  // by bodies of requests and answers
+    std::size_t memory_max = 0;
+    std::vector<fairlead::worker_stats> workers;  // of the Fairlead scheduler
+    std::size_t job_workers = 0;                  // threads of a baseline; else 0
+    std::uint64_t job_wakeups = 0;                // of those
+    sqlite_counters store;
+    process_usage process;
+
+    [[nodiscard]] std::string to_json() const;
+};
+
+}  // namespace savegames

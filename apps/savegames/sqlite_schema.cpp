@@ -1,0 +1,76 @@
+#include "savegames/sqlite_schema.hpp"
+
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace savegames {
+namespace {
+
+// Migration i brings a file from version i to i + 1. Append only: files in use have run these.
+// An erased save keeps its row, with data NULL: its version number must not be used again.
+constexpr std::array migrations{
+    R"(CREATE TABLE saves (
+         game     TEXT NOT NULL,
+         player   TEXT NOT NULL,
+         version  INTEGER NOT NULL,
+         checksum INTEGER NOT NULL,
+         size     INTEGER NOT NULL,
+         data     BLOB,
+         UNIQUE (game, player)))",
+};
+
+std::expected<std::size_t, std::string> schema_version(sqlite_connection& connection) {
+    auto text = connection.query_text("SELECT coalesce(max(version), 0) FROM schema_version");
+    if (!text) return std::unexpected(std::move(text.error()));
+    std::size_t version = 0;
+    const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), version);
+    if (code != std::errc{} || end != text->data() + text->size()) {
+        return std::unexpected("schema_version holds no number: " + *text);
+    }
+    return version;
+}
+
+std::expected<void, std::string> migrate(sqlite_connection& connection, std::size_t from) {
+    const std::string sql = fmt::format(
+        "BEGIN IMMEDIATE; {}; INSERT INTO schema_version VALUES ({}, datetime('now')); COMMIT",
+        migrations[from], from + 1);
+    if (auto done = connection.execute(sql); !done) {
+        connection.roll_back();
+        return std::unexpected(
+            fmt::format("cannot bring the schema to version {}: {}", from + 1, done.error()));
+    }
+    return {};
+}
+
+}  // namespace
+
+std::expected<void, std::string> prepare_schema(sqlite_connection& connection) {
+    // The page size counts only for a new file: saves are tens of kilobytes.
+    if (auto sized = connection.execute("PRAGMA page_size = 8192"); !sized) return sized;
+    auto mode = connection.query_text("PRAGMA journal_mode = WAL");
+    if (!mode) return std::unexpected(std::move(mode.error()));
+    if (*mode != "wal") {
+        return std::unexpected("the file system does not support WAL: journal mode is " + *mode);
+    }
+    auto ready = connection.execute(
+        "PRAGMA synchronous = FULL;"
+        "PRAGMA wal_autocheckpoint = 4096;"      // pages: 32 MB of log, then it is merged
+        "PRAGMA journal_size_limit = 67108864;"  // bytes of log file kept after that
+        "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT)");
+    if (!ready) return ready;
+    auto version = schema_version(connection);
+    if (!version) return std::unexpected(std::move(version.error()));
+    if (*version > migrations.size()) {
+        return std::unexpected(fmt::format(
+            "the file was written by a newer version of this program: its schema is {}, we know {}",
+            *version, migrations.size()));
+    }
+    for (std::size_t from = *version; from < migrations.size(); ++from) {
+        if (auto done = migrate(connection, from); !done) return done;
+    }
+    return {};
+}
+
+}  // namespace savegames

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Drives the real service with savegames-load, kills it under load, and checks what it kept.
+
+    drive_service.py FOLDER_OF_THE_PROGRAMS
+
+Every answer is verified by savegames-load, and its ledger of what was acknowledged outlives the
+service: after the kill each acknowledged save must be there.
+"""
+
+import contextlib
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+PLAYERS = ["--players", "60", "--games", "3", "--size-median", "3000", "--connections", "16",
+           "--workers", "2", "--timeout", "60"]
+
+
+def start(programs, folder, scheduler):
+    service = subprocess.Popen(
+        [programs / "savegames", "--listen", "127.0.0.1:0", "--db", folder / "saves.db",
+         "--scheduler", scheduler, "--store-latency", "1ms", "--request-timeout", "50"],
+        stdout=subprocess.PIPE, text=True)
+    line = service.stdout.readline()
+    assert line.startswith("listening on "), line
+    return service, line.split()[-1]
+
+
+def end(service, how):
+    service.send_signal(how)
+    status = service.wait(60)
+    service.stdout.close()
+    return status
+
+
+def drive(programs, url, folder, *options):
+    report = folder / "report.json"
+    subprocess.run([programs / "savegames-load", "--url", url, *PLAYERS, "--json", report,
+                    "--ledger", folder / "ledger", *options], check=True, timeout=240)
+    return json.loads(report.read_text())
+
+
+def serve_and_verify(programs, folder, scheduler):
+    service, url = start(programs, folder, scheduler)
+    try:
+        closed = drive(programs, url, folder, "--preload", "--requests", "400")
+        assert closed["requests"] == 400, closed
+        assert closed["errors"] == 0, closed
+        opened = drive(programs, url, folder, "--requests", "100", "--rate", "200")
+        assert opened["errors"] == 0, opened
+    finally:
+        status = end(service, signal.SIGTERM)
+    assert status == 0, status
+
+
+def wait_for_writes(load, wal):
+    """Until the service has written for some time, and so is in the midst of requests."""
+    while load.poll() is None and not (wal.exists() and wal.stat().st_size > 200_000):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            load.wait(0.002)
+
+
+def kill_and_verify(programs, folder):
+    service, url = start(programs, folder, "fairlead")
+    load = subprocess.Popen(
+        [programs / "savegames-load", "--url", url, *PLAYERS, "--mix", "50:0:50:0",
+         "--requests", "3000", "--ledger", folder / "ledger"], stdout=subprocess.PIPE, text=True)
+    wait_for_writes(load, folder / "saves.db-wal")
+    end(service, signal.SIGKILL)
+    output, _ = load.communicate(timeout=240)
+    assert load.returncode == 0, output  # errors of transport, but no wrong answer
+
+    service, url = start(programs, folder, "fairlead")
+    try:
+        report = drive(programs, url, folder, "--mix", "0:1:0:0", "--skew", "0",
+                       "--requests", "1500")
+        assert report["errors"] == 0, report
+    finally:
+        end(service, signal.SIGTERM)
+
+
+def main():
+    programs = pathlib.Path(sys.argv[1])
+    for scheduler in ("fairlead", "updater", "trivial"):
+        with tempfile.TemporaryDirectory(prefix="savegames-drive-") as folder:
+            serve_and_verify(programs, pathlib.Path(folder), scheduler)
+            if scheduler == "fairlead":
+                kill_and_verify(programs, pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    main()

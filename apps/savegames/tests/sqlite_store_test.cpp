@@ -1,0 +1,361 @@
+#include "savegames/sqlite_store.hpp"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "savegames/tests/support.hpp"
+
+namespace savegames {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Another program's view of the file.
+class outsider {
+public:
+    explicit outsider(const std::string& path) {
+        EXPECT_EQ(sqlite3_open(path.c_str(), &connection_), SQLITE_OK);
+    }
+    ~outsider() { sqlite3_close(connection_); }
+    outsider(const outsider&) = delete;
+    outsider& operator=(const outsider&) = delete;
+
+    void run(const char* sql) {
+        char* message = nullptr;
+        EXPECT_EQ(sqlite3_exec(connection_, sql, nullptr, nullptr, &message), SQLITE_OK)
+            << sql << ": " << (message == nullptr ? "" : message);
+        sqlite3_free(message);
+    }
+
+private:
+    sqlite3* connection_ = nullptr;
+};
+
+class sqlite_store_test : public testing::Test {
+protected:
+    std::unique_ptr<sqlite_store> open(sqlite_options options = {}) {
+        options.path = path;
+        auto opened = sqlite_store::open(options);
+        EXPECT_TRUE(opened.has_value()) << opened.error();
+        return std::move(opened.value());
+    }
+
+    std::string open_error(sqlite_options options) {
+        return sqlite_store::open(std::move(options)).error();
+    }
+
+    // Keeps the writer thread in a callback until told, so that writes gather behind it.
+    struct busy_writer {
+        explicit busy_writer(sqlite_store& store) {
+            store.put(key_of("busy"), {}, packed("{}"), [this](auto) {
+                entered.count_down();
+                leave.wait();
+            });
+            entered.wait();
+        }
+        std::latch entered{1};
+        std::latch leave{1};
+    };
+
+    temporary_folder folder;
+    const std::string path = folder / "saves.db";
+};
+
+TEST_F(sqlite_store_test, put_get_erase) {
+    const auto store = open();
+    const profile_key key = key_of("p");
+    EXPECT_EQ(get(*store, key).error(), error::not_found);
+    EXPECT_EQ(put(*store, key, packed("{\"a\":1}")), 1U);
+    EXPECT_EQ(put(*store, key, packed("{\"a\":2}")), 2U);
+    const save read = get(*store, key).value();
+    EXPECT_EQ(read.version, 2U);
+    EXPECT_EQ(unpack(read, 100).value(), "{\"a\":2}");
+    EXPECT_EQ(get(*store, key_of("p", "go")).error(), error::not_found);
+    EXPECT_TRUE(erase(*store, key).has_value());
+    EXPECT_EQ(erase(*store, key).error(), error::not_found);
+    EXPECT_EQ(get(*store, key).error(), error::not_found);
+    const sqlite_counters counters = store->counters();
+    EXPECT_EQ(counters.reads, 4U);
+    EXPECT_EQ(counters.writes, 4U);
+    EXPECT_EQ(counters.failures, 0U);
+}
+
+TEST_F(sqlite_store_test, versions_are_never_used_twice) {
+    const auto store = open();
+    const profile_key key = key_of("p");
+    EXPECT_EQ(put(*store, key, packed("1")), 1U);
+    EXPECT_TRUE(erase(*store, key).has_value());
+    EXPECT_EQ(put(*store, key, packed("2")), 3U);
+    EXPECT_EQ(put(*store, key, packed("3"), {.expected_version = 1, .owner = {}}).error(),
+              error::conflict);
+}
+
+TEST_F(sqlite_store_test, expected_version) {
+    const auto store = open();
+    const profile_key key = key_of("p");
+    EXPECT_EQ(put(*store, key, packed("1"), {.expected_version = 1, .owner = {}}).error(),
+              error::conflict);
+    EXPECT_EQ(put(*store, key, packed("1"), {.expected_version = 0, .owner = {}}), 1U);
+    EXPECT_EQ(put(*store, key, packed("2"), {.expected_version = 0, .owner = {}}).error(),
+              error::conflict);
+    EXPECT_EQ(put(*store, key, packed("2"), {.expected_version = 1, .owner = {}}), 2U);
+    EXPECT_EQ(erase(*store, key, {.expected_version = 1, .owner = {}}).error(), error::conflict);
+    EXPECT_TRUE(erase(*store, key, {.expected_version = 2, .owner = {}}).has_value());
+    EXPECT_EQ(put(*store, key, packed("4"), {.expected_version = 0, .owner = {}}), 4U);
+}
+
+TEST_F(sqlite_store_test, writes_verify_the_lease) {
+    const auto store = open();
+    const profile_key key = key_of("p");
+    const owner_token alice{1};
+    const owner_token bob{2};
+    const write_condition as_alice{.expected_version = {}, .owner = alice};
+    EXPECT_EQ(put(*store, key, packed("1"), as_alice).error(), error::lease_lost);
+    EXPECT_TRUE(acquire(*store, key, alice).value().granted);
+    EXPECT_FALSE(acquire(*store, key, bob).value().granted);
+    EXPECT_EQ(put(*store, key, packed("1"), as_alice), 1U);
+    EXPECT_TRUE(release(*store, key, alice).has_value());
+    EXPECT_EQ(release(*store, key, alice).error(), error::lease_lost);
+    EXPECT_TRUE(acquire(*store, key, bob).value().granted);
+    EXPECT_EQ(erase(*store, key, as_alice).error(), error::lease_lost);
+    EXPECT_EQ(get(*store, key).value().version, 1U);
+}
+
+TEST_F(sqlite_store_test, large_save_and_whole_id_grammar) {
+    const auto store = open();
+    const profile_key key = key_of(std::string(64, '_'), "...");
+    std::string noise(2'000'000, '\0');
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+        noise[i] = static_cast<char>(checksum(std::to_string(i)));
+    }
+    const save large = packed(noise);
+    EXPECT_GT(large.data.size(), 1'900'000U);
+    EXPECT_EQ(put(*store, key, large), 1U);
+    EXPECT_EQ(unpack(get(*store, key).value(), 4'000'000).value(), noise);
+    EXPECT_EQ(get(*store, key).value().checksum, large.checksum);  // also when the top bit is set
+}
+
+TEST_F(sqlite_store_test, survives_reopening_and_leases_do_not) {
+    const profile_key key = key_of("p");
+    {
+        const auto store = open();
+        EXPECT_EQ(put(*store, key, packed("1")), 1U);
+        EXPECT_TRUE(acquire(*store, key, owner_token{1}).value().granted);
+    }
+    const auto store = open();
+    EXPECT_EQ(unpack(get(*store, key).value(), 10).value(), "1");
+    EXPECT_TRUE(acquire(*store, key, owner_token{2}).value().granted);
+}
+
+TEST_F(sqlite_store_test, waiting_writes_share_a_commit) {
+    const auto store = open();
+    std::vector<answer<std::uint64_t>> answers(100);
+    {
+        busy_writer writer{*store};
+        for (std::size_t i = 0; i < answers.size(); ++i) {
+            store->put(key_of("p" + std::to_string(i % 10)), {}, packed("1"), answers[i].done());
+        }
+        EXPECT_EQ(store->counters().queued_writes, 100U);
+        writer.leave.count_down();
+        for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i].get(), i / 10 + 1);
+    }
+    EXPECT_EQ(store->counters().commits, 2U);
+    EXPECT_EQ(store->counters().writes, 101U);
+}
+
+TEST_F(sqlite_store_test, group_is_bounded) {
+    const auto store = open({.group_max = 10});
+    std::vector<answer<std::uint64_t>> answers(95);
+    busy_writer writer{*store};
+    for (auto& each : answers) store->put(key_of("p"), {}, packed("1"), each.done());
+    writer.leave.count_down();
+    for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i].get(), i + 1);
+    EXPECT_EQ(store->counters().commits, 1U + 10U);
+}
+
+// A write that SQLite refuses must not take down those that were grouped with it.
+TEST_F(sqlite_store_test, bad_write_fails_alone) {
+    for (const char* const action : {"ABORT", "ROLLBACK"}) {
+        const auto store = open();
+        outsider{path}.run((std::string{"DROP TRIGGER IF EXISTS refuse; CREATE TRIGGER refuse "
+                                        "BEFORE INSERT ON saves WHEN NEW.player = 'bad' "
+                                        "BEGIN SELECT RAISE("} +
+                            action + ", 'refused by the test'); END")
+                               .c_str());
+        answer<std::uint64_t> before;
+        answer<std::uint64_t> bad;
+        answer<std::uint64_t> after;
+        busy_writer writer{*store};
+        store->put(key_of("before", action), {}, packed("1"), before.done());
+        store->put(key_of("bad", action), {}, packed("1"), bad.done());
+        store->put(key_of("after", action), {}, packed("1"), after.done());
+        writer.leave.count_down();
+        EXPECT_EQ(before.get(), 1U);
+        EXPECT_EQ(bad.get().error(), error::store_failed);
+        EXPECT_EQ(after.get(), 1U);
+        EXPECT_TRUE(get(*store, key_of("after", action)).has_value());
+        EXPECT_EQ(get(*store, key_of("bad", action)).error(), error::not_found);
+        EXPECT_EQ(store->counters().failures, 1U);
+        EXPECT_EQ(store->counters().last_failure, "refused by the test");
+        EXPECT_EQ(put(*store, key_of("later", action), packed("1")), 1U);
+    }
+}
+
+TEST_F(sqlite_store_test, file_that_others_keep_locked_fails_the_group_once) {
+    const auto store = open({.busy_timeout = 1ms});
+    outsider other{path};
+    std::vector<answer<std::uint64_t>> answers(20);
+    {
+        busy_writer writer{*store};
+        other.run("BEGIN IMMEDIATE");
+        for (auto& each : answers) store->put(key_of("p"), {}, packed("1"), each.done());
+        writer.leave.count_down();
+        for (auto& each : answers) EXPECT_EQ(each.get().error(), error::store_failed);
+    }
+    other.run("COMMIT");
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")), 1U);
+}
+
+TEST_F(sqlite_store_test, reads_that_fail_say_so) {
+    const auto store = open();
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")), 1U);
+    outsider{path}.run("ALTER TABLE saves RENAME TO gone");
+    EXPECT_EQ(get(*store, key_of("p")).error(), error::store_failed);
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")).error(), error::store_failed);
+    outsider{path}.run("ALTER TABLE gone RENAME TO saves");
+    EXPECT_EQ(get(*store, key_of("p")).value().version, 1U);
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")), 2U);
+}
+
+TEST_F(sqlite_store_test, full_queue_refuses_at_once) {
+    const auto store = open({.queue_max = 3});
+    std::vector<answer<std::uint64_t>> accepted(3);
+    busy_writer writer{*store};
+    for (auto& each : accepted) store->put(key_of("p"), {}, packed("1"), each.done());
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")).error(), error::overloaded);
+    EXPECT_EQ(erase(*store, key_of("p")).error(), error::overloaded);
+    EXPECT_EQ(get(*store, key_of("p")).error(), error::not_found);  // reads have their own queue
+    writer.leave.count_down();
+    for (auto& each : accepted) EXPECT_TRUE(each.get().has_value());
+    EXPECT_EQ(store->counters().refused, 2U);
+}
+
+TEST_F(sqlite_store_test, queue_is_bounded_in_bytes) {
+    const auto store = open({.queue_bytes_max = 100});
+    answer<std::uint64_t> first;
+    busy_writer writer{*store};
+    save large = packed("1");
+    large.data.resize(1000);
+    store->put(key_of("p"), {}, large, first.done());  // fits an empty queue
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")).error(), error::overloaded);
+    writer.leave.count_down();
+    EXPECT_EQ(first.get(), 1U);
+}
+
+TEST_F(sqlite_store_test, stop_carries_out_what_is_queued_and_refuses_the_rest) {
+    auto store = open();
+    std::vector<answer<std::uint64_t>> queued(50);
+    busy_writer writer{*store};
+    for (auto& each : queued) store->put(key_of("p"), {}, packed("1"), each.done());
+    std::thread stopper{[&] { store->stop(); }};
+    // Refused as overloaded or stopped once the stopper has begun; accepted before that.
+    while (get(*store, key_of("p")) != std::unexpected(error::store_failed)) {
+        std::this_thread::yield();
+    }
+    writer.leave.count_down();
+    stopper.join();
+    for (std::size_t i = 0; i < queued.size(); ++i) EXPECT_EQ(queued[i].get(), i + 1);
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")).error(), error::store_failed);
+    EXPECT_EQ(get(*store, key_of("p")).error(), error::store_failed);
+    store->stop();
+    store.reset();
+    EXPECT_EQ(get(*open(), key_of("p")).value().version, 50U);
+}
+
+TEST_F(sqlite_store_test, callbacks_may_call_the_store) {
+    const auto store = open();
+    answer<save> read;
+    store->put(key_of("p"), {}, packed("1"), [&](auto) {
+        store->put(key_of("p"), {}, packed("2"),
+                   [&](auto) { store->get(key_of("p"), read.done()); });
+    });
+    EXPECT_EQ(read.get().value().version, 2U);
+}
+
+TEST_F(sqlite_store_test, many_threads_lose_no_update) {
+    const auto store = open();
+    constexpr int thread_count = 8;
+    constexpr int increments = 25;
+    EXPECT_EQ(put(*store, key_of("p"), packed("0")), 1U);
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < thread_count; ++t) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < increments;) {
+                const save read = get(*store, key_of("p")).value();
+                const int value = std::stoi(unpack(read, 100).value());
+                const auto written = put(*store, key_of("p"), packed(std::to_string(value + 1)),
+                                         {.expected_version = read.version, .owner = {}});
+                if (written) {
+                    ++i;
+                } else {
+                    EXPECT_EQ(written.error(), error::conflict);
+                }
+            }
+        });
+    }
+    threads.clear();
+    const save last = get(*store, key_of("p")).value();
+    EXPECT_EQ(last.version, 1U + thread_count * increments);
+    EXPECT_EQ(unpack(last, 100).value(), std::to_string(thread_count * increments));
+}
+
+TEST_F(sqlite_store_test, open_failures_are_clear) {
+    EXPECT_EQ(open_error({}), "the store needs the path of a file");
+    EXPECT_EQ(open_error({.path = "/nonexistent/saves.db"}),
+              "cannot open /nonexistent/saves.db.lock: No such file or directory");
+    EXPECT_EQ(open_error({.path = path, .readers = 0}),
+              "readers, queue_max and group_max must be at least 1");
+    std::ofstream{folder / "text"} << std::string(10'000, 'x');
+    EXPECT_NE(open_error({.path = folder / "text"}).find("file is not a database"),
+              std::string::npos);
+    ASSERT_TRUE(std::filesystem::create_directory(folder / "folder"));
+    EXPECT_NE(open_error({.path = folder / "folder"}).find("Is a directory"), std::string::npos);
+}
+
+TEST_F(sqlite_store_test, second_store_of_one_file_is_refused) {
+    auto store = open();
+    EXPECT_EQ(open_error({.path = path}),
+              "the database is in use by another server (" + path + ".lock)");
+    store.reset();
+    open();
+}
+
+TEST_F(sqlite_store_test, newer_schema_is_refused) {
+    open();
+    outsider{path}.run("INSERT INTO schema_version VALUES (99, 'the future')");
+    EXPECT_NE(open_error({.path = path}).find("written by a newer version"), std::string::npos);
+}
+
+TEST_F(sqlite_store_test, files_are_for_their_owner_alone) {
+    const auto store = open();
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")), 1U);
+    for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
+        struct stat status {};
+        ASSERT_EQ(::stat((path + suffix).c_str(), &status), 0) << suffix;
+        EXPECT_EQ(status.st_mode & 0777, 0600U) << suffix;
+    }
+}
+
+}  // namespace
+}  // namespace savegames

@@ -1,0 +1,113 @@
+#include "savegames/tokens.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace savegames {
+namespace {
+
+constexpr std::size_t token_size_max = 512;
+constexpr std::size_t token_size_advised = 16;
+
+// Takes the next word off the front of `line`; empty at its end.
+std::string_view take_word(std::string_view& line) {
+    constexpr std::string_view blanks = " \t\r";
+    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    const std::string_view word = line.substr(0, line.find_first_of(blanks));
+    line.remove_prefix(word.size());
+    return word;
+}
+
+bool printable(std::string_view token) {
+    return std::ranges::all_of(token, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+}  // namespace
+
+std::expected<token_table, std::string> token_table::load(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    if (!file) return std::unexpected("cannot open the tokens file " + path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (file.bad() || text.bad()) return std::unexpected("cannot read the tokens file " + path);
+    auto table = parse(text.view(), path);
+    struct stat status {};
+    if (table && ::stat(path.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {
+        table->warnings_.push_back(
+            fmt::format("{}: other users may open this file: chmod 600 it", path));
+    }
+    return table;
+}
+
+std::expected<token_table, std::string> token_table::parse(std::string_view text,
+                                                           std::string_view name) {
+    token_table table;
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const auto wrong = [&](std::string_view why) {
+            return std::unexpected(fmt::format("{}: line {}: {}", name, number, why));
+        };
+        const std::string_view game = take_word(line);
+        if (game.empty() || game.starts_with('#')) continue;
+        const std::string_view token = take_word(line);
+        if (std::string problem = id_problem(game); !problem.empty()) {
+            return wrong("the game's " + problem);
+        }
+        if (token.empty()) return wrong("a line is \"game token\", this one has no token");
+        if (!take_word(line).empty()) return wrong("a line is \"game token\", this one has more");
+        if (token.size() > token_size_max || !printable(token)) {
+            return wrong(
+                fmt::format("a token is printable ASCII, at most {} bytes", token_size_max));
+        }
+        if (!table.tokens_.emplace(game, token).second) {
+            return wrong(fmt::format("the game \"{}\" has a token already", game));
+        }
+        if (token.size() < token_size_advised) {
+            table.warnings_.push_back(fmt::format("{}: line {}: the token is shorter than {} bytes",
+                                                  name, number, token_size_advised));
+        }
+    }
+    if (table.tokens_.empty()) return std::unexpected(fmt::format("{}: no tokens", name));
+    return table;
+}
+
+bool token_table::allows(std::string_view game, std::string_view token) const noexcept {
+    // An unknown game costs the same comparison; no token is presented that equals a NUL.
+    static constexpr std::string_view nobody{"\0", 1};
+    const auto found = tokens_.find(game);
+    const bool known = found != tokens_.end();
+    const bool equal =
+        equal_in_constant_time(known ? std::string_view{found->second} : nobody, token);
+    return known && equal;
+}
+
+std::optional<std::string_view> bearer_token(std::string_view authorization) {
+    const std::string_view scheme = take_word(authorization);
+    constexpr std::string_view bearer = "bearer";
+    const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
+    if (!std::ranges::equal(scheme, bearer, same)) return std::nullopt;
+    const std::string_view token = take_word(authorization);
+    if (token.empty() || !take_word(authorization).empty()) return std::nullopt;
+    return token;
+}
+
+bool equal_in_constant_time(std::string_view secret, std::string_view presented) noexcept {
+    if (secret.empty()) return presented.empty();
+    // volatile: the compiler must not see that the first difference decides.
+    volatile unsigned char difference = secret.size() != presented.size() ? 1 : 0;
+    std::size_t at = 0;
+    for (const char c : presented) {
+        difference = static_cast<unsigned char>(difference | (c ^ secret[at]));
+        at = at + 1 == secret.size() ? 0 : at + 1;
+    }
+    return difference == 0;
+}
+
+}  // namespace savegames

@@ -1,0 +1,151 @@
+"""Which runs there are: the cases of each workload, their sizes, and who takes part.
+
+Sizes are chosen so that all of W1, W2 and Q1 with five repetitions take less than twenty minutes on
+two processors. `full` takes the sizes of the definitions instead, and every rival in every case.
+"""
+
+import dataclasses
+
+OURS = "fairlead"
+# The same queues with atomics that count failed exchanges; its times mean nothing.
+COUNTED = "fairlead_counted"
+RUNTIMES = {
+    "W1": ("trivial", "moodycamel", "asio", "tbb"),
+    "W2": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
+}
+PRODUCERS = (1, 2, 5, 10)
+MILLION = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    workload: str
+    label: str          # names the case in rows and tables
+    program_case: str   # what the programs call it
+    arguments: tuple    # of (option, number)
+    runtimes: tuple     # ours first
+    weight: int         # about how long it takes, for the progress bar
+
+    def command(self, folder, runtime):
+        command = [str(folder / self.workload.lower() / runtime), "--case", self.program_case]
+        for option, number in self.arguments:
+            command += ["--" + option, str(number)]
+        return command
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    threads: tuple = (1, 2, 5, 10)
+    quick: bool = False
+    full: bool = False
+
+    def scaled(self, count):
+        return count // 5 if self.quick else count
+
+    def producers(self):
+        return (1, 5) if self.quick else PRODUCERS
+
+    def everybody(self, workers, producers=1):
+        """Whether the slower rivals take part too, or only `trivial`."""
+        return self.full or (workers <= 2 and producers in (1, 10))
+
+
+def make_case(workload, label, program_case, runtimes, weight, **arguments):
+    return Case(workload, label, program_case, tuple(arguments.items()), (OURS, *runtimes), weight)
+
+
+def w1(size):
+    for name in ("callback", "one_shot", "coroutine"):
+        for producers in size.producers():
+            for workers in size.threads:
+                count = size.scaled(MILLION)
+                if name != "callback" and not size.full:
+                    count = min(count, size.scaled(2 * MILLION) // producers)
+                rivals = RUNTIMES["W1"]
+                if not size.everybody(workers, producers):
+                    rivals = rivals[:1]
+                yield make_case("W1", f"{name} P={producers} W={workers}", name, rivals,
+                                count * producers * (3 if name == "coroutine" else 1),
+                                workers=workers, producers=producers, count=count)
+
+
+def w2(size):
+    chains_of = {"callback": (1, 2, 3, 4, 6, 8, 16, 32), "one_shot": (1, 4, 32)}
+    for name, all_chains in chains_of.items():
+        for chains in all_chains if not size.quick else (1, 3, 8):
+            for workers in size.threads:
+                # A hop of a million takes as long in one chain as in many.
+                hops = MILLION if size.full else size.scaled(MILLION) // chains
+                rivals = RUNTIMES["W2"] if size.everybody(workers) else RUNTIMES["W2"][:1]
+                yield make_case("W2", f"{name} C={chains} W={workers}", name, rivals,
+                                hops * chains, workers=workers, chains=chains, count=hops)
+    yield from w2_timed(size)
+
+
+def w2_timed(size):
+    for work_ns, text in ((100_000, "0.1 ms"), (1_000_000, "1 ms")):
+        # All chains together: 0.3 s of work; the definition has 100,000 hops a chain.
+        total = 100_000 if size.full else size.scaled(300_000_000) // work_ns
+        for chains in (1, 3, 8) if not size.quick else (3,):
+            for workers in size.threads:
+                if workers > 2 and not size.full:
+                    continue
+                yield make_case("W2", f"timed {text} C={chains} W={workers}", "timed",
+                                RUNTIMES["W2"], total * work_ns // 100,
+                                workers=workers, chains=chains, work_ns=work_ns,
+                                count=total if size.full else max(1, total // chains))
+
+
+def q1(size):
+    count = size.scaled(MILLION)
+    for producers in size.producers():
+        yield make_case("Q1", f"front P={producers}", "front",
+                        (COUNTED, "mutex", "vyukov", "moodycamel", "boost"), count * producers,
+                        producers=producers, count=count)
+    for claim in (1, 128):
+        for workers in size.threads:
+            yield make_case("Q1", f"block W={workers} claim={claim}", "block",
+                            (COUNTED, "mutex", "moodycamel"), 4 * count,
+                            workers=workers, claim=claim, count=4 * count)
+    for thieves in (0, 1, 2, 5):
+        yield make_case("Q1", f"steal thieves={thieves}", "steal", (COUNTED, "mutex"), 4 * count,
+                        workers=thieves, count=4 * count)
+    yield make_case("Q1", "deadlines sleepers", "sleepers",
+                    ("ordered_map", "priority_queue", "wheel"), 4 * count, count=count)
+    yield make_case("Q1", "deadlines cancel", "cancel", ("ordered_map", "wheel"), 2 * count,
+                    count=count)
+
+
+WORKLOADS = {"W1": w1, "W2": w2, "Q1": q1}
+
+# What the numbers of a workload mean, above its table.
+CAPTIONS = {
+    "W1": "ns per task, from the first post to the end of the last task; "
+          "P producers outside, W workers",
+    "W2": "ns per hop of the slowest of C chains, on W workers; "
+          "timed: ns of overhead per hop of a chain, total - ideal",
+    "Q1": "ns per item",
+}
+
+# Where a rival does less than Fairlead, and where the runs differ from the definitions.
+REMARKS = (
+    "moodycamel keeps order per producer only, and allocates: an advantage where producers or "
+    "workers are several.",
+    "tbb_spawn is last in, first out on the thread that posts: not fair, an advantage.",
+    "priority_queue cannot cancel, so it keeps no places up to date: an advantage.",
+    "wheel keeps no order within 1,024 ns.",
+    "A callback task of the rivals is 16 bytes, a link and a function; Fairlead's is 96, with its "
+    "state, deadline and owner: an advantage in time and memory.",
+    "asio and tbb have no intrusive tasks: their callback tasks are closures with an address.",
+    "A tenth of the work runs once in each process before the clock starts.",
+    "Every runtime has exactly W workers (TBB is given a limit of W + 1, because it counts the "
+    "caller), beside the P threads that post.",
+    "Without --full: one-shots and coroutines are 2,000,000 in total where several producers post; "
+    "chains share 1,000,000 hops; timed chains share 0.3 s of work.",
+)
+
+
+def cases(workloads, size, matches=lambda text: True):
+    """The cases of the workloads whose "W1 label" `matches`."""
+    return [case for name in workloads for case in WORKLOADS[name](size)
+            if matches(f"{case.workload} {case.label}")]

@@ -1,0 +1,40 @@
+#include "q1/block_bench.hpp"
+#include "q1/deadline_bench.hpp"
+#include "q1/fairlead_queues.hpp"
+#include "q1/steal_bench.hpp"
+
+#include <fairlead/timer/deadline_heap.hpp>
+
+namespace bench::q1 {
+namespace {
+
+class heap {
+public:
+    void push(sleeper& item) { heap_.push(item, item.deadline); }
+    void erase(sleeper& item) noexcept { heap_.erase(item); }
+    [[nodiscard]] sleeper* pop() noexcept {
+        if (heap_.empty()) return nullptr;
+        sleeper& first = heap_.top();
+        heap_.erase(first);
+        return &first;
+    }
+
+private:
+    fairlead::timer::deadline_heap<sleeper, &sleeper::place> heap_;
+};
+
+std::optional<measurement> measure(const options& asked) {
+    if (asked.name == "front") return front_bench<fairlead_front<counts_nothing>>(asked);
+    if (asked.name == "block") return block_bench<fairlead_block<counts_nothing>>(asked);
+    if (asked.name == "steal") return steal_bench<fairlead_run<counts_nothing>>(asked);
+    if (asked.name == "sleepers") return sleepers_bench<heap>(asked);
+    if (asked.name == "cancel") return cancel_bench<heap>(asked);
+    return std::nullopt;
+}
+
+}  // namespace
+}  // namespace bench::q1
+
+int main(int argc, char** argv) {
+    return bench::run_main(argc, argv, "Q1", "fairlead", bench::q1::measure);
+}

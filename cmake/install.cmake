@@ -1,0 +1,37 @@
+# Installs the libraries, the headers, a CMake package and a pkg-config file. After it,
+# find_package(Fairlead CONFIG) gives the same target names as add_subdirectory: fairlead::core, ...
+include(CMakePackageConfigHelpers)
+
+set(fairlead_installed fairlead fairlead_core fairlead_io)
+if(TARGET fairlead_sim)
+  list(APPEND fairlead_installed fairlead_sim)
+endif()
+set(fairlead_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Fairlead)
+
+install(TARGETS ${fairlead_installed} EXPORT FairleadTargets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fairlead
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT FairleadTargets NAMESPACE fairlead:: DESTINATION ${fairlead_package_dir})
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/FairleadConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/FairleadConfig.cmake INSTALL_DESTINATION ${fairlead_package_dir})
+# Before 1.0 a minor version may change the interface, and with it the layout of public types.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/FairleadConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/FairleadConfig.cmake
+  ${PROJECT_BINARY_DIR}/FairleadConfigVersion.cmake
+  DESTINATION ${fairlead_package_dir})
+
+# The prefix as seen from the file, so that an installed tree may be moved.
+file(RELATIVE_PATH FAIRLEAD_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+# A library that is still header-only has nothing for the linker.
+set(FAIRLEAD_PC_LIBS)
+foreach(library IN ITEMS fairlead_io fairlead_core)
+  get_target_property(type ${library} TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    string(APPEND FAIRLEAD_PC_LIBS " -l${library}")
+  endif()
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/fairlead.pc.in ${PROJECT_BINARY_DIR}/fairlead.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/fairlead.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,41 @@
+include(GNUInstallDirs)
+
+# fairlead_library(<name> MODULES <module>... LINK <target>...)
+#
+# Makes the target fairlead_<name>, with the alias fairlead::<name>, from src/<module>/*.cpp of each
+# module. A module without sources (header-only, or not there yet) adds nothing; a library without
+# any source becomes an INTERFACE library. A new file is found at the next build: no list to edit.
+function(fairlead_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "MODULES;LINK")
+  set(target fairlead_${name})
+
+  set(sources)
+  foreach(module IN LISTS arg_MODULES)
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+
+  if(sources)
+    set(scope PUBLIC)
+    add_library(${target} ${sources})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:fairlead_warnings>)
+  else()
+    set(scope INTERFACE)
+    add_library(${target} INTERFACE)
+  endif()
+
+  add_library(fairlead::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} ${scope} cxx_std_23)
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # Clang before 19 has the concepts of C++20 but announces an older version of them, so libstdc++
+  # hides std::expected from it. Users need this as much as we do: our headers use it.
+  set(old_clang $<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,19>>)
+  target_compile_options(${target} ${scope}
+    $<${old_clang}:-U__cpp_concepts>
+    $<${old_clang}:-D__cpp_concepts=202002L>)
+  target_link_libraries(${target} ${scope} ${arg_LINK})
+endfunction()

@@ -1,0 +1,266 @@
+#!/usr/bin/env bash
+# The front door: ./do help
+set -euo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
+export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
+
+# What each purpose needs of Debian 12. Only what is missing is installed, and it is said first.
+packages='
+build    g++                    the compiler (GCC 12), with its sanitizers
+build    cmake                  the build description
+build    ninja-build            the build itself
+build    libgtest-dev           GoogleTest, for the tests
+build    libboost-dev           Beast and Histogram, for the save-game service
+build    libcli11-dev           command lines of the service
+build    libfmt-dev             text of the service
+build    libsqlite3-dev         the embedded store of the service
+build    libxxhash-dev          checksums of saves
+build    libzstd-dev            compression of saves
+build    nlohmann-json3-dev     JSON of saves
+build    zlib1g-dev             the compression of the save format of the seed
+build    python3                the checks and the reports
+test     curl                   drives the service in its tests
+test     wrk                    drives the service in its tests
+demo     python3-matplotlib     the plot of the demo
+bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks
+bench    libtbb-dev             oneTBB, a rival in the benchmarks
+check    clang-format-16        the format check
+clang    clang-16               the preset clang-release
+aarch64  g++-aarch64-linux-gnu  the preset aarch64
+aarch64  qemu-user              runs the tests of the preset aarch64
+'
+
+help() {
+    cat <<'HELP'
+Usage: ./do COMMAND [OPTIONS]
+
+  setup     install what the other commands need (Debian packages)
+  demo      build, run the save-game service against its baselines, print a table  [--quick]
+  test      build and run all tests, with and without sanitizers
+              --preset P    only this preset (repeatable; default: release, asan, tsan;
+                            also: debug, clang-release, aarch64)
+              --only REGEX  only the tests whose name matches
+  check     the fast checks: format, layers, headers, atomics, sizes, snippets, unit tests
+  bench     build and run benchmarks: ./do bench W1 W2 Q1
+  verify    check the specifications in spec/
+  docs      check that the code in README.md and docs/ is what the examples have  [--write]
+  fmt       format all C++ files
+  clean     remove build/
+  help      this text
+
+demo and test install what is missing, build what changed, and run. Nothing asks a question.
+HELP
+}
+
+fail() {
+    printf 'do: %s\n' "$*" >&2
+    exit 1
+}
+
+# --- packages -----------------------------------------------------------------------------------
+
+# Installs the packages of the given purposes that are not installed yet.
+need() {
+    local purpose package reason wanted missing=()
+    if ! command -v apt-get >/dev/null; then
+        echo "do: no apt-get: the packages listed in ./do must be there already" >&2
+        return
+    fi
+    for wanted in "$@"; do
+        while read -r purpose package reason; do
+            [[ $purpose == "$wanted" ]] || continue
+            is_installed "$package" && continue
+            ((${#missing[@]} > 0)) || echo "Installing with apt-get:"
+            printf '  %-22s %s\n' "$package" "$reason"
+            missing+=("$package")
+        done <<<"$packages"
+    done
+    ((${#missing[@]} == 0)) || install "${missing[@]}"
+}
+
+is_installed() {
+    [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+install() {
+    local as_root=()
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null ||
+            fail "neither root nor sudo. As root: apt-get install --no-install-recommends $*"
+        as_root=(sudo)
+    fi
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+        apt-get -qq -o DPkg::Lock::Timeout=300)
+    "${apt[@]}" update || fail "apt-get update failed"
+    "${apt[@]}" install --yes --no-install-recommends "$@" </dev/null ||
+        fail "apt-get could not install: $*"
+}
+
+# --- building -----------------------------------------------------------------------------------
+
+jobs=$(nproc)
+
+# build PRESET [OPTION...]: configures and builds; the options go to cmake --build.
+build() {
+    local preset=$1
+    shift
+    cmake --preset "$preset" --log-level=WARNING >/dev/null &&
+        cmake --build --preset "$preset" --parallel "$jobs" "$@"
+}
+
+# Debian's own interpreter, which sees the modules that apt-get installs; another may come first in
+# the path.
+python() {
+    if [[ -x /usr/bin/python3 ]]; then /usr/bin/python3 "$@"; else python3 "$@"; fi
+}
+
+cpp_files() {
+    local folder
+    for folder in include src tests examples apps bench; do
+        [[ ! -d $folder ]] || find "$folder" -name '*.[ch]pp' -print0
+    done
+}
+
+# --- commands -----------------------------------------------------------------------------------
+
+setup() {
+    need build test demo check
+    echo "Everything is installed."
+}
+
+demo() {
+    need build demo
+    build release --target apps/all
+    python apps/savegames/demo.py --build build/release "$@"
+}
+
+bench() {
+    need build bench
+    build release --target bench/all
+    python tools/bench.py "$@"
+}
+
+run_tests() {
+    local presets=() ctest_options=()
+    while (($# > 0)); do
+        case $1 in
+            --preset | --only) (($# > 1)) || fail "test: $1 needs a value" ;;
+            *) fail "test: unknown option $1; see ./do help" ;;
+        esac
+        case $1 in
+            --preset) presets+=("$2") ;;
+            --only) ctest_options=(--tests-regex "$2") ;;
+        esac
+        shift 2
+    done
+    ((${#presets[@]} > 0)) || presets=(release asan tsan)
+
+    need build test
+    passed=0 failed=0
+    local preset
+    for preset in "${presets[@]}"; do
+        case $preset in
+            clang-release) need clang ;;
+            aarch64) need aarch64 ;;
+        esac
+        test_preset "$preset" "${ctest_options[@]}"
+    done
+    ((passed + failed > 0)) || echo "do: no test matches" >&2
+    echo "$passed passed, $failed failed"
+    ((failed == 0 && passed > 0))
+}
+
+# Builds and tests one preset and adds to passed and failed. A preset that does not build, or a
+# run that ends badly without naming a test, counts as one failure.
+test_preset() {
+    local preset=$1 log=build/$1/ctest.log status=0 summary fixed_addresses=()
+    shift
+    printf '\n=== %s\n' "$preset"
+    if ! build "$preset"; then
+        echo "do: the preset $preset does not build" >&2
+        failed=$((failed + 1))
+        return
+    fi
+    # The sanitizers of GCC 12 cannot run where a newer kernel spreads addresses too widely. Some
+    # containers forbid to change that; there we take the chance.
+    if [[ $preset == [at]san ]] && setarch --addr-no-randomize true 2>/dev/null; then
+        fixed_addresses=(setarch --addr-no-randomize)
+    fi
+    "${fixed_addresses[@]}" ctest --preset "$preset" --parallel "$jobs" --no-tests=ignore "$@" |
+        tee "$log" || status=$?
+    summary=$(sed -nE 's/.* ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$log" | tail -n 1)
+    local failed_here=${summary%% *} total=${summary##* }
+    failed_here=${failed_here:-0} total=${total:-0}
+    if ((status != 0 && failed_here == 0)); then
+        failed=$((failed + 1))
+    fi
+    failed=$((failed + failed_here))
+    passed=$((passed + total - failed_here))
+}
+
+check() {
+    need build check
+    checks_failed=0
+    step "format" check_format
+    step "layers" python tools/layers.py
+    step "atomics" python tools/atomics.py
+    step "sizes" python tools/sizes.py
+    step "snippets" python tools/snippets.py
+    step "headers compile alone" python tools/headers.py --jobs "$jobs"
+    step "tests of the checks" python -m unittest discover -s tools/tests
+    step "build" build release
+    step "unit tests" ctest --preset release --parallel "$jobs" --label-exclude slow \
+        --exclude-regex '^tools$'
+    ((checks_failed == 0)) || fail "$checks_failed checks failed"
+}
+
+# step NAME COMMAND...: runs a check, quiet when it passes.
+step() {
+    local name=$1 begin=$SECONDS output
+    shift
+    if output=$("$@" 2>&1); then
+        printf 'ok    %s (%d s)\n' "$name" $((SECONDS - begin))
+    else
+        printf 'FAIL  %s\n%s\n' "$name" "$output"
+        checks_failed=$((checks_failed + 1))
+    fi
+}
+
+# One line for each file that is not formatted: where it begins to differ.
+check_format() {
+    cpp_files | xargs -0 --no-run-if-empty clang-format-16 --dry-run -Werror 2>&1 |
+        sed -nE 's/^([^: ]+:[0-9]+):.*/\1: not formatted; run .\/do fmt/p' |
+        sort --unique --field-separator=: --key=1,1
+}
+
+fmt() {
+    need check
+    cpp_files | xargs -0 --no-run-if-empty clang-format-16 -i
+}
+
+docs() {
+    need build
+    python tools/snippets.py "$@"
+}
+
+verify() {
+    if ! compgen -G 'spec/*.tla' >/dev/null; then
+        echo "There are no specifications in spec/: nothing to verify yet." >&2
+        exit 2
+    fi
+    fail "spec/ has specifications, but verify does not run them yet"
+}
+
+command=${1:-help}
+shift || true
+case $command in
+    setup | demo | check | bench | verify | docs | fmt) "$command" "$@" ;;
+    test) run_tests "$@" ;;
+    clean) rm -rf build ;;
+    help | -h | --help) help ;;
+    *)
+        printf 'do: unknown command %s\n\n' "$command" >&2
+        help >&2
+        exit 64
+        ;;
+esac

@@ -1,0 +1,163 @@
+// Coroutines as tasks: calls, time, many at once, scopes, failures, stopping, signals.
+#include <fairlead/fairlead.hpp>
+
+#include <charconv>
+#include <cstdio>
+#include <expected>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace fl = fairlead;
+using namespace std::chrono_literals;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool holds, const char* what) {
+    std::printf("%s  %s\n", holds ? "ok  " : "FAIL", what);
+    if (!holds) ++failures;
+}
+
+// [task]
+// A task starts when it is awaited, and the await gives its result.
+fl::task<int> square(int x) {
+    const int result = x * x;
+    co_return result;
+}
+
+fl::task<int> sum_of_squares(int count) {
+    int sum = 0;
+    for (int i = 1; i <= count; ++i) sum += co_await square(i);
+    co_return sum;
+}
+// [/task]
+
+// [sleep]
+fl::task<fl::duration> nap() {
+    const fl::time_point begin = fl::clock::now();
+    co_await fl::sleep_for(5ms);  // no thread is blocked meanwhile
+    co_return fl::clock::now() - begin;
+}
+// [/sleep]
+
+// [when_all]
+fl::task<int> slow_square(int x) {
+    co_await fl::sleep_for(5ms);
+    co_return co_await square(x);
+}
+
+fl::task<int> together() {
+    auto [a, b] = co_await fl::when_all(slow_square(3), slow_square(4));
+
+    std::vector<fl::task<int>> many;
+    for (int i = 0; i != 1000; ++i) many.push_back(slow_square(i));
+    const std::vector<int> squares = co_await fl::when_all(std::move(many));
+
+    co_return a + b + squares.back();  // the 1,000 sleeps overlap
+}
+// [/when_all]
+
+// [scope]
+fl::task<> write_square(int x, int& result) {
+    co_await fl::yield();
+    result = x * x;
+}
+
+// The children may use locals of the coroutine that owns the scope: they end before it does.
+fl::task<int> fan_out() {
+    std::vector<int> results(10);
+    co_await fl::with_scope([&results](fl::scope& children) -> fl::task<> {
+        for (int i = 0; i != 10; ++i) {
+            children.spawn(write_square(i, results[static_cast<std::size_t>(i)]));
+        }
+        co_return;
+    });
+    co_return results[9];
+}
+// [/scope]
+
+// [errors]
+// What may well go wrong is a value ...
+fl::task<std::expected<int, std::errc>> parse(std::string text) {
+    int number = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (parsed.ec != std::errc{}) co_return std::unexpected{parsed.ec};
+    co_return number;
+}
+
+// ... and an exception goes to whoever awaits.
+fl::task<int> parse_or_throw(std::string text) {
+    const auto number = co_await parse(std::move(text));
+    if (!number) throw std::runtime_error{"not a number"};
+    co_return *number;
+}
+// [/errors]
+
+// [stop]
+fl::task<int> ticks_until_stopped() {
+    int ticks = 0;
+    while (co_await fl::sleep_for(1ms) != fl::wake_reason::stopped) ++ticks;
+    co_return ticks;  // a stop is a request: the task ends itself, with a result if it likes
+}
+// [/stop]
+
+// [signal]
+// Waits for something that is not a coroutine. `self` is what others wake and signal.
+fl::task<int> ask_another_thread(std::jthread& other) {
+    fl::basic_task& self = co_await fl::current_task();
+    int answer = 0;
+    other = std::jthread{[&answer, &self] {
+        answer = 42;
+        self.signal();  // the last touch: after it the frame with `answer` may be gone
+    }};
+    // A stop ends the wait too. But `answer` is the thread's until it signals: so wait for that.
+    while (co_await fl::receive_signal() != fl::wake_reason::signalled) {
+    }
+    co_return answer;
+}
+// [/signal]
+
+}  // namespace
+
+int main() {
+    // [main]
+    fl::scheduler scheduler{{.workers = 2}};
+
+    // block_on runs a task on the scheduler while this thread, which is no worker, waits.
+    expect(fl::block_on(scheduler, sum_of_squares(10)) == 385, "a task awaits others");
+
+    // spawn starts one; its handle is awaited, or get() waits on a thread, or it is dropped.
+    fl::join_handle<int> handle = fl::spawn(scheduler, sum_of_squares(3));
+    expect(handle.get() == 14, "a spawned task is joined");
+    // [/main]
+
+    expect(fl::block_on(scheduler, nap()) >= 5ms, "a sleep is never shorter than asked for");
+    expect(fl::block_on(scheduler, together()) == 25 + 999 * 999, "when_all waits for all");
+    expect(fl::block_on(scheduler, fan_out()) == 81, "a scope joins its children");
+
+    expect(fl::block_on(scheduler, parse("12")) == 12, "an expected value");
+    expect(!fl::block_on(scheduler, parse("twelve")), "an expected error");
+    // [catch]
+    try {
+        fl::block_on(scheduler, parse_or_throw("twelve"));
+        expect(false, "an exception reaches the thread that waits");
+    } catch (const std::runtime_error&) {
+        expect(true, "an exception reaches the thread that waits");
+    }
+    // [/catch]
+
+    // [request_stop]
+    fl::join_handle<int> ticking = fl::spawn(scheduler, ticks_until_stopped());
+    ticking.request_stop();
+    expect(ticking.get() >= 0, "a task that is asked to stop ends");
+    // [/request_stop]
+
+    std::jthread other;
+    expect(fl::block_on(scheduler, ask_another_thread(other)) == 42, "a signal brings an answer");
+    return failures;
+}

@@ -1,0 +1,146 @@
+// What a coroutine can wait for by itself: time, a wakeup, a signal, its turn.
+#pragma once
+
+#include <fairlead/coro/root.hpp>
+#include <fairlead/coro/task.hpp>
+
+#include <coroutine>
+
+namespace fairlead {
+
+using coro::wake_reason;
+
+namespace coro {
+
+// Waits as `what` says, until `deadline`; answers why it ended.
+class timed_wait {
+public:
+    timed_wait(root::until what, time_point deadline) noexcept : deadline_{deadline}, what_{what} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <on_a_root Promise>
+    void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        bottom_ = leaf.promise().bottom;
+        bottom_->wait_at(leaf, leaf.promise(), what_, deadline_);
+    }
+    wake_reason await_resume() noexcept { return bottom_->reason(); }
+
+private:
+    root* bottom_ = nullptr;
+    time_point deadline_;
+    root::until what_;
+};
+
+// Lets others have their turn. Does not take a stop: the next wait does.
+class turn {
+public:
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <on_a_root Promise>
+    void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        leaf.promise().bottom->wait_at(leaf, leaf.promise(), root::until::deadline, immediately);
+    }
+    void await_resume() const noexcept {}
+};
+
+// The same as timed_wait, from now on by the clock of the task's scheduler.
+class delayed_wait {
+public:
+    explicit delayed_wait(duration delay) noexcept : delay_{delay} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <on_a_root Promise>
+    void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        bottom_ = leaf.promise().bottom;
+        bottom_->wait_at(leaf, leaf.promise(), root::until::deadline,
+                         after(bottom_->home().now(), delay_));
+    }
+    wake_reason await_resume() noexcept { return bottom_->reason(); }
+
+private:
+    root* bottom_ = nullptr;
+    duration delay_;
+};
+
+// Answers something about the task, without suspending it.
+template <class Question>
+class root_question {
+public:
+    explicit root_question(Question question) noexcept : question_{question} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <on_a_root Promise>
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        bottom_ = leaf.promise().bottom;
+        return false;
+    }
+    decltype(auto) await_resume() noexcept { return question_(*bottom_); }
+
+private:
+    root* bottom_ = nullptr;
+    Question question_;
+};
+
+class hop {
+public:
+    explicit hop(scheduler& target) noexcept : target_{target} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <on_a_root Promise>
+    void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        root& bottom = *leaf.promise().bottom;
+        bottom.move_to(target_);
+        bottom.wait_at(leaf, leaf.promise(), root::until::deadline, immediately);
+    }
+    void await_resume() const noexcept {}
+
+private:
+    scheduler& target_;
+};
+
+}  // namespace coro
+
+/// Sleeps until `deadline`, never less. `expired`, or `stopped` if the task was asked to stop. Wakeups
+/// do not shorten it; signals are remembered.
+[[nodiscard]] inline coro::timed_wait sleep_until(time_point deadline) noexcept {
+    return {coro::root::until::deadline, deadline};
+}
+
+/// Sleeps for `delay`, by the clock of the task's scheduler.
+[[nodiscard]] inline coro::delayed_wait sleep_for(duration delay) noexcept {
+    return coro::delayed_wait{delay};
+}
+
+/// Gives up the worker and runs again after what is ready now.
+[[nodiscard]] inline coro::turn yield() noexcept { return {}; }
+
+/// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came before
+/// ends it at once; a wakeup may also be one that an earlier wait did not need: look for yourself.
+[[nodiscard]] inline coro::timed_wait wait_until_woken(time_point deadline = never) noexcept {
+    return {coro::root::until::anything, deadline};
+}
+
+/// Waits for a signal and receives it: `signalled`, or `expired`, or `stopped`. After it the sender
+/// does not touch the task any more.
+[[nodiscard]] inline coro::timed_wait receive_signal(time_point deadline = never) noexcept {
+    return {coro::root::until::signal, deadline};
+}
+
+/// The task that runs this coroutine, for others to wake and signal. Does not suspend.
+[[nodiscard]] inline auto current_task() noexcept {
+    return coro::root_question{[](coro::root& self) noexcept -> basic_task& { return self; }};
+}
+
+/// Whether the task was asked to stop. Does not suspend.
+[[nodiscard]] inline auto stop_requested() noexcept {
+    return coro::root_question{[](coro::root& self) noexcept { return self.stop_requested(); }};
+}
+
+/// The scheduler on which the task runs. Does not suspend.
+[[nodiscard]] inline auto current_scheduler() noexcept {
+    return coro::root_question{[](coro::root& self) noexcept -> scheduler& { return self.home(); }};
+}
+
+/// Goes on on another scheduler, and stays there. It must outlive the task's stay.
+[[nodiscard]] inline coro::hop resume_on(scheduler& target) noexcept { return coro::hop{target}; }
+
+}  // namespace fairlead

@@ -1,0 +1,215 @@
+// The bottom of a stack of coroutines: the schedulable task that resumes the innermost one.
+//
+//     root ----resumes----> leaf            task<> a() { co_await b(); }   the body
+//      ^                     | continuation  task<> b() { co_await c(); }
+//      |                     v               task<> c() { co_await sleep_for(1s); }   the leaf
+//      +------------------- body
+//
+// An await that must wait does not post anything itself: it tells the root how to wait, and returns
+// to it through the suspension. Only then does the root post itself. So the frame is suspended
+// before another worker can resume it, and nothing of it is touched after the post.
+//
+// Symmetric transfer: a coroutine that awaits another, or ends, names the next one to resume. Clang
+// makes that a jump in every build. GCC does so with -O2 only, and a program cannot ask which it is;
+// elsewhere the stack would grow. So with GCC it goes through the loop in `run_coroutines`, unless
+// the program is compiled with FAIRLEAD_TAIL_CALLS: any depth, in every build.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/sched/scheduler.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <coroutine>
+#include <cstdint>
+#include <utility>
+
+namespace fairlead::coro {
+
+class root;
+
+/// What every coroutine of the library knows about its place in the stack.
+struct frame_link {
+    root* bottom = nullptr;
+    std::coroutine_handle<> continuation;      // who awaits this coroutine; null: the root
+    frame_link* parent = nullptr;              // the link of `continuation`
+    std::coroutine_handle<>* owner = nullptr;  // the handle that would destroy this frame
+};
+
+/// Why a wait ended.
+enum class wake_reason : std::uint8_t {
+    expired,    ///< the deadline has passed
+    woken,      ///< somebody called `wakeup`
+    signalled,  ///< a signal was received
+    stopped,    ///< the task was asked to stop
+};
+
+/// What a root waits for until it is completed, if that can be asked for more than its end. Called
+/// on the worker that runs the root.
+class awaited_operation {
+public:
+    /// The root was asked to stop: ask those that it waits for, too.
+    virtual void pass_stop_on() noexcept {}
+
+    /// The root is to be destroyed. True: it will not be completed any more.
+    [[nodiscard]] virtual bool withdraw() noexcept { return false; }
+
+protected:
+    ~awaited_operation() = default;
+};
+
+/// An operation that may have to be tried again when its source fires, such as a read.
+class retried_operation {
+public:
+    /// Tries once, without waiting. True: it has ended, well or not.
+    [[nodiscard]] virtual bool attempt() noexcept = 0;
+
+protected:
+    ~retried_operation() = default;
+};
+
+class root : public basic_task {
+public:
+    /// What ends the wait of the leaf, besides what `post_deadline` listens to.
+    enum class until : std::uint8_t {
+        anything,    // a wakeup, a signal, the deadline or a stop
+        attempt,     // that the operation succeeds when it is tried, the deadline, or a stop
+        deadline,    // only the deadline or a stop
+        signal,      // a signal, the deadline, or a stop
+        completion,  // only that the operation has ended
+    };
+
+    /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
+    root(scheduler& home, const char* name,
+         std::uint32_t depth = scheduler::depth_of_new_task()) noexcept
+        : basic_task{kind, depth}, scheduler_{&home}, name_{name} {}
+
+    [[nodiscard]] scheduler& home() const noexcept { return *scheduler_; }
+
+    /// Starts at `body`, whose link is `frame`, in the next step.
+    void start_at(std::coroutine_handle<> body, frame_link& frame) noexcept {
+        resume_point_ = body;
+        leaf_ = &frame;
+    }
+
+    // --- for awaiters, on the worker that runs this root -----------------------------------------
+
+    /// `leaf` is suspended and waits: until `deadline`, or earlier as `what` says.
+    void wait_at(std::coroutine_handle<> leaf, frame_link& frame, until what,
+                 time_point deadline) noexcept {
+        resume_point_ = leaf;
+        leaf_ = &frame;
+        until_ = what;
+        deadline_ = deadline;
+        awaited_ = nullptr;
+        stop_passed_on_ = false;
+        next_ = what_next::wait;
+    }
+
+    /// `leaf` is suspended until `operation` has ended when it was tried after `source` fired; until
+    /// `deadline`; or until a stop.
+    void retry_at(std::coroutine_handle<> leaf, frame_link& frame, retried_operation& operation,
+                  wait_source& source, time_point deadline) noexcept {
+        wait_at(leaf, frame, until::attempt, deadline);
+        operation_ = &operation;
+        source_ = &source;
+    }
+
+    /// Whether the task may go on without waiting once more in this step. Otherwise a task that always
+    /// finds its data ready would keep its worker for ever.
+    [[nodiscard]] bool spend_budget() noexcept {
+        if (budget_ == 0) return false;
+        --budget_;
+        return true;
+    }
+
+    /// After `retry_at`: lets others have their turn before the next attempt.
+    void take_turn_first() noexcept { turn_first_ = true; }
+
+    /// `leaf` is suspended and goes on on another scheduler.
+    void move_to(scheduler& other) noexcept { scheduler_ = &other; }
+
+    /// After `wait_at` for a completion: of what.
+    void await_operation(awaited_operation& awaited) noexcept { awaited_ = &awaited; }
+
+    /// Why the last wait ended. Takes the signal if that was the reason.
+    [[nodiscard]] wake_reason reason() noexcept {
+        if (hears_signals() && receive_signal()) return wake_reason::signalled;
+        if (take_stop()) return wake_reason::stopped;
+        return expired() ? wake_reason::expired : wake_reason::woken;
+    }
+
+    /// Whether a stop was asked for that ended no wait yet. It ends one; those that follow are for
+    /// cleaning up.
+    [[nodiscard]] bool take_stop() noexcept {
+        if (!must_tell_stop()) return false;
+        stop_told_ = true;
+        return true;
+    }
+
+    /// Whether take_stop would take one.
+    [[nodiscard]] bool must_tell_stop() const noexcept { return !stop_told_ && stop_requested(); }
+
+    /// The handle to resume for going on with `next`, inside this root.
+    [[nodiscard]] std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {
+#if defined(__clang__) || defined(FAIRLEAD_TAIL_CALLS)
+        return next;
+#else
+        resume_point_ = next;
+        next_ = what_next::resume;
+        return std::noop_coroutine();
+#endif
+    }
+
+    /// The body has ended.
+    [[nodiscard]] std::coroutine_handle<> end() noexcept {
+        next_ = what_next::end;
+        return std::noop_coroutine();
+    }
+
+protected:
+    ~root() = default;
+
+    /// The body has ended; its frame still exists. The last touch of this object: it may free it.
+    virtual void on_end() noexcept = 0;
+
+    /// The scheduler is destroyed; all frames of the stack are gone. Likewise the last touch.
+    virtual void on_abandon() noexcept = 0;
+
+private:
+    static constexpr std::uint8_t budget_of_step = 64;
+
+    enum class what_next : std::uint8_t { wait, resume, end };
+
+    static const task_kind kind;
+    static void run_step(basic_task& task) noexcept;
+    static bool can_abandon(basic_task& task) noexcept;
+    static void abandon(basic_task& task) noexcept;
+
+    [[nodiscard]] bool hears_signals() const noexcept {
+        return until_ == until::anything || until_ == until::signal;
+    }
+
+    [[nodiscard]] bool must_wait_on() noexcept;
+    void run_coroutines() noexcept;
+    void post() noexcept;
+    void destroy_frames() noexcept;
+
+    std::coroutine_handle<> resume_point_;
+    frame_link* leaf_ = nullptr;
+    scheduler* scheduler_;
+    union {
+        awaited_operation* awaited_ = nullptr;  // of a completion
+        retried_operation* operation_;          // of an attempt
+    };
+    wait_source* source_ = nullptr;  // of an attempt
+    const char* name_;
+    time_point deadline_ = immediately;
+    until until_ = until::anything;
+    what_next next_ = what_next::wait;
+    std::uint8_t budget_ = 0;
+    bool turn_first_ = false;
+    bool stop_told_ = false;
+    bool stop_passed_on_ = false;  // to what is awaited now
+};
+
+}  // namespace fairlead::coro

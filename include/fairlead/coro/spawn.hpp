@@ -1,0 +1,275 @@
+// Starting a coroutine on a scheduler, from anywhere.
+#pragma once
+
+#include <fairlead/coro/task.hpp>
+#include <fairlead/sync/atomic.hpp>
+#include <fairlead/sync/signal.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <utility>
+
+namespace fairlead {
+
+/// The third outcome: the scheduler was destroyed before the task could end.
+class stopped_error : public std::runtime_error {
+public:
+    stopped_error() : std::runtime_error{"the task was stopped before it ended"} {}
+};
+
+namespace coro {
+
+// Waits on a thread that is no worker.
+// `run_here`: the scheduler to run meanwhile, or null.
+inline void await_signal(scheduler* run_here, sync::signal& ended) {
+    if (run_here != nullptr) {
+        while (!ended.try_receive()) run_here->run_until(never, 1);
+    } else {
+        ended.receive();
+    }
+}
+
+// Who waits for a spawned task: a coroutine or a thread.
+struct joiner {
+    root* waiting_task = nullptr;
+    sync::signal thread;
+
+    // The last touch of the joiner: it may be gone when this returns.
+    void tell() noexcept {
+        if (waiting_task != nullptr) {
+            waiting_task->complete();
+        } else {
+            thread.send();
+        }
+    }
+};
+
+// A spawned task. It lives until it has ended and its handle is gone.
+template <class T>
+class spawned final : public root {
+public:
+    spawned(scheduler& home, task<T> body, std::stop_token stop, const char* name)
+        : root{home, name},
+          run_by_joiner_{home.runs_on_caller() ? &home : nullptr},
+          body_{std::move(body)} {
+        body_.start_on(*this);
+        if (stop.stop_possible()) on_stop_.emplace(std::move(stop), stop_request{*this});
+    }
+
+    // --- the handle -------------------------------------------------------------------------------
+
+    // The scheduler that a thread must run while it joins; null: it has threads of its own, and may
+    // be gone.
+    [[nodiscard]] scheduler* run_by_joiner() const noexcept { return run_by_joiner_; }
+
+    [[nodiscard]] bool ended() const noexcept {
+        return state_.load(sync::acquire) == has_ended;  // [SP1] sees the result
+    }
+
+    // False: it has ended already, and `who` is not told.
+    [[nodiscard]] bool join(joiner& who) noexcept {
+        joiner_ = &who;
+        std::uint32_t expected = nobody;
+        // [SP1] release: publishes the joiner; acquire on failure: sees the result.
+        return state_.compare_exchange_strong(expected, somebody_joins, sync::acq_rel,
+                                              sync::acquire);
+    }
+
+    T take() {
+        if (abandoned_) throw stopped_error{};
+        return body_.outcome().take();
+    }
+
+    void drop() noexcept {
+        // [SP2] acq_rel: whoever drops last has seen all that the other did.
+        if (owners_.fetch_sub(1, sync::acq_rel) == 1) delete this;
+    }
+
+    // The joiner goes away, and is not told. False: it is being told.
+    [[nodiscard]] bool withdraw() noexcept {
+        std::uint32_t expected = somebody_joins;
+        // [SP1] acquire: pairs with the end, if it was faster.
+        return state_.compare_exchange_strong(expected, nobody, sync::acq_rel, sync::acquire);
+    }
+
+    // The handle is gone before the end: nobody will see an exception, so it is reported.
+    void detach() noexcept {
+        std::uint32_t expected = nobody;
+        // [SP1] as in join: after it, the end is told that nobody joins.
+        if (!state_.compare_exchange_strong(expected, detached, sync::acq_rel, sync::acquire)) {
+            report_failure();
+        }
+        drop();
+    }
+
+private:
+    struct stop_request {
+        root& task;
+        void operator()() const noexcept { task.request_stop(); }
+    };
+
+    enum : std::uint32_t { nobody, somebody_joins, detached, has_ended };
+
+    void on_end() noexcept override {
+        on_stop_.reset();  // waits for a request that is under way
+        // [SP1] release: publishes the result; acquire: sees the joiner.
+        if (!abandoned_ && body_.outcome().failure() != nullptr) reporter_ = home().reporter();
+        const std::uint32_t before = state_.exchange(has_ended, sync::acq_rel);
+        if (before == detached) report_failure();
+        joiner* const to_tell = before == somebody_joins ? joiner_ : nullptr;
+        drop();  // first: then the joiner frees it, before it goes on
+        if (to_tell != nullptr) to_tell->tell();
+    }
+
+    void on_abandon() noexcept override {
+        abandoned_ = true;
+        on_end();
+    }
+
+    void report_failure() noexcept {
+        if (abandoned_) return;
+        if (auto failure = body_.outcome().failure()) reporter_(std::move(failure), name());
+    }
+
+    scheduler* const run_by_joiner_;
+    task<T> body_;
+    std::optional<std::stop_callback<stop_request>> on_stop_;
+    joiner* joiner_ = nullptr;
+    unhandled_reporter reporter_;  // of a failure; the scheduler may be gone when it is needed
+    sync::atomic<std::uint32_t> state_{nobody};
+    sync::atomic<std::uint32_t> owners_{2};  // the running task and the handle
+    bool abandoned_ = false;
+};
+
+// The root of block_on: lives on the stack of the thread that waits.
+template <class T>
+class blocked_on final : public root {
+public:
+    blocked_on(scheduler& home, task<T> body, const char* name)
+        : root{home, name}, body_{std::move(body)} {
+        body_.start_on(*this);
+    }
+
+    [[nodiscard]] sync::signal& ended() noexcept { return ended_; }
+
+    T take() {
+        if (abandoned_) throw stopped_error{};
+        return body_.outcome().take();
+    }
+
+private:
+    void on_end() noexcept override { ended_.send(); }
+    void on_abandon() noexcept override {
+        abandoned_ = true;
+        ended_.send();
+    }
+
+    task<T> body_;
+    sync::signal ended_;
+    bool abandoned_ = false;
+};
+
+}  // namespace coro
+
+/// A started task: `co_await` it for its result, or drop it, and it goes on by itself. Awaiting
+/// rethrows the task's exception, and throws `stopped_error` if its scheduler was destroyed first.
+/// An exception of a task whose handle was dropped goes to `on_unhandled`.
+template <class T>
+class [[nodiscard]] join_handle {
+public:
+    explicit join_handle(coro::spawned<T>& started) noexcept : started_{&started} {}
+    join_handle(join_handle&& other) noexcept : started_{std::exchange(other.started_, nullptr)} {}
+    join_handle& operator=(join_handle&& other) noexcept {
+        if (this != &other) {
+            detach();
+            started_ = std::exchange(other.started_, nullptr);
+        }
+        return *this;
+    }
+    ~join_handle() { detach(); }
+
+    /// Lets the task go on by itself.
+    void detach() noexcept {
+        if (started_ != nullptr) std::exchange(started_, nullptr)->detach();
+    }
+
+    [[nodiscard]] bool ended() const noexcept { return started_->ended(); }
+
+    /// Asks the task to stop. Any thread that holds the handle, at any time before it is awaited.
+    void request_stop() noexcept { started_->request_stop(); }
+
+    /// Wakes and signals go here. Valid while the handle is.
+    [[nodiscard]] basic_task& get_task() noexcept { return *started_; }
+
+    /// Waits on this thread, which must not be a worker's. Once. With `run_on_caller` this thread
+    /// runs the tasks.
+    T get() {
+        FAIRLEAD_ASSERT(scheduler::current() == nullptr,
+                        "get() on a worker would block it: co_await");
+        coro::joiner self;
+        if (started_->join(self)) coro::await_signal(started_->run_by_joiner(), self.thread);
+        return take();
+    }
+
+    class awaiter final : public coro::awaited_operation {
+    public:
+        explicit awaiter(join_handle& handle) noexcept : handle_{handle} {}
+        [[nodiscard]] bool await_ready() const noexcept { return handle_.ended(); }
+        template <coro::on_a_root Promise>
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+            coro::root& bottom = *leaf.promise().bottom;
+            self_.waiting_task = &bottom;
+            if (!handle_.started_->join(self_)) return false;
+            bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
+            bottom.await_operation(*this);
+            return true;
+        }
+        T await_resume() { return handle_.take(); }
+
+    private:
+        [[nodiscard]] bool withdraw() noexcept override { return handle_.started_->withdraw(); }
+
+        join_handle& handle_;
+        coro::joiner self_;
+    };
+
+    /// Waits for the result. Once.
+    [[nodiscard]] awaiter operator co_await() noexcept { return awaiter{*this}; }
+
+private:
+    T take() {
+        struct dropper {
+            coro::spawned<T>* started;
+            ~dropper() { started->drop(); }
+        } last{std::exchange(started_, nullptr)};
+        return last.started->take();
+    }
+
+    coro::spawned<T>* started_;
+};
+
+/// Starts `body` on `home`. `stop`, if it can be stopped, asks the task to stop. Any thread.
+/// Allocates one object. `name` must have static storage.
+template <class T>
+join_handle<T> spawn(scheduler& home, task<T> body, std::stop_token stop = {},
+                     const char* name = "coroutine") {
+    auto* started = new coro::spawned<T>{home, std::move(body), std::move(stop), name};
+    join_handle<T> handle{*started};
+    home.post(*started);
+    return handle;
+}
+
+/// Runs `body` on `home` and waits on this thread for its result. Not from a worker. With
+/// `run_on_caller` this thread runs the tasks.
+template <class T>
+T block_on(scheduler& home, task<T> body, const char* name = "block_on") {
+    FAIRLEAD_ASSERT(scheduler::current() == nullptr,
+                    "block_on on a worker would block it: co_await");
+    coro::blocked_on<T> waiting{home, std::move(body), name};
+    home.post(waiting);
+    coro::await_signal(home.runs_on_caller() ? &home : nullptr, waiting.ended());
+    return waiting.take();
+}
+
+}  // namespace fairlead

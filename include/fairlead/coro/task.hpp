@@ -1,0 +1,193 @@
+// `fl::task<T>`: a coroutine that runs as a task, or inside one.
+#pragma once
+
+#include <fairlead/base/assert.hpp>
+#include <fairlead/coro/root.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace fairlead {
+
+template <class T = void>
+class task;
+
+namespace coro {
+
+// Where a coroutine leaves its result.
+template <class T>
+class result {
+public:
+    template <class Value>
+        requires std::convertible_to<Value&&, T>
+    void return_value(Value&& value) {
+        outcome_.template emplace<1>(std::forward<Value>(value));
+    }
+    void unhandled_exception() noexcept { outcome_.template emplace<2>(std::current_exception()); }
+
+    [[nodiscard]] std::exception_ptr failure() const noexcept {
+        return outcome_.index() == 2 ? std::get<2>(outcome_) : nullptr;
+    }
+
+    [[nodiscard]] T take() {
+        if (outcome_.index() == 2) std::rethrow_exception(std::get<2>(std::move(outcome_)));
+        return std::get<1>(std::move(outcome_));
+    }
+
+private:
+    std::variant<std::monostate, T, std::exception_ptr> outcome_;
+};
+
+template <class T>
+class result<T&> {
+public:
+    void return_value(T& value) noexcept { value_ = std::addressof(value); }
+    void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+    [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
+    [[nodiscard]] T& take() {
+        if (failure_) std::rethrow_exception(std::move(failure_));
+        return *value_;
+    }
+
+private:
+    T* value_ = nullptr;
+    std::exception_ptr failure_;
+};
+
+template <>
+class result<void> {
+public:
+    void return_void() const noexcept {}
+    void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+    [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
+    void take() {
+        if (failure_) std::rethrow_exception(std::move(failure_));
+    }
+
+private:
+    std::exception_ptr failure_;
+};
+
+template <class T>
+struct promise final : frame_link, result<T> {
+    struct final_awaiter {
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        [[nodiscard]] std::coroutine_handle<> await_suspend(
+            std::coroutine_handle<promise> ended) const noexcept {
+            promise& self = ended.promise();
+            root& bottom = *self.bottom;
+            return self.continuation ? bottom.transfer(self.continuation) : bottom.end();
+        }
+        void await_resume() const noexcept {}
+    };
+
+    [[nodiscard]] task<T> get_return_object() noexcept;
+    [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+    [[nodiscard]] final_awaiter final_suspend() const noexcept { return {}; }
+};
+
+/// The promise of a coroutine that runs on a root: what the library's awaiters need.
+template <class Promise>
+concept on_a_root = std::derived_from<Promise, frame_link>;
+
+// Awaits a coroutine: it runs at once, on this stack, and its frame dies with the await expression.
+template <class T>
+class call_awaiter {
+public:
+    explicit call_awaiter(std::coroutine_handle<promise<T>> callee) noexcept : callee_{callee} {}
+    call_awaiter(const call_awaiter&) = delete;
+    call_awaiter& operator=(const call_awaiter&) = delete;
+    ~call_awaiter() {
+        if (frame_) frame_.destroy();
+    }
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+
+    template <on_a_root Caller>
+    [[nodiscard]] std::coroutine_handle<> await_suspend(
+        std::coroutine_handle<Caller> caller) noexcept {
+        promise<T>& link = callee_.promise();
+        link.bottom = caller.promise().bottom;
+        link.continuation = caller;
+        link.parent = &caller.promise();
+        link.owner = &frame_;
+        return link.bottom->transfer(callee_);
+    }
+
+    T await_resume() { return callee_.promise().take(); }
+
+private:
+    std::coroutine_handle<promise<T>> callee_;
+    std::coroutine_handle<> frame_ = callee_;
+};
+
+}  // namespace coro
+
+/// A coroutine that has not started. It is started by `co_await` inside another one, which waits for
+/// its result, or by `spawn`, `block_on`, `scope::spawn` or `when_all`, on a scheduler. A task that
+/// is destroyed before that has done nothing.
+///
+/// The result is a value, an exception, which is rethrown where the task is awaited, or whatever a
+/// `std::expected` says. Frames are allocated with `operator new`.
+template <class T>
+class [[nodiscard]] task {
+public:
+    using promise_type = coro::promise<T>;
+    using value_type = T;
+
+    task() noexcept = default;
+    explicit task(std::coroutine_handle<promise_type> body) noexcept : frame_{body}, body_{body} {}
+    task(task&& other) noexcept
+        : frame_{std::exchange(other.frame_, nullptr)},
+          body_{std::exchange(other.body_, nullptr)} {}
+    task& operator=(task&& other) noexcept {
+        if (this != &other) {
+            if (frame_) frame_.destroy();
+            frame_ = std::exchange(other.frame_, nullptr);
+            body_ = std::exchange(other.body_, nullptr);
+        }
+        return *this;
+    }
+    ~task() {
+        if (frame_) frame_.destroy();
+    }
+
+    /// Whether there is a coroutine.
+    [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(body_); }
+
+    /// Runs the coroutine now and waits for its result.
+    [[nodiscard]] coro::call_awaiter<T> operator co_await() && noexcept {
+        FAIRLEAD_ASSERT(valid(), "an empty task was awaited");
+        frame_ = nullptr;
+        return coro::call_awaiter<T>{std::exchange(body_, nullptr)};
+    }
+
+    // --- for the library's own roots -------------------------------------------------------------
+
+    /// Makes the coroutine the body of `bottom`. The task keeps the frame and must stay in place.
+    void start_on(coro::root& bottom) noexcept {
+        FAIRLEAD_ASSERT(valid(), "an empty task was started");
+        body_.promise().bottom = &bottom;
+        body_.promise().owner = &frame_;
+        bottom.start_at(body_, body_.promise());
+    }
+
+    /// What the ended body left.
+    [[nodiscard]] coro::result<T>& outcome() const noexcept { return body_.promise(); }
+
+private:
+    std::coroutine_handle<> frame_;
+    std::coroutine_handle<promise_type> body_;
+};
+
+template <class T>
+task<T> coro::promise<T>::get_return_object() noexcept {
+    return task<T>{std::coroutine_handle<promise>::from_promise(*this)};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,13 @@
+// Everything of the library. Start here: sched/scheduler.hpp, then coro/task.hpp, then io/tcp.hpp.
+#pragma once
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
+#include <fairlead/coro/when_all.hpp>
+#include <fairlead/io/address.hpp>
+#include <fairlead/io/epoll_driver.hpp>
+#include <fairlead/io/tcp.hpp>
+#include <fairlead/sched/callback_task.hpp>
+#include <fairlead/sched/scheduler.hpp>

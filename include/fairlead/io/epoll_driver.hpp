@@ -1,0 +1,125 @@
+// The driver of a scheduler with IO: it sleeps in epoll.
+//
+//     fl::scheduler scheduler{{.workers = 4, .driver = std::make_unique<fl::io::epoll_driver>()}};
+//
+// Descriptors are registered once, edge triggered, for both directions. Everything that events touch
+// (who waits, what has come) belongs to the holder of the role, so completion and cancellation of a
+// wait cannot race: both happen in the role, one after the other.
+//
+//     a task reads -> EAGAIN -> posts itself with the source -> the role arms it and parks the task
+//     an edge comes -> the role fires the task, or, if none waits, remembers the edge for the next
+#pragma once
+
+#include <fairlead/os/unique_fd.hpp>
+#include <fairlead/sched/driver.hpp>
+#include <fairlead/sync/atomic.hpp>
+#include <fairlead/sync/mutex.hpp>
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstddef>
+#include <expected>
+#include <span>
+#include <system_error>
+
+namespace fairlead::io {
+
+class epoll_driver;
+
+/// One direction of a descriptor, as something to wait for. The role's.
+class edge_source final : public wait_source {
+public:
+    [[nodiscard]] bool arm(basic_task& task) noexcept override;
+    void disarm(basic_task& task) noexcept override;
+
+    /// An edge has come. `last`: none may come after it, so the next wait is not to rely on one.
+    void notify(event_sink& sink, bool last) noexcept;
+
+private:
+    basic_task* waiting_ = nullptr;
+    bool came_ = false;  // an edge came while nobody waited, or it was the last
+};
+
+/// A descriptor that is registered with a driver. Its memory stays a registration for as long as the
+/// driver lives, because an event that was collected may still refer to it: at worst it tells the
+/// next owner of an edge that is not there, and an attempt fails.
+struct registration {
+    edge_source readable;
+    edge_source writable;
+    registration* next_free = nullptr;
+};
+
+/// Owns a registered descriptor. One thread at a time, but reading and writing may be two tasks.
+class descriptor {
+public:
+    descriptor() = default;
+    descriptor(descriptor&& other) noexcept;
+    descriptor& operator=(descriptor&& other) noexcept;
+    ~descriptor() { close(); }
+
+    /// Registers `fd`, which must be non-blocking, with the driver, and owns it. Errors: those of
+    /// epoll_ctl, and `not_enough_memory`. Allocates one object. Any thread.
+    [[nodiscard]] static std::expected<descriptor, std::error_code> make(epoll_driver& driver,
+                                                                         os::unique_fd fd);
+
+    /// Closes it. No task may wait for it.
+    void close() noexcept;
+
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    [[nodiscard]] bool valid() const noexcept { return fd_.valid(); }
+    [[nodiscard]] epoll_driver& driver() const noexcept { return *driver_; }
+    [[nodiscard]] wait_source& readable() const noexcept { return registration_->readable; }
+    [[nodiscard]] wait_source& writable() const noexcept { return registration_->writable; }
+
+private:
+    epoll_driver* driver_ = nullptr;
+    registration* registration_ = nullptr;
+    os::unique_fd fd_;
+};
+
+class epoll_driver final : public driver {
+public:
+    /// Throws `std::system_error` if the system gives no descriptors for it.
+    epoll_driver();
+    epoll_driver(const epoll_driver&) = delete;
+    epoll_driver& operator=(const epoll_driver&) = delete;
+    ~epoll_driver() override;
+
+    void wait(time_point deadline) noexcept override;
+    void poll(event_sink& sink) noexcept override;
+    void wake() noexcept override;
+    [[nodiscard]] bool has_sources() const noexcept override {
+        return registered_.load(sync::relaxed) != 0;  // a hint; a registration precedes its waits
+    }
+
+    /// The driver of `home`, which must have been made with one of this kind.
+    [[nodiscard]] static epoll_driver& of(const scheduler& home);
+
+private:
+    friend class descriptor;
+
+    static constexpr int events_max = 256;
+    using event_batch = std::array<epoll_event, events_max>;
+
+    [[nodiscard]] std::expected<registration*, std::error_code> add(int fd) noexcept;
+    void remove(int fd, registration& entry) noexcept;
+    void give_back(registration& entry) noexcept;
+    void dispatch(std::span<const epoll_event> events, event_sink& sink) noexcept;
+    [[nodiscard]] int wait_for_events(epoll_event* events, const timespec* limit) const noexcept;
+
+    os::unique_fd epoll_;
+    os::unique_fd wakeup_;
+    bool nanoseconds_;  // whether the kernel takes them: epoll_pwait2, Linux 5.11
+    sync::atomic<std::size_t> registered_{0};
+
+    // What ended a wait: the waiting thread fills it while the count is 0, the holder of the role
+    // empties it while the count is not.
+    event_batch collected_;
+    sync::atomic<int> collected_count_{0};
+
+    sync::mutex free_mutex_;
+    registration* free_ = nullptr;  // guarded by free_mutex_
+};
+
+}  // namespace fairlead::io

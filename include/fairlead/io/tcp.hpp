@@ -1,0 +1,222 @@
+// TCP as coroutines. Every wait has a deadline and ends when its task is asked to stop.
+//
+//     auto listener = fl::io::tcp_listener::bind(scheduler, fl::io::address::loopback(8080));
+//     auto peer = co_await listener->accept();
+//     auto n = co_await peer->read_some(buffer, fl::clock::now() + 5s);
+//
+// Results are `std::expected<..., std::error_code>`. The errors are those of the system, and
+//     std::errc::timed_out            the deadline has passed first
+//     std::errc::operation_canceled   the task was asked to stop first
+// What ended before the deadline or the stop was noticed counts as done, and nothing is tried after a
+// stop was: nothing is read and lost.
+//
+// A stream may be read by one task and written by another at the same time, on the scheduler whose
+// driver it was made with. Operations allocate nothing. Writes never raise SIGPIPE.
+#pragma once
+
+#include <fairlead/coro/root.hpp>
+#include <fairlead/coro/task.hpp>
+#include <fairlead/io/address.hpp>
+#include <fairlead/io/epoll_driver.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <system_error>
+
+namespace fairlead::io {
+
+class tcp_stream;
+
+namespace detail {
+
+// An operation that is tried at once, and again when its descriptor is ready for it. A task whose
+// operations are always ready gives up its worker after some of them: see root::spend_budget.
+class waiting_operation : public coro::retried_operation {
+public:
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+
+    template <coro::on_a_root Promise>
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        bottom_ = leaf.promise().bottom;
+        check_driver(*bottom_);
+        if (bottom_->must_tell_stop()) return false;
+        const bool in_budget = bottom_->spend_budget();
+        if (in_budget && try_now_ && attempt()) return false;
+        bottom_->retry_at(leaf, leaf.promise(), *this, source_, deadline_);
+        if (!in_budget) bottom_->take_turn_first();
+        return true;
+    }
+
+protected:
+    // `try_now`: it may succeed before an edge comes.
+    waiting_operation(const descriptor& on, wait_source& source, time_point deadline,
+                      bool try_now) noexcept
+        : on_{on}, source_{source}, deadline_{deadline}, try_now_{try_now} {}
+    ~waiting_operation() = default;
+
+    // Why it has ended without succeeding or failing.
+    [[nodiscard]] std::error_code cut_short() const noexcept;
+
+    void check_driver(const coro::root& bottom) const noexcept;
+
+    const descriptor& on_;
+
+private:
+    wait_source& source_;
+    time_point deadline_;
+    const bool try_now_;
+    coro::root* bottom_ = nullptr;
+};
+
+class read_operation final : public waiting_operation {
+public:
+    // A read that got less than it asked for has emptied the socket: an edge will tell of more.
+    read_operation(const descriptor& on, bool& drained, std::span<std::byte> buffer,
+                   time_point deadline) noexcept
+        : waiting_operation{on, on.readable(), deadline, !drained || buffer.empty()},
+          drained_{drained},
+          buffer_{buffer} {}
+
+    [[nodiscard]] std::expected<std::size_t, std::error_code> await_resume() const noexcept;
+    [[nodiscard]] bool attempt() noexcept override;
+
+private:
+    bool& drained_;
+    std::span<std::byte> buffer_;
+    std::size_t size_ = 0;
+    int error_ = -1;  // -1: not ended; 0: `size_` bytes
+};
+
+class write_operation final : public waiting_operation {
+public:
+    write_operation(const descriptor& on, std::span<const std::byte> data,
+                    time_point deadline) noexcept
+        : waiting_operation{on, on.writable(), deadline, true}, rest_{data} {}
+
+    [[nodiscard]] std::expected<void, std::error_code> await_resume() const noexcept;
+    [[nodiscard]] bool attempt() noexcept override;
+
+private:
+    std::span<const std::byte> rest_;
+    int error_ = -1;
+};
+
+class connect_operation final : public waiting_operation {
+public:
+    connect_operation(const descriptor& on, time_point deadline) noexcept
+        : waiting_operation{on, on.writable(), deadline, false} {}
+
+    [[nodiscard]] std::expected<void, std::error_code> await_resume() const noexcept;
+    [[nodiscard]] bool attempt() noexcept override;
+
+private:
+    int error_ = -1;
+};
+
+class accept_operation final : public waiting_operation {
+public:
+    accept_operation(const descriptor& on, std::uint64_t& starved, time_point deadline) noexcept
+        : waiting_operation{on, on.readable(), deadline, true}, starved_{starved} {}
+
+    [[nodiscard]] std::expected<os::unique_fd, std::error_code> await_resume() noexcept;
+    [[nodiscard]] bool attempt() noexcept override;
+
+private:
+    std::uint64_t& starved_;
+    os::unique_fd accepted_;
+    int error_ = -1;
+};
+
+}  // namespace detail
+
+struct stream_options {
+    bool no_delay = true;    ///< send small writes at once
+    bool keep_alive = true;  ///< let the kernel probe idle peers
+};
+
+/// A connection. Closed when destroyed.
+class tcp_stream {
+public:
+    /// Takes over a connected descriptor. Errors: those of the system.
+    [[nodiscard]] static std::expected<tcp_stream, std::error_code> adopt(
+        epoll_driver& driver, os::unique_fd connected, stream_options options = {});
+
+    /// Connects to `peer`, on the scheduler of the task.
+    [[nodiscard]] static task<std::expected<tcp_stream, std::error_code>> connect(
+        address peer, time_point deadline = never, stream_options options = {});
+
+    /// Reads what there is, at least one byte, at most `buffer.size()`. 0: the peer has sent all it
+    /// will, or `buffer` is empty. `buffer` must stay until the await ends.
+    [[nodiscard]] detail::read_operation read_some(std::span<std::byte> buffer,
+                                                   time_point deadline = never) noexcept {
+        return {socket_, drained_, buffer, deadline};
+    }
+
+    /// Writes all of `data`. After an error some of it may have been sent.
+    [[nodiscard]] detail::write_operation write_all(std::span<const std::byte> data,
+                                                    time_point deadline = never) noexcept {
+        return {socket_, data, deadline};
+    }
+
+    /// Says that nothing more will be sent; reading goes on.
+    std::expected<void, std::error_code> shutdown_send() noexcept;
+
+    /// Closes it. No task may wait on it.
+    void close() noexcept { socket_.close(); }
+
+    [[nodiscard]] bool is_open() const noexcept { return socket_.valid(); }
+    [[nodiscard]] int native_handle() const noexcept { return socket_.fd(); }
+    [[nodiscard]] std::expected<address, std::error_code> local_address() const noexcept;
+    [[nodiscard]] std::expected<address, std::error_code> peer_address() const noexcept;
+
+private:
+    explicit tcp_stream(descriptor socket) noexcept : socket_{std::move(socket)} {}
+
+    descriptor socket_;
+    bool drained_ = false;
+};
+
+struct listener_options {
+    int backlog = 4096;         ///< the kernel lowers it to net.core.somaxconn
+    bool reuse_address = true;  ///< bind although old connections linger
+    bool v6_only = false;       ///< an IPv6 listener takes no IPv4 connections
+    stream_options stream;
+};
+
+/// A listening socket.
+class tcp_listener {
+public:
+    /// Binds and listens. `home` must have an `epoll_driver`. Errors: those of the system.
+    [[nodiscard]] static std::expected<tcp_listener, std::error_code> bind(
+        scheduler& home, const address& where, listener_options options = {});
+
+    /// The next connection. When the process or the system has no descriptor left for it, the
+    /// connection waits in the backlog, `starved` counts, and the accept is tried again every
+    /// `starved_retry` until a descriptor is free. A connection that was reset before it was taken
+    /// is skipped.
+    [[nodiscard]] task<std::expected<tcp_stream, std::error_code>> accept(
+        time_point deadline = never);
+
+    static constexpr duration starved_retry = std::chrono::milliseconds{20};
+
+    /// How often an accept had to wait for a descriptor, for reports. The task that accepts.
+    [[nodiscard]] std::uint64_t starved() const noexcept { return starved_; }
+
+    [[nodiscard]] std::expected<address, std::error_code> local_address() const noexcept;
+
+    /// Stops listening. No task may wait on it.
+    void close() noexcept { socket_.close(); }
+
+private:
+    tcp_listener(descriptor socket, const listener_options& options) noexcept
+        : socket_{std::move(socket)}, options_{options} {}
+
+    descriptor socket_;
+    listener_options options_;
+    std::uint64_t starved_ = 0;
+};
+
+}  // namespace fairlead::io

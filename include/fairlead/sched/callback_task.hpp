@@ -1,0 +1,40 @@
+// A task that runs a callback for each step: a state machine without coroutines.
+#pragma once
+
+#include <fairlead/base/delegate.hpp>
+#include <fairlead/sched/task.hpp>
+
+namespace fairlead {
+
+/// A task of at most 96 bytes, owned by the user, that runs a callback for each step. The callback
+/// may set the next callback and post the task again, or free it: after the call it is not touched.
+///
+/// The callable must be trivially copyable and fit 24 bytes: capture a pointer to your own object. It
+/// stays for the next post until it is replaced. It must not throw: an exception that leaves it ends
+/// the program.
+class callback_task : public basic_task {
+public:
+    using callback = base::delegate<void(callback_task&), 24>;
+
+    callback_task() noexcept : basic_task{kind} {}
+    explicit callback_task(callback step, const char* name = "callback_task") noexcept
+        : basic_task{kind}, step_{step}, name_{name} {}
+
+    /// Sets what the next step does. The task itself during a step, or its user while it is not
+    /// posted. May replace the callback that is running.
+    void set_callback(callback step) noexcept { step_ = step; }
+
+    /// `name` must have static storage, such as a literal: a report may outlive the task.
+    void set_name(const char* name) noexcept { name_ = name; }
+
+private:
+    static void run_step(basic_task& task) noexcept;
+    static const task_kind kind;
+
+    callback step_;
+    const char* name_ = "callback_task";
+};
+
+static_assert(sizeof(callback_task) <= 96);
+
+}  // namespace fairlead

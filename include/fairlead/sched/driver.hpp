@@ -1,0 +1,42 @@
+// What the role sleeps on and polls: a futex, epoll, or a simulation. Passed in as a value.
+//
+// Sleeping and scheduling are apart: `wait` may run in one thread while another, the holder of the
+// role, polls. So a worker that sleeps never keeps the others from running rounds.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/sched/task.hpp>
+
+namespace fairlead {
+
+/// Where a driver puts the tasks whose events have come. Valid during the call that passed it.
+class event_sink {
+public:
+    /// What the task waits for is there: it leaves its sleep and becomes ready. The task sleeps in
+    /// this scheduler and was armed by one of the driver's sources. Calls the source's disarm.
+    virtual void fire(basic_task& task) noexcept = 0;
+
+protected:
+    ~event_sink() = default;
+};
+
+class driver {
+public:
+    virtual ~driver() = default;
+
+    /// Sleeps until `wake`, an event, or `deadline` (`never`: without a limit), whichever is first.
+    /// May return early for no reason. One thread at a time; a `poll` follows before the next `wait`.
+    virtual void wait(time_point deadline) noexcept = 0;
+
+    /// Passes on the events there are, those that ended a `wait` included, without sleeping. The
+    /// holder of the role.
+    virtual void poll(event_sink& sink) noexcept = 0;
+
+    /// Ends the current `wait`, or the next one. Any thread.
+    virtual void wake() noexcept = 0;
+
+    /// Whether events can come at all, so that somebody must look. Any thread; may change any time.
+    [[nodiscard]] virtual bool has_sources() const noexcept = 0;
+};
+
+}  // namespace fairlead

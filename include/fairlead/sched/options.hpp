@@ -1,0 +1,65 @@
+// What a scheduler can be told when it is made. Wrong values throw `std::invalid_argument`, which
+// names the field and its range.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/sched/clock.hpp>
+#include <fairlead/sched/driver.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace fairlead {
+
+/// Where an exception goes that leaves a task which nobody joins. May outlive its scheduler.
+class unhandled_reporter {
+public:
+    using function = std::function<void(std::exception_ptr, const char* task_name)>;
+
+    unhandled_reporter() = default;
+    explicit unhandled_reporter(function handler)
+        : handler_{handler ? std::make_shared<const function>(std::move(handler)) : nullptr} {}
+
+    /// Calls the handler. Without one: prints the task's name and what the exception says, and ends
+    /// the program.
+    void operator()(std::exception_ptr failure, const char* task_name) const noexcept;
+
+private:
+    std::shared_ptr<const function> handler_;
+};
+
+struct scheduler_options {
+    /// Worker threads, 1 to 1,000. 0: as many as there are processors for this process, control
+    /// group quotas included. More than processors is fine; it costs switches, not correctness.
+    unsigned workers = 0;
+
+    /// Threads are called "<name>/0", ... The kernel keeps 15 characters.
+    std::string name = "fairlead";
+
+    /// How long due deadlines and IO may wait while every worker is busy with short steps, 10 us to
+    /// 10 s. Lower costs more rounds; a step that runs longer delays it by as much.
+    duration round_interval = std::chrono::milliseconds{1};
+
+    /// How long the destructor waits for tasks that were asked to stop, before it gives them back to
+    /// their owners unfinished.
+    duration stop_limit = std::chrono::seconds{5};
+
+    /// No threads: the caller runs the tasks with `run_until_idle`, one thread at a time. For tests,
+    /// simulations, and main loops of others. `workers` must then be 0 or 1.
+    bool run_on_caller = false;
+
+    /// Null: the monotonic clock. Must outlive the scheduler.
+    const clock_source* clock = nullptr;
+
+    /// Null: a futex, for a scheduler without IO. See `io::epoll_driver`.
+    std::unique_ptr<fairlead::driver> driver = nullptr;
+
+    /// Called on the worker when an exception leaves a task that nobody joins. Default: print the
+    /// task's name and what the exception says, and end the program.
+    unhandled_reporter::function on_unhandled = nullptr;
+};
+
+}  // namespace fairlead

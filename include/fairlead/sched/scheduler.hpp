@@ -1,0 +1,229 @@
+// The fair scheduler. Start here: post tasks, drain, stop.
+//
+//     fairlead::scheduler scheduler{{.workers = 4}};
+//     scheduler.post([] { std::puts("on a worker"); });
+//     scheduler.drain();
+//
+// Tasks start in the order in which they became ready. With one worker exactly in that order; with
+// more, a worker takes a run of at most 256 tasks at a time, which idle workers steal from, and which
+// busy workers take over if its owner got stuck: docs/scheduler.md states the bound.
+//
+// Nothing polls: a scheduler without work makes no context switch.
+#pragma once
+
+#include <fairlead/sched/options.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+namespace sched {
+class core;
+struct posted;
+}  // namespace sched
+
+/// What one worker did so far.
+struct worker_stats {
+    std::uint64_t steps = 0;    ///< tasks run, each step counted
+    std::uint64_t rounds = 0;   ///< times it held the role
+    std::uint64_t wakeups = 0;  ///< times its thread went to sleep and was woken
+    std::uint64_t stolen = 0;   ///< tasks it took from another worker's run
+};
+
+/// What a stop left behind.
+struct stop_report {
+    struct left_task {
+        std::string name;
+        const char* state;  ///< "waiting", "queued" or "running"
+    };
+
+    std::size_t waiting = 0;  ///< asleep
+    std::size_t queued = 0;   ///< ready to run, but no longer run
+    std::size_t running = 0;  ///< steps that had not ended
+    /// The first 100 of them.
+    std::vector<left_task> tasks;
+
+    [[nodiscard]] bool clean() const noexcept { return waiting + queued + running == 0; }
+    /// One line for a log: "2 waiting (session, session), 1 running (upload)".
+    [[nodiscard]] std::string to_string() const;
+};
+
+class scheduler {
+public:
+    /// Starts the workers. Throws `std::invalid_argument` for a wrong option, `std::system_error` if
+    /// a thread cannot be started, `std::bad_alloc`.
+    explicit scheduler(scheduler_options options = {});
+    scheduler(const scheduler&) = delete;
+    scheduler& operator=(const scheduler&) = delete;
+
+    /// Stops with the limit of the options, waits for running steps to end, and gives tasks that are
+    /// left back to their owners: coroutines are destroyed, their joiners are told that they stopped,
+    /// callback tasks are free to be destroyed or posted elsewhere. Threads that are still inside a
+    /// post, wakeup or signal are waited for. Not from one of its workers.
+    ~scheduler();
+
+    // --- posting: any thread, never blocks, never fails, unbounded, allocates nothing ------------
+
+    /// Runs the task once, after what was posted before. The task must not be posted anywhere.
+    void post(basic_task& task) noexcept;
+
+    /// Posts the tasks in order, in one exchange.
+    void post(std::span<basic_task* const> tasks) noexcept;
+
+    /// Runs the task when `deadline` has come, never before, or when it is woken or signalled.
+    void post_deadline(basic_task& task, time_point deadline) noexcept;
+
+    /// Like `post_deadline` with `now() + delay`.
+    void post_delay(basic_task& task, duration delay) noexcept;
+
+    /// Like `post_deadline`, as the last thing that a step does: nobody is woken to take the task
+    /// from this worker, which has nothing else to do for it.
+    void post_last(basic_task& task, time_point deadline) noexcept;
+
+    /// Runs the task when it is woken or signalled.
+    void post_wait(basic_task& task) noexcept { post_deadline(task, never); }
+
+    /// Runs a copy of `callable` once. Allocates one object; throws `std::bad_alloc` if it cannot.
+    /// An exception that leaves the callable goes to `on_unhandled`.
+    template <std::invocable Callable>
+        requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
+    void post(Callable&& callable);
+
+    // --- life cycle: from outside the workers ------------------------------------------------------
+
+    /// Waits until nothing is queued, runs or waits, exactly. What the tasks wrote is visible to the
+    /// caller. A task that waits for ever keeps it waiting. With `run_on_caller` it runs the tasks.
+    void drain();
+
+    /// Waits at most `limit`; whether everything was done.
+    [[nodiscard]] bool drain_for(duration limit);
+
+    /// Asks every task to stop, wakes all sleepers, waits at most `limit` for everything to end, and
+    /// then ends the workers, which takes 50 ms more at most. Tasks that are left stay inside: `start` goes on with them, the
+    /// destructor gives them back. Calling it again waits again. The report says what was left.
+    stop_report stop(duration limit);
+
+    /// Goes on after a stop: starts the workers again. Throws like the constructor.
+    void start();
+
+    /// Whether `stop` was called, and `start` not since. Any thread. Long steps may ask.
+    [[nodiscard]] bool stopping() const noexcept;
+
+    // --- running on the caller ----------------------------------------------------------------------
+
+    /// Only with `run_on_caller`: runs tasks until none is ready. Returns how many steps it ran.
+    std::size_t run_until_idle();
+
+    /// Only with `run_on_caller`: if nothing is ready, sleeps in the driver until something is, or
+    /// until `deadline`; then runs at most `steps_max` steps. Returns how many it ran.
+    std::size_t run_until(time_point deadline, std::size_t steps_max = SIZE_MAX);
+
+    [[nodiscard]] bool runs_on_caller() const noexcept;
+
+    // --- questions: any thread -----------------------------------------------------------------------
+
+    [[nodiscard]] time_point now() const noexcept;
+    [[nodiscard]] unsigned workers() const noexcept;
+    [[nodiscard]] std::vector<worker_stats> stats() const;
+
+    /// The driver that was passed in.
+    [[nodiscard]] fairlead::driver& driver() const noexcept;
+
+    /// Reports an exception as one that left a task which nobody joins.
+    void unhandled(std::exception_ptr failure, const char* task_name) noexcept;
+
+    /// What `unhandled` calls, for tasks that may outlive the scheduler.
+    [[nodiscard]] unhandled_reporter reporter() const noexcept;
+
+    /// How deep a task is that the calling thread starts now: one more than the task that runs on
+    /// it. When a scheduler is destroyed, deeper tasks are given back first: children go before what
+    /// they refer to.
+    [[nodiscard]] static std::uint32_t depth_of_new_task() noexcept;
+
+    /// The scheduler whose worker is the calling thread, or null.
+    [[nodiscard]] static scheduler* current() noexcept;
+
+    /// The most by which the start of a task can be behind others that became ready after it, in
+    /// tasks, if steps are short: the runs of the other workers. A worker that the kernel preempts
+    /// with a task in its hands delays that task beyond it.
+    [[nodiscard]] std::size_t order_bound() const noexcept;
+
+private:
+    friend class basic_task;
+
+    void submit(basic_task& task, time_point deadline, bool last) noexcept;
+    void enqueue(basic_task& newest, basic_task& oldest, sched::posted how) noexcept;
+    void enqueue_woken(basic_task& task) noexcept;
+    void halt() noexcept;
+    [[nodiscard]] bool on_own_worker() const noexcept;
+    [[nodiscard]] bool workers_ended() const noexcept;
+    [[nodiscard]] bool drain_on_caller(time_point deadline);
+
+    std::unique_ptr<sched::core> core_;
+};
+
+namespace sched {
+
+// The task behind `scheduler::post(callable)`: runs it and frees itself.
+template <class Callable>
+class one_shot final : public basic_task {
+public:
+    template <class Source>
+    one_shot(scheduler& where, Source&& callable)
+        : basic_task{kind}, scheduler_{where}, callable_(std::forward<Source>(callable)) {}
+
+private:
+    static void run_step(basic_task& task) noexcept {
+        std::unique_ptr<one_shot> self{static_cast<one_shot*>(&task)};
+        try {
+            self->callable_();
+        } catch (...) {
+            self->scheduler_.unhandled(std::current_exception(), self->name());
+        }
+    }
+
+    static constexpr task_kind kind{
+        .run = run_step,
+        .abandon = [](basic_task& task) noexcept { delete static_cast<one_shot*>(&task); },
+        .name = [](const basic_task&) noexcept { return "posted callable"; }};
+
+    scheduler& scheduler_;
+    Callable callable_;
+};
+
+}  // namespace sched
+
+template <std::invocable Callable>
+    requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
+void scheduler::post(Callable&& callable) {
+    auto* task =
+        new sched::one_shot<std::decay_t<Callable>>(*this, std::forward<Callable>(callable));
+    post(static_cast<basic_task&>(*task));
+}
+
+inline void basic_task::wakeup() noexcept {
+    if (state_.wake()) owner_->enqueue_woken(*this);
+}
+
+inline void basic_task::signal() noexcept {
+    if (state_.signal()) owner_->enqueue_woken(*this);
+}
+
+inline void basic_task::complete() noexcept {
+    if (state_.complete()) owner_->enqueue_woken(*this);
+}
+
+inline void basic_task::request_stop() noexcept {
+    if (state_.request_stop()) owner_->enqueue_woken(*this);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,27 @@
+// The atomic seam: the only header that names `std::atomic` and its memory orders.
+//
+// Everything concurrent in the library says `sync::atomic<T>` and `sync::acquire`, so that the same
+// code can be compiled against a model checker, which supplies these names with
+// `FAIRLEAD_ATOMIC_HEADER`. There are no standalone fences: thread sanitizers cannot see them, and
+// every protocol here is a read-modify-write on both of its sides instead.
+#pragma once
+
+#ifdef FAIRLEAD_ATOMIC_HEADER
+#include FAIRLEAD_ATOMIC_HEADER
+#else
+
+#include <atomic>
+
+namespace fairlead::sync {
+
+template <class T>
+using atomic = std::atomic<T>;
+
+inline constexpr auto relaxed = std::memory_order_relaxed;
+inline constexpr auto acquire = std::memory_order_acquire;
+inline constexpr auto release = std::memory_order_release;
+inline constexpr auto acq_rel = std::memory_order_acq_rel;
+
+}  // namespace fairlead::sync
+
+#endif

@@ -1,0 +1,97 @@
+#include <fairlead/coro/root.hpp>
+
+namespace fairlead::coro {
+
+const task_kind root::kind{
+    .run = run_step,
+    .abandon = abandon,
+    .name = [](const basic_task& task) noexcept { return static_cast<const root&>(task).name_; },
+    .can_abandon = can_abandon};
+
+void root::run_step(basic_task& task) noexcept {
+    auto& self = static_cast<root&>(task);
+    if (self.must_wait_on()) {
+        self.post();
+        return;
+    }
+    self.turn_first_ = false;
+    self.budget_ = budget_of_step;
+    self.run_coroutines();
+    if (self.next_ == what_next::end) {
+        self.on_end();
+    } else {
+        self.post();
+    }
+}
+
+// Whether what woke the task is nothing that its leaf waits for.
+bool root::must_wait_on() noexcept {
+    switch (until_) {
+        case until::anything:
+            return false;
+        case until::attempt:
+            // A stop first: a task whose data is always ready must see it, too.
+            if (must_tell_stop() || operation_->attempt()) return false;
+            if (std::exchange(turn_first_, false)) return true;  // now it waits
+            return !expired();
+        case until::deadline:
+            return !expired() && !must_tell_stop();
+        case until::signal:
+            return !expired() && !must_tell_stop() && !signalled();
+        case until::completion:
+            break;
+    }
+    if (take_completed()) return false;
+    // The stop still ends the next wait of the root's own.
+    if (awaited_ != nullptr && must_tell_stop() && !stop_passed_on_) {
+        stop_passed_on_ = true;
+        awaited_->pass_stop_on();
+    }
+    return true;
+}
+
+void root::run_coroutines() noexcept {
+    do {
+        next_ = what_next::wait;
+        std::exchange(resume_point_, nullptr).resume();
+    } while (next_ == what_next::resume);
+}
+
+// The last touch of this object: another worker may run it before post returns.
+void root::post() noexcept {
+    if (!hears_signals()) ignore_signals();
+    if (until_ == until::attempt) wait_for(*source_);
+    // A stop that came while the task was awake must end this wait, too.
+    const bool can_tell = until_ != until::completion || (awaited_ != nullptr && !stop_passed_on_);
+    const bool at_once = turn_first_ || (can_tell && must_tell_stop());
+    scheduler_->post_last(*this, at_once ? immediately : deadline_);
+}
+
+// What awaits an operation cannot go before the operation has ended: the operation may live in its
+// frames. It comes back through the front when it has.
+bool root::can_abandon(basic_task& task) noexcept {
+    auto& self = static_cast<root&>(task);
+    if (self.until_ != until::completion || self.take_completed()) return true;
+    return self.awaited_ != nullptr && self.awaited_->withdraw();
+}
+
+void root::abandon(basic_task& task) noexcept {
+    auto& self = static_cast<root&>(task);
+    self.destroy_frames();
+    self.on_abandon();
+}
+
+// From the leaf to the body, in a loop: a deep stack must not overflow the thread's.
+void root::destroy_frames() noexcept {
+    std::coroutine_handle<> frame = std::exchange(resume_point_, nullptr);
+    for (frame_link* at = leaf_; at != nullptr;) {
+        const frame_link here = *at;
+        if (here.owner != nullptr) *here.owner = nullptr;
+        frame.destroy();
+        frame = here.continuation;
+        at = here.parent;
+    }
+    leaf_ = nullptr;
+}
+
+}  // namespace fairlead::coro

@@ -1,0 +1,186 @@
+#include "sched/core.hpp"
+
+#include "sched/worker.hpp"
+
+#include <fairlead/os/cpu.hpp>
+#include <fairlead/sched/futex_driver.hpp>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace fairlead::sched {
+namespace {
+
+void validate(scheduler_options& options) {
+    if (options.workers > idle::workers_max) {
+        throw std::invalid_argument{"fairlead: options.workers must be 0 to 1000"};
+    }
+    if (options.run_on_caller && options.workers > 1) {
+        throw std::invalid_argument{"fairlead: options.workers must be 0 or 1 with run_on_caller"};
+    }
+    using namespace std::chrono_literals;
+    if (options.round_interval < 10us || options.round_interval > 10s) {
+        throw std::invalid_argument{"fairlead: options.round_interval must be 10 us to 10 s"};
+    }
+    if (options.stop_limit < 0s) {
+        throw std::invalid_argument{"fairlead: options.stop_limit must not be negative"};
+    }
+    if (options.run_on_caller) options.workers = 1;
+    if (options.workers == 0) options.workers = std::min(os::available_cpus(), idle::workers_max);
+    if (options.driver == nullptr) options.driver = std::make_unique<futex_driver>();
+}
+
+scheduler_options validated(scheduler_options options) {
+    validate(options);
+    return options;
+}
+
+}  // namespace
+
+core::core(scheduler& owned_by, scheduler_options given)
+    : owner{owned_by},
+      options{validated(std::move(given))},
+      reporter{options.on_unhandled},
+      clock{options.clock},
+      idle{options.workers, *options.driver},
+      role{*this} {
+    if (clock == nullptr) {
+        own_clock = std::make_unique<steady_clock_source>();
+        clock = own_clock.get();
+    }
+    for (unsigned i = 0; i != options.workers; ++i) slots.push_back(std::make_unique<slot>(ready));
+    for (unsigned i = 0; i != options.workers; ++i) {
+        workers.push_back(std::make_unique<worker>(*this, *slots[i], i));
+    }
+}
+
+core::~core() = default;
+
+bool core::single_worker_is_here() const noexcept {
+    return worker::current() == workers.front().get() || workers.front()->ended();
+}
+
+basic_task::chain core::take_queued() {
+    basic_task::chain taken;
+    std::array<basic_task*, 256> out;
+    for (std::size_t slot = 0; slot != slots.size(); ++slot) {
+        const auto& each = slots[slot];
+        if (each->next != nullptr && workers[slot]->ended()) {
+            taken.push_back(*std::exchange(each->next, nullptr));
+        }
+        while (!each->runs.empty()) {
+            const std::size_t count = each->runs.steal(out);
+            for (std::size_t i = 0; i != count; ++i) taken.push_back(*out[i]);
+        }
+    }
+    // What is in runs came from here, and is older.
+    ready_queue::consumer consumer{ready};
+    while (const std::size_t count = consumer.claim(out)) {
+        for (std::size_t i = 0; i != count; ++i) taken.push_back(*out[i]);
+    }
+    return taken;
+}
+
+stop_report core::report() {
+    constexpr std::size_t named_max = 100;
+    stop_report report;
+    const auto add = [&](const char* name, const char* state) {
+        if (report.tasks.size() < named_max) report.tasks.push_back({name, state});
+    };
+    for (const auto& each : workers) {
+        if (each->ended()) continue;
+        // acquire: the name belongs to the step that was published with it.
+        if (const char* name = slots[each->index()]->running.load(sync::acquire)) {
+            ++report.running;
+            add(name, "running");
+        }
+    }
+    while (!role.try_acquire()) std::this_thread::yield();
+    role.hold_back(take_queued());
+    role.for_each_held([&](const basic_task& task) {
+        ++report.queued;
+        add(task.name(), "queued");
+    });
+    role.for_each_sleeper([&](const basic_task& task) {
+        ++report.waiting;
+        add(task.name(), "waiting");
+    });
+    role.release();
+    return report;
+}
+
+void core::abandon_all() noexcept {
+    // A task that is given back may end the operation that another one waits for, or post others.
+    std::size_t deferred = 0;
+    for (;;) {
+        std::vector<basic_task*> left = take_all_that_is_left();
+        if (left.empty() && deferred == 0) return;
+        if (left.empty()) std::this_thread::yield();
+        // Children before what they may refer to.
+        std::stable_sort(left.begin(), left.end(), [](const basic_task* a, const basic_task* b) {
+            return a->depth_ > b->depth_;
+        });
+        for (basic_task* const task : left) {
+            if (std::exchange(task->deferred_, false)) --deferred;
+            if (defer_abandon(*task)) {
+                ++deferred;
+                continue;
+            }
+            task->owner_ = nullptr;
+            task->source_ = nullptr;
+            task->deaf_ = false;
+            task->place_ = basic_task::not_waiting;
+            task->state_.reset();
+            task->kind_->abandon(*task);
+        }
+    }
+}
+
+// Everything, including those that a waker is about to push.
+std::vector<basic_task*> core::take_all_that_is_left() {
+    std::vector<basic_task*> left;
+    do {
+        basic_task::chain taken = role.take_everything();
+        taken.append(take_queued());
+        if (taken.empty() && role.has_sleepers()) std::this_thread::yield();
+        while (basic_task* const task = taken.pop_front()) left.push_back(task);
+    } while (role.has_sleepers());
+    return left;
+}
+
+// Whether the task waits for an operation that goes on. Then it sleeps, and comes back through the
+// front when the operation ends.
+bool core::defer_abandon(basic_task& task) noexcept {
+    if (task.kind_->can_abandon == nullptr) return false;
+    do {
+        task.state_.begin_run();  // what woke it is of no interest any more
+        if (task.kind_->can_abandon(task)) return false;
+        task.deferred_ = true;  // before the park: from then on it may come back
+    } while (!task.state_.park(true));
+    return true;
+}
+
+void core::tell_if_drained() noexcept {
+    // Under the mutex: who registers meanwhile may have posted something after the question.
+    std::lock_guard lock{drain_mutex};
+    while (!role.try_acquire()) std::this_thread::yield();  // held for a round at most
+    const bool drained = role.drained();
+    role.release();
+    if (!drained) return;
+    for (sync::signal* waiting : drainers) waiting->send();
+    drainers.clear();
+    drain_wanted.store(false, sync::release);  // pairs with its readers; set again under the mutex
+}
+
+void core::await_posters() noexcept {
+    // A thread inside a push may be anywhere between its exchange and its return. The pushes that
+    // found the front empty are counted on both sides; the others touch nothing after the exchange.
+    while (!idle.all_left(role.announced_pushes())) std::this_thread::yield();
+}
+
+}  // namespace fairlead::sched

@@ -1,0 +1,108 @@
+// The parts of a scheduler, and the few operations that span them.
+#pragma once
+
+#include "sched/idle.hpp"
+#include "sched/role.hpp"
+#include "sched/slot.hpp"
+
+#include <fairlead/sched/scheduler.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace fairlead::sched {
+
+class worker;
+
+class core {
+    [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
+    [[nodiscard]] std::vector<basic_task*> take_all_that_is_left();
+
+public:
+    core(scheduler& owner, scheduler_options options);
+    core(const core&) = delete;
+    core& operator=(const core&) = delete;
+    ~core();
+
+    // Moves tasks to the front, and wakes a thread if it was empty and all sleep. Any thread.
+    void push(basic_task& newest, basic_task& oldest) noexcept {
+        if (front.push_reversed(newest, oldest)) idle.announce();
+    }
+
+    // Whether something waits for a round. Any thread; a hint unless ordered by [ID1].
+    [[nodiscard]] bool arrivals_visible() const noexcept {
+        if (!front.empty() || role.has_backlog()) return true;
+        if (width() == 1) return !slots.front()->posted_alone.empty();
+        return std::any_of(slots.begin(), slots.end(),
+                           [](const auto& each) { return !each->posted.empty(); });
+    }
+
+    // Whether `own`'s worker would miss something if it went to sleep. Likewise.
+    [[nodiscard]] bool work_visible(const slot& own) const noexcept {
+        if (arrivals_visible() || !own.ready_consumer.empty() || own.next != nullptr) return true;
+        return std::any_of(slots.begin(), slots.end(),
+                           [](const auto& each) { return !each->runs.empty(); });
+    }
+
+    // The number of workers among which tasks are dealt.
+    [[nodiscard]] std::size_t width() const noexcept { return slots.size(); }
+
+    // What one worker may take of `count` tasks, so that there is something for each.
+    [[nodiscard]] std::size_t share_of(std::size_t count) const noexcept {
+        return (count + width() - 1) / width();
+    }
+
+    [[nodiscard]] time_point now() const noexcept { return clock->now(); }
+
+    // With one worker: whether the calling thread may touch what is the worker's alone.
+    [[nodiscard]] bool single_worker_is_here() const noexcept;
+
+    // Takes what is ready or in a run. With the role held, and no worker running tasks but those that
+    // did not end.
+    [[nodiscard]] basic_task::chain take_queued();
+
+    // What is left, for the report of a stop. Takes the role.
+    [[nodiscard]] stop_report report();
+
+    // Gives every task that is left back to its owner. With the role held and all workers ended.
+    void abandon_all() noexcept;
+
+    // Tells who waits in drain if everything is done. Takes the role. For workers that go to sleep.
+    void tell_if_drained() noexcept;
+
+    // Waits until every push has been taken and every thread has left its post.
+    void await_posters() noexcept;
+
+    // Constant after construction.
+    scheduler& owner;
+    scheduler_options options;
+    unhandled_reporter reporter;
+    const clock_source* clock;
+    std::unique_ptr<clock_source> own_clock;
+
+    // Any thread.
+    front_queue front;
+    sched::idle idle;
+    sync::atomic<bool> stopping{false};      // stop was called
+    sync::atomic<bool> halting{false};       // workers end after their step
+    sync::atomic<bool> drain_wanted{false};  // somebody waits in drain
+
+    // The holder of the role pushes, workers claim.
+    ready_queue ready;
+    sched::role role;
+    std::vector<std::unique_ptr<slot>> slots;
+
+    // The thread that controls the life cycle.
+    std::vector<std::unique_ptr<worker>> workers;
+
+    // Workers whose thread is in its loop, and who is told when the last one left it.
+    sync::atomic<unsigned> running_workers{0};
+    sync::signal all_ended;
+
+    sync::mutex drain_mutex;
+    std::vector<sync::signal*> drainers;  // guarded by drain_mutex
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,107 @@
+#include "sched/idle.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+namespace fairlead::sched {
+
+void idle::announce() noexcept {
+    std::uint64_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
+    std::uint64_t wanted = 0;
+    do {
+        wanted = seen + one_announced;
+        if (somebody_to_wake(seen)) wanted += one_waking;
+        // [ID1] after the push. Release: the destructor sees that we are done with the scheduler.
+    } while (!word_.compare_exchange_weak(seen, wanted, sync::acq_rel, sync::relaxed));
+    if (!somebody_to_wake(seen)) return;
+    wake_sleeper();
+    word_.fetch_sub(one_waking, sync::acq_rel);  // the last touch
+}
+
+void idle::wake_one() noexcept {
+    // [ID1] adding nothing is still a read-modify-write: it orders this worker with the sleepers.
+    if (somebody_to_wake(word_.fetch_add(0, sync::acq_rel))) wake_sleeper();
+}
+
+void idle::wake_driver() noexcept {
+    {
+        std::lock_guard lock{mutex_};
+        if ((word_.load(sync::relaxed) & in_driver) == 0) return;  // changes under the mutex only
+        word_.fetch_add(one_searching - in_driver, sync::acq_rel);
+    }
+    driver_.wake();
+}
+
+void idle::wake_all() noexcept {
+    bool wake_role = false;
+    {
+        std::lock_guard lock{mutex_};
+        for (; !parked_.empty(); parked_.pop_back()) {
+            word_.fetch_add(one_searching - one_parked, sync::acq_rel);
+            signals_[parked_.back()].send();
+        }
+        wake_role = (word_.load(sync::relaxed) & in_driver) != 0;  // changes under the mutex only
+        if (wake_role) word_.fetch_add(one_searching - in_driver, sync::acq_rel);
+    }
+    if (wake_role) driver_.wake();
+}
+
+// The woken thread counts as a searcher from the moment it is chosen, so that nobody else is woken
+// for the same work. Parked threads first: the one in the driver may go on waiting for deadlines.
+void idle::wake_sleeper() noexcept {
+    unsigned chosen = workers_max;
+    {
+        std::lock_guard lock{mutex_};
+        // Relaxed: the bits in question change under the mutex, except `searching`, and one that
+        // begins to search only now makes this wake-up needless, not wrong.
+        if (!somebody_to_wake(word_.load(sync::relaxed))) return;
+        if (parked_.empty()) {
+            word_.fetch_add(one_searching - in_driver, sync::acq_rel);
+        } else {
+            chosen = parked_.back();
+            parked_.pop_back();
+            word_.fetch_add(one_searching - one_parked, sync::acq_rel);
+        }
+    }
+    if (chosen == workers_max) {
+        driver_.wake();
+    } else {
+        signals_[chosen].send();
+    }
+}
+
+void idle::prepare_park(unsigned index) noexcept {
+    std::lock_guard lock{mutex_};
+    parked_.push_back(index);
+    word_.fetch_add(one_parked - one_searching, sync::acq_rel);  // [ID1]
+}
+
+void idle::park(unsigned index) noexcept { signals_[index].receive(); }
+
+void idle::cancel_park(unsigned index) noexcept {
+    {
+        std::lock_guard lock{mutex_};
+        const auto own = std::find(parked_.begin(), parked_.end(), index);
+        if (own != parked_.end()) {
+            parked_.erase(own);
+            word_.fetch_add(one_searching - one_parked, sync::acq_rel);
+            return;
+        }
+    }
+    park(index);  // somebody chose this worker meanwhile, and its signal is on the way
+}
+
+bool idle::enter_driver() noexcept {
+    std::lock_guard lock{mutex_};
+    if ((word_.load(sync::relaxed) & occupied) != 0) return false;  // changes under the mutex only
+    word_.fetch_add(occupied + in_driver - one_searching, sync::acq_rel);  // [ID1]
+    return true;
+}
+
+void idle::leave_driver() noexcept {
+    std::lock_guard lock{mutex_};
+    const bool woken = (word_.load(sync::relaxed) & in_driver) == 0;  // then its waker counted it
+    word_.fetch_add(woken ? -occupied : one_searching - in_driver - occupied, sync::acq_rel);
+}
+
+}  // namespace fairlead::sched

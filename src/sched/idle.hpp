@@ -1,0 +1,142 @@
+// Who sleeps, and who is woken: one word, and a list of the parked workers.
+//
+// Question it answers: when work appears, must a thread be woken, and which one?
+//
+// A worker that finds nothing becomes a *searcher*, looks again, and then goes to sleep in one of two
+// ways: one of them sleeps in the driver, on deadlines and events; all others park. Neither holds the
+// role, so that whoever is awake can run rounds.
+//
+//     bits of the word
+//       parked       10   workers in the list
+//       searching    10   awake without a task; they will look everywhere before they sleep
+//       waking       10   threads inside announce that wake somebody
+//       occupied      1   somebody is in the driver: asleep, or woken and not out yet
+//       in_driver     1   somebody sleeps in the driver, and nobody woke it yet
+//       announced    32   pushes that found the front empty, ever (modulo 2^32)
+//
+// The pattern of every hand-over, read-modify-writes of this word on both sides [ID1]:
+//     who has work                        who goes to sleep
+//     1. make it visible                  1. count itself as parked / in_driver   (RMW)
+//     2. RMW of the word; wake if needed  2. look everywhere once more
+// In the order of the word one of the two comes first: if the sleeper does, step 2 on the left sees
+// it; if the worker does, step 2 on the right sees the work.
+//
+// At most one searcher is needed: with one about, nobody is woken. It is safe to rely on it because
+// the last searcher looks at the word again (end_search) when it leaves with a task, and wakes the
+// next if there is more to do; if it goes to sleep instead, it looks everywhere after its own RMW.
+//
+// `announced` and `waking` let a destructor wait until every thread has left: see core::await_posters.
+//
+// The sleeping protocols of Go and Tokio are the models. Spec: Parking in spec/MAP.md.
+#pragma once
+
+#include <fairlead/base/cache_line.hpp>
+#include <fairlead/sched/driver.hpp>
+#include <fairlead/sync/atomic.hpp>
+#include <fairlead/sync/mutex.hpp>
+#include <fairlead/sync/signal.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fairlead::sched {
+
+class idle {
+public:
+    static constexpr unsigned workers_max = 1000;
+
+    idle(unsigned workers, driver& waker) : signals_(workers), driver_{waker} {
+        parked_.reserve(workers);
+    }
+
+    // --- who has work ----------------------------------------------------------------------------
+
+    // A push found the front empty. Any thread. Counts the push, and wakes a thread if all sleep.
+    // When nobody is to be woken the counting is the last touch.
+    void announce() noexcept;
+
+    // There is more work than the calling worker will do now: wakes a thread unless one searches.
+    void wake_one() noexcept;
+
+    // Whether somebody could be woken. A hint.
+    [[nodiscard]] bool seems_asleep() const noexcept {
+        return somebody_to_wake(word_.load(sync::relaxed));
+    }
+
+    // Wakes the sleeper in the driver, so that it looks when it must wake up.
+    void wake_driver() noexcept;
+
+    // Whether somebody is in the driver: asleep, or a searcher in a moment. A hint.
+    [[nodiscard]] bool driver_taken() const noexcept {
+        return (word_.load(sync::relaxed) & occupied) != 0;
+    }
+
+    // Wakes everybody: the workers are to end.
+    void wake_all() noexcept;
+
+    // --- who goes to sleep: the worker `index` -------------------------------------------------------
+
+    void begin_search() noexcept { word_.fetch_add(one_searching, sync::acq_rel); }
+
+    // Leaves the search with a task. True: it was the last searcher, so it must look whether there
+    // is more to do.
+    [[nodiscard]] bool end_search() noexcept {
+        return searching_of(word_.fetch_sub(one_searching, sync::acq_rel)) == 1;  // [ID1]
+    }
+
+    // Parking in two steps; between them the worker looks everywhere once more.
+    void prepare_park(unsigned index) noexcept;
+    void park(unsigned index) noexcept;
+    void cancel_park(unsigned index) noexcept;
+
+    // Sleeping in the driver; between them the worker looks everywhere once more, and waits. False:
+    // somebody else is there, and its next wait is not over.
+    [[nodiscard]] bool enter_driver() noexcept;
+    void leave_driver() noexcept;
+
+    // --- for the destructor --------------------------------------------------------------------------
+
+    // Whether `pushes` pushes have been counted and all their threads have left.
+    [[nodiscard]] bool all_left(std::uint32_t pushes) const noexcept {
+        // acquire: what they did happened before what the destructor does next.
+        const std::uint64_t word = word_.load(sync::acquire);
+        return static_cast<std::uint32_t>(word >> announced_shift) == pushes &&
+               waking_of(word) == 0;
+    }
+
+private:
+    static constexpr unsigned searching_shift = 10;
+    static constexpr unsigned waking_shift = 20;
+    static constexpr unsigned announced_shift = 32;
+    static constexpr std::uint64_t one_parked = 1;
+    static constexpr std::uint64_t one_searching = std::uint64_t{1} << searching_shift;
+    static constexpr std::uint64_t one_waking = std::uint64_t{1} << waking_shift;
+    static constexpr std::uint64_t occupied = std::uint64_t{1} << 30;
+    static constexpr std::uint64_t in_driver = std::uint64_t{1} << 31;
+    static constexpr std::uint64_t one_announced = std::uint64_t{1} << announced_shift;
+
+    static std::uint64_t parked_of(std::uint64_t word) noexcept { return word & 0x3ff; }
+    static std::uint64_t searching_of(std::uint64_t word) noexcept {
+        return word >> searching_shift & 0x3ff;
+    }
+    static std::uint64_t waking_of(std::uint64_t word) noexcept {
+        return word >> waking_shift & 0x3ff;
+    }
+    static bool somebody_to_wake(std::uint64_t word) noexcept {
+        return searching_of(word) == 0 && (parked_of(word) != 0 || (word & in_driver) != 0);
+    }
+
+    void wake_sleeper() noexcept;
+
+    alignas(base::cache_line) sync::atomic<std::uint64_t> word_{0};
+
+    // `parked`, `occupied`, `in_driver` and the list change together under the mutex; the word alone is read
+    // without it.
+    sync::mutex mutex_;
+    std::vector<unsigned> parked_;       // guarded by mutex_; the last to park is woken first
+    std::vector<sync::signal> signals_;  // one a worker
+    driver& driver_;
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,254 @@
+#include "sched/role.hpp"
+
+#include "sched/core.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace fairlead::sched {
+
+void role::round(slot& own) {
+    own.rounds.add(1);
+    dealing_to_ = &own;
+    own_share_ = 0;
+    // Before anything that the wish is about is looked at: a later wish is for the next round.
+    // acq_rel: sees what every wish up to this one is about. Pairs with want_round.
+    const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
+    time_point now = immediately;  // read only if somebody needs it
+    if (core_.options.driver->has_sources() || !deadlines_.empty()) now = core_.now();
+
+    if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
+    expire(now);
+    admit_arrivals(own, now);
+    poll_events(now, asked);
+    deal();
+
+    backlog_.store(!pending_.empty(), sync::release);               // pairs with has_backlog
+    timed_.store(now != immediately, sync::relaxed);                // a hint
+    if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
+    hurry_sleeper();
+    dealing_to_ = nullptr;
+}
+
+// A system call: worth it when it is asked for, when there is nothing else to do, or when it is time.
+void role::poll_events(time_point now, bool asked) {
+    const bool possible = core_.options.driver->has_sources();
+    const bool worth_it = possible && (batch_size_ == 0 || now - last_poll_ >= poll_interval);
+    if (!asked && !worth_it) return;
+    core_.options.driver->poll(*this);
+    last_poll_ = now;
+}
+
+time_point role::plan_sleep(time_point limit) noexcept {
+    sleeper_wakes_at_ = std::min(limit, deadlines_.next());
+    return sleeper_wakes_at_;
+}
+
+void role::hurry_sleeper() noexcept {
+    if (deadlines_.next() >= sleeper_wakes_at_) return;
+    sleeper_wakes_at_ = immediately;  // told once; it plans anew
+    core_.idle.wake_driver();
+}
+
+// Sleepers whose deadline has passed become ready, before anything that arrived later.
+void role::expire(time_point now) {
+    while (!deadlines_.empty() && deadlines_.next() <= now) {
+        basic_task& task = deadlines_.top();
+        const bool ours = task.state_.unpark();
+        remove_sleeper(task);
+        if (ours) {
+            task.expired_ = true;
+            add_to_batch(task);
+        } else {
+            send_through_front(task);
+        }
+    }
+}
+
+// The front, and the fronts of the slots, behind what is still pending.
+void role::take_arrivals() noexcept {
+    basic_task::chain arrived = core_.front.take_all();
+    if (!arrived.empty()) ++announced_pushes_;  // exactly one of its pushes found the front empty
+    // What steps posted to their slots is older than what is in the front: see worker::post.
+    if (core_.width() != 1) {
+        for (const auto& each : core_.slots) pending_.append(each->posted.take_all());
+    } else if (core_.single_worker_is_here()) {  // while its step runs they are its own
+        pending_.append(std::move(core_.slots.front()->posted_alone));
+    }
+    pending_.append(std::move(arrived));
+}
+
+void role::admit_arrivals(slot& own, time_point& now) {
+    take_arrivals();
+    const std::size_t count = std::min(pending_.size(), admit_max);
+    // Its share of a burst the holder takes at once, unless older tasks are still in ready.
+    own_share_ = own.ready_consumer.empty() ? core_.share_of(count + batch_size_) : 0;
+    for (std::size_t i = 0; i != count; ++i) admit(*pending_.pop_front(), now);
+}
+
+// A task from the front: a fresh post, or a sleeper that was woken.
+void role::admit(basic_task& task, time_point& now) {
+    if (task.place_ != basic_task::not_waiting) {
+        const bool slept = task.place_ != basic_task::dealt_before;
+        if (slept) task.expired_ = false;
+        leave_sleep(task);
+        add_to_batch(task);
+        return;
+    }
+    ++entered_;
+    if (task.deadline_ == immediately) {
+        task.expired_ = true;
+        add_to_batch(task);
+        return;
+    }
+    if (task.deadline_ != never && now == immediately) now = core_.now();
+    if (task.deadline_ != never && task.deadline_ <= now) {
+        task.expired_ = true;
+        add_to_batch(task);
+        return;
+    }
+    task.expired_ = false;
+    sleep(task);
+}
+
+// Puts the task to sleep, unless something happened that it listens to.
+void role::sleep(basic_task& task) {
+    if (core_.stopping.load(sync::acquire) && !task.state_.is_stopping()) {
+        // Told once, and awake: it may sleep again to clean up.
+        static_cast<void>(task.state_.request_stop());
+    }
+    const bool has_deadline = task.deadline_ != never;
+    if (has_deadline) {
+        deadlines_.push(task, task.deadline_);
+    } else {
+        task.place_ = sleepers_.insert(task);
+    }
+    const bool armed = task.source_ == nullptr || task.source_->arm(task);
+    if (!armed) task.source_ = nullptr;
+    // Parked last: from then on a waker may push it, and this line is the role's last touch of it
+    // until it comes back.
+    if (armed && task.state_.park(task.deaf_)) return;
+    remove_sleeper(task);
+    add_to_batch(task);
+}
+
+void role::remove_sleeper(basic_task& task) noexcept {
+    if (task.deadline_ != never) {
+        deadlines_.erase(task);
+    } else {
+        sleepers_.erase(task.place_);
+    }
+    task.place_ = basic_task::not_waiting;
+    if (task.source_ != nullptr) std::exchange(task.source_, nullptr)->disarm(task);
+}
+
+// Its waker was faster than the deadline or the event, and brings it.
+void role::send_through_front(basic_task& task) noexcept {
+    task.place_ = basic_task::in_transit;
+    ++in_transit_;
+}
+
+// It has come through the front.
+void role::leave_sleep(basic_task& task) noexcept {
+    if (task.place_ >= 0) remove_sleeper(task);
+    if (task.place_ == basic_task::in_transit) --in_transit_;
+    task.place_ = basic_task::not_waiting;
+}
+
+void role::fire(basic_task& task) noexcept {
+    const bool ours = task.state_.unpark();
+    remove_sleeper(task);
+    if (ours) {
+        task.expired_ = false;
+        add_to_batch(task);
+    } else {
+        send_through_front(task);
+    }
+}
+
+void role::stop_all_sleepers() {
+    stop_told_ = true;
+    basic_task::chain woken;
+    // A duty is carried out here, in the role, not through the front.
+    for_each_sleeper([&](basic_task& task) {
+        if (task.state_.request_stop()) woken.push_back(task);
+    });
+    while (basic_task* task = woken.pop_front()) {
+        remove_sleeper(*task);
+        task->expired_ = false;
+        add_to_batch(*task);
+    }
+}
+
+void role::add_to_batch(basic_task& task) {
+    batch_[batch_size_++] = &task;
+    if (batch_size_ == batch_max) deal();
+}
+
+// Hands the batch out in order: first the holder's share, then ready for all. Nothing goes to the
+// holder once something of this round went to ready, or it would overtake it.
+void role::deal() {
+    std::span<basic_task* const> rest{batch_.data(), batch_size_};
+    batch_size_ = 0;
+    if (rest.empty()) return;
+    if (own_share_ != 0) {
+        if (dealing_to_->next == nullptr && dealing_to_->runs.empty()) {
+            dealing_to_->next = rest.front();
+            rest = rest.subspan(1);
+            --own_share_;
+        }
+        const std::size_t kept = std::min({rest.size(), own_share_, dealing_to_->runs.room()});
+        dealing_to_->runs.push(rest.first(kept));
+        rest = rest.subspan(kept);
+        own_share_ -= kept;
+        if (rest.empty()) return;
+        own_share_ = 0;
+    }
+    core_.ready.push(rest);
+}
+
+bool role::drained() const noexcept {
+    // Every post that a round admitted, or that its worker took without one, ends with one finished
+    // step. A step is counted as finished after what it posted is visible, and a task as taken
+    // before it disappears from there. So if, read in this order, nothing waits for admission and
+    // the numbers are equal, nothing is left anywhere.
+    std::uint64_t finished = 0;
+    for (const auto& each : core_.slots) finished += each->finished.read();
+    if (!pending_.empty() || !core_.front.empty()) return false;
+    std::uint64_t begun = entered_;
+    for (const auto& each : core_.slots) {
+        if (!each->posted.empty() || !each->posted_alone.empty()) return false;
+    }
+    for (const auto& each : core_.slots) begun += each->direct.read();
+    return finished == begun;
+}
+
+void role::hold_back(basic_task::chain dealt) noexcept {
+    for (basic_task* task = dealt.front(); task != nullptr; task = task->*basic_task::link) {
+        task->place_ = basic_task::dealt_before;  // it was admitted once
+    }
+    dealt.append(std::move(pending_));
+    pending_ = std::move(dealt);
+    take_arrivals();
+    backlog_.store(!pending_.empty(), sync::release);  // pairs with has_backlog
+}
+
+basic_task::chain role::take_everything() noexcept {
+    take_arrivals();
+    for (basic_task* task = pending_.front(); task != nullptr; task = task->*basic_task::link) {
+        leave_sleep(*task);
+    }
+    // A sleeper that was woken comes through the front, and is left alone until then.
+    basic_task::chain asleep;
+    for_each_sleeper([&](basic_task& task) {
+        if (task.state_.unpark()) asleep.push_back(task);
+    });
+    for (basic_task* task = asleep.front(); task != nullptr; task = task->*basic_task::link) {
+        remove_sleeper(*task);
+    }
+    pending_.append(std::move(asleep));
+    return std::exchange(pending_, {});
+}
+
+}  // namespace fairlead::sched

@@ -1,0 +1,152 @@
+// The role: the single right to schedule. Whoever holds it runs rounds.
+//
+// A round moves tasks towards the workers:
+//
+//     front ---admit---> waiting (until a deadline, an event, a wake-up)
+//       |                   | due, fired
+//       +----> batch <------+
+//                |  deal
+//                v
+//     the holder's own run, and ready for the others
+//
+// Nobody holds it for longer than a round: who sleeps does not hold it. Everything in this class but
+// the atomics belongs to the holder, and is plain single-threaded code: this is the place to extend
+// the scheduler.
+#pragma once
+
+#include "sched/slot.hpp"
+#include "sched/waiting.hpp"
+
+#include <fairlead/sched/driver.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace fairlead::sched {
+
+class core;
+
+class role final : private event_sink {
+public:
+    explicit role(core& owner) noexcept : core_{owner} {}
+    role(const role&) = delete;
+    role& operator=(const role&) = delete;
+
+    // --- any worker ---------------------------------------------------------------------------------
+
+    // Takes the role if it is free. An exchange even when it fails: a worker that goes to sleep
+    // because another holds the role must be ordered with that one's release [RL1].
+    [[nodiscard]] bool try_acquire() noexcept { return !held_.exchange(true, sync::acq_rel); }
+
+    // Gives the role back. Another may hold it when this returns; the caller must then look whether
+    // somebody is to be woken, in this order: signal after the release, always [RL1].
+    void release() noexcept { held_.exchange(false, sync::acq_rel); }
+
+    // Whether a try is worth it. A hint.
+    [[nodiscard]] bool seems_free() const noexcept { return !held_.load(sync::relaxed); }
+
+    // Whether the last round left tasks for the next, or somebody wants one.
+    [[nodiscard]] bool has_backlog() const noexcept {
+        // acquire: pairs with the stores of both.
+        return backlog_.load(sync::acquire) || wanted_.load(sync::acquire);
+    }
+
+    // Deadlines or events have come: the next round looks at them.
+    void want_round() noexcept { wanted_.store(true, sync::release); }  // see has_backlog
+
+    // Whether deadlines or events may come, so that time matters. A hint; the holder updates it.
+    [[nodiscard]] bool timed() const noexcept { return timed_.load(sync::relaxed); }
+
+    // When the last round with a look at the clock ended. A hint.
+    [[nodiscard]] time_point last_timed_round() const noexcept {
+        return last_round_.load(sync::relaxed);
+    }
+
+    // --- the holder ---------------------------------------------------------------------------------
+
+    // One round for `own`, the slot of the holder.
+    void round(slot& own);
+
+    // When the sleeper in the driver must wake up. It is told if a later round makes it earlier.
+    [[nodiscard]] time_point plan_sleep(time_point limit) noexcept;
+
+    // Whether nothing is queued, runs or waits. Exact.
+    [[nodiscard]] bool drained() const noexcept;
+
+    // Pushes taken from the front that found it empty, ever. See idle::all_left.
+    [[nodiscard]] std::uint32_t announced_pushes() const noexcept { return announced_pushes_; }
+
+    // A stop is over: the next one tells the sleepers again.
+    void forget_stop() noexcept { stop_told_ = false; }
+
+    // Calls visit(task) for every sleeper.
+    template <class Visit>
+    void for_each_sleeper(Visit&& visit) const {
+        deadlines_.for_each(visit);
+        sleepers_.for_each(visit);
+    }
+
+    // Takes back tasks that were dealt, to deal them again, and what is in the front. The holder.
+    void hold_back(basic_task::chain dealt) noexcept;
+
+    // Calls visit(task) for every task that the next round will look at first.
+    template <class Visit>
+    void for_each_held(Visit&& visit) const {
+        for (basic_task* task = pending_.front(); task != nullptr; task = task->*basic_task::link) {
+            if (task->place_ < 0) visit(*task);  // the others are among the sleepers still
+        }
+    }
+
+    // Empties the front, what was taken from it and not dealt yet, and the sleepers, but for those
+    // that are on their way through the front.
+    [[nodiscard]] basic_task::chain take_everything() noexcept;
+
+    // Whether a task sleeps, or is on its way through the front after a sleep.
+    [[nodiscard]] bool has_sleepers() const noexcept {
+        return in_transit_ != 0 || !deadlines_.empty() || sleepers_.size() != 0;
+    }
+
+private:
+    static constexpr std::size_t batch_max = 256;   // tasks dealt at once
+    static constexpr std::size_t admit_max = 4096;  // tasks admitted in a round
+    static constexpr duration poll_interval = std::chrono::microseconds{50};
+
+    void take_arrivals() noexcept;
+    void poll_events(time_point now, bool asked);
+    void hurry_sleeper() noexcept;
+    void expire(time_point now);
+    void admit_arrivals(slot& own, time_point& now);
+    void admit(basic_task& task, time_point& now);
+    void sleep(basic_task& task);
+    void remove_sleeper(basic_task& task) noexcept;
+    void send_through_front(basic_task& task) noexcept;
+    void leave_sleep(basic_task& task) noexcept;
+    void stop_all_sleepers();
+    void fire(basic_task& task) noexcept override;
+    void add_to_batch(basic_task& task);
+    void deal();
+
+    core& core_;
+    alignas(base::cache_line) sync::atomic<bool> held_{false};
+    sync::atomic<bool> backlog_{false};
+    sync::atomic<bool> wanted_{false};
+    sync::atomic<bool> timed_{false};
+    sync::atomic<time_point> last_round_{time_point{}};
+
+    timer::deadline_heap<basic_task, basic_task::place> deadlines_;
+    sleeper_table sleepers_;
+    basic_task::chain pending_;  // taken from the front, not admitted yet
+    std::array<basic_task*, batch_max> batch_;
+    std::size_t batch_size_ = 0;
+    slot* dealing_to_ = nullptr;
+    std::size_t own_share_ = 0;  // how many more of this round's tasks the holder may keep
+    std::uint64_t entered_ = 0;  // posts admitted, ever; each ends with one step
+    std::uint32_t announced_pushes_ = 0;
+    std::size_t in_transit_ = 0;  // tasks whose place is `in_transit`
+    time_point last_poll_{};
+    time_point sleeper_wakes_at_ = immediately;  // the one in the driver, if it still sleeps
+    bool stop_told_ = false;                     // the sleepers know that the scheduler stops
+};
+
+}  // namespace fairlead::sched

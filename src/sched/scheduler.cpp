@@ -1,0 +1,267 @@
+#include <fairlead/sched/scheduler.hpp>
+
+#include "sched/core.hpp"
+#include "sched/worker.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+namespace fairlead {
+
+using sched::worker;
+
+namespace {
+
+constexpr duration end_grace = std::chrono::milliseconds{50};
+
+}  // namespace
+
+scheduler::scheduler(scheduler_options options)
+    : core_{std::make_unique<sched::core>(*this, std::move(options))} {
+    start();
+}
+
+scheduler::~scheduler() {
+    static_cast<void>(stop(core_->options.stop_limit));
+    for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
+    while (!core_->role.try_acquire()) std::this_thread::yield();
+    core_->abandon_all();
+    core_->await_posters();
+}
+
+// --- posting ------------------------------------------------------------------------------------------
+
+void scheduler::post(basic_task& task) noexcept { post_deadline(task, immediately); }
+
+void scheduler::post_deadline(basic_task& task, time_point deadline) noexcept {
+    submit(task, deadline, false);
+}
+
+void scheduler::post_last(basic_task& task, time_point deadline) noexcept {
+    submit(task, deadline, true);
+}
+
+void scheduler::submit(basic_task& task, time_point deadline, bool last) noexcept {
+    FAIRLEAD_ASSERT(task.owner_ == nullptr, "a task was posted that is posted already");
+    task.owner_ = this;
+    task.deadline_ = deadline;
+    enqueue(task, task, {.plain = deadline == immediately, .last = last});
+}
+
+void scheduler::enqueue_woken(basic_task& task) noexcept {
+    enqueue(task, task, {.plain = false, .last = false});
+}
+
+void scheduler::post_delay(basic_task& task, duration delay) noexcept {
+    post_deadline(task, after(now(), delay));
+}
+
+void scheduler::post(std::span<basic_task* const> tasks) noexcept {
+    if (tasks.empty()) return;
+    basic_task* newest = nullptr;
+    for (basic_task* const task : tasks) {
+        FAIRLEAD_ASSERT(task->owner_ == nullptr, "a task was posted that is posted already");
+        task->owner_ = this;
+        task->deadline_ = immediately;
+        task->next_ = newest;
+        newest = task;
+    }
+    enqueue(*newest, *tasks.front(), {.plain = true, .last = false});
+}
+
+void scheduler::enqueue(basic_task& newest, basic_task& oldest, sched::posted how) noexcept {
+    worker* const here = worker::current();
+    if (here != nullptr && &here->owner() == core_.get()) {
+        here->post(newest, oldest, how);
+    } else {
+        core_->push(newest, oldest);
+    }
+}
+
+// --- life cycle -------------------------------------------------------------------------------------------
+
+void scheduler::start() {
+    FAIRLEAD_ASSERT(!on_own_worker(), "start was called from a worker");
+    for (const auto& each : core_->workers) {
+        FAIRLEAD_ASSERT(each->ended(), "start was called while workers run: stop first");
+        each->join();
+    }
+    core_->role.forget_stop();
+    core_->stopping.store(false, sync::release);  // pairs with stopping()
+    core_->halting.store(false, sync::release);   // the threads do not run yet
+    if (core_->options.run_on_caller) return;
+    try {
+        for (const auto& each : core_->workers) each->start();
+    } catch (...) {
+        halt();
+        for (const auto& each : core_->workers) each->join();
+        throw;
+    }
+}
+
+bool scheduler::on_own_worker() const noexcept {
+    worker* const here = worker::current();
+    return here != nullptr && &here->owner() == core_.get();
+}
+
+void scheduler::halt() noexcept {
+    core_->halting.store(true, sync::release);  // pairs with the loop of the workers
+    core_->idle.wake_all();
+}
+
+void scheduler::drain() {
+    while (!drain_for(std::chrono::hours{24 * 365})) {
+    }
+}
+
+bool scheduler::drain_for(duration limit) {
+    FAIRLEAD_ASSERT(!on_own_worker(), "drain was called from a worker: it would wait for itself");
+    if (core_->options.run_on_caller) return drain_on_caller(after(now(), limit));
+    if (workers_ended()) return core_->role.drained();  // stopped: nothing will change
+    sync::signal drained;
+    {
+        std::lock_guard lock{core_->drain_mutex};
+        core_->drainers.push_back(&drained);
+        core_->drain_wanted.store(true, sync::release);  // then wake_all, see worker::park
+    }
+    core_->idle.wake_all();
+    if (drained.receive_until(after(clock::now(), limit))) return true;
+    std::lock_guard lock{core_->drain_mutex};
+    if (std::erase(core_->drainers, &drained) != 0) return false;
+    return true;  // told just now
+}
+
+bool scheduler::drain_on_caller(time_point deadline) {
+    while (!core_->role.drained()) {
+        if (now() >= deadline) return false;
+        run_until(deadline);
+    }
+    return true;
+}
+
+stop_report scheduler::stop(duration limit) {
+    FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
+    const time_point deadline = after(clock::now(), limit);
+    core_->stopping.store(true, sync::release);  // pairs with stopping() and with role::round
+    core_->role.want_round();                    // which tells the sleepers
+    core_->idle.wake_all();
+    // After an earlier stop nothing runs any more but a step that was stuck.
+    if (!core_->halting.load(sync::acquire)) static_cast<void>(drain_for(limit));
+    if (!core_->options.run_on_caller) {
+        halt();
+        // Those that are not in a step end in a moment, even if the limit is over.
+        const time_point last = std::max(deadline, clock::now() + end_grace);
+        while (!workers_ended() && core_->all_ended.receive_until(last)) {
+        }
+        for (const auto& each : core_->workers) {
+            if (each->ended()) each->join();
+        }
+    }
+    return core_->report();
+}
+
+std::string stop_report::to_string() const {
+    const auto list = [this](std::string& line, const char* state, std::size_t count) {
+        if (count == 0) return;
+        if (!line.empty()) line += ", ";
+        line += std::to_string(count) + " " + state + " (";
+        std::size_t named = 0;
+        for (const left_task& task : tasks) {
+            if (std::string_view{task.state} != state || named == 5) continue;
+            if (named++ != 0) line += ", ";
+            line += task.name;
+        }
+        if (count > named) line += ", ...";
+        line += ")";
+    };
+    std::string line;
+    list(line, "waiting", waiting);
+    list(line, "queued", queued);
+    list(line, "running", running);
+    return line.empty() ? "nothing left" : line;
+}
+
+bool scheduler::workers_ended() const noexcept {
+    return std::all_of(core_->workers.begin(), core_->workers.end(),
+                       [](const auto& each) { return each->ended(); });
+}
+
+bool scheduler::stopping() const noexcept {
+    return core_->stopping.load(sync::acquire);  // pairs with stop
+}
+
+// --- on the caller ------------------------------------------------------------------------------------------
+
+std::size_t scheduler::run_until_idle() { return run_until(immediately); }
+
+bool scheduler::runs_on_caller() const noexcept { return core_->options.run_on_caller; }
+
+std::size_t scheduler::run_until(time_point deadline, std::size_t steps_max) {
+    FAIRLEAD_ASSERT(core_->options.run_on_caller, "only a scheduler with run_on_caller is run so");
+    return core_->workers.front()->run_ready(deadline, steps_max);
+}
+
+// --- questions ----------------------------------------------------------------------------------------------
+
+time_point scheduler::now() const noexcept { return core_->now(); }
+
+unsigned scheduler::workers() const noexcept { return static_cast<unsigned>(core_->width()); }
+
+std::vector<worker_stats> scheduler::stats() const {
+    std::vector<worker_stats> all;
+    for (const auto& each : core_->slots) {
+        all.push_back({.steps = each->finished.read(),
+                       .rounds = each->rounds.read(),
+                       .wakeups = each->wakeups.read(),
+                       .stolen = each->stolen.read()});
+    }
+    return all;
+}
+
+driver& scheduler::driver() const noexcept { return *core_->options.driver; }
+
+scheduler* scheduler::current() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr ? &here->owner().owner : nullptr;
+}
+
+void scheduler::unhandled(std::exception_ptr failure, const char* task_name) noexcept {
+    core_->reporter(std::move(failure), task_name);
+}
+
+unhandled_reporter scheduler::reporter() const noexcept { return core_->reporter; }
+
+void unhandled_reporter::operator()(std::exception_ptr failure,
+                                    const char* task_name) const noexcept {
+    if (handler_ != nullptr) {
+        (*handler_)(std::move(failure), task_name);
+        return;
+    }
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& known) {
+        std::fprintf(stderr, "fairlead: an exception left the task \"%s\": %s\n", task_name,
+                     known.what());
+    } catch (...) {
+        std::fprintf(stderr, "fairlead: an exception left the task \"%s\": not a std::exception\n",
+                     task_name);
+    }
+    std::terminate();
+}
+
+std::uint32_t scheduler::depth_of_new_task() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr ? here->running_depth() + 1 : 0;
+}
+
+std::size_t scheduler::order_bound() const noexcept {
+    // Each other worker may be at the start of a full run that it claimed.
+    const std::size_t others = core_->width() - 1;
+    return others * (sched::run_queue::capacity + 1) * 3;
+}
+
+}  // namespace fairlead

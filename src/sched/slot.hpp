@@ -1,0 +1,58 @@
+// A slot: the right to run tasks, with what belongs to it. A worker (a thread) holds one while it
+// runs; the slot stays when the thread blocks or ends.
+#pragma once
+
+#include <fairlead/lockfree/block_queue.hpp>
+#include <fairlead/lockfree/front_queue.hpp>
+#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fairlead::sched {
+
+using front_queue = lockfree::front_queue<basic_task, basic_task::link>;
+using ready_queue = lockfree::block_queue<basic_task>;
+using run_queue = lockfree::run_queue<basic_task>;
+
+// A number that its owner alone writes and others read.
+class counter {
+public:
+    void add(std::uint64_t more) noexcept { publish(value() + more); }
+    // release: who reads the number sees what was done up to it. Relaxed read: the owner's own.
+    void publish(std::uint64_t value) noexcept { value_.store(value, sync::release); }
+    [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(sync::relaxed); }
+    [[nodiscard]] std::uint64_t read() const noexcept { return value_.load(sync::acquire); }
+
+private:
+    sync::atomic<std::uint64_t> value_{0};
+};
+
+struct alignas(base::cache_line) slot {
+    explicit slot(ready_queue& ready) : ready_consumer{ready} {}
+
+    run_queue runs;
+    ready_queue::consumer ready_consumer;
+
+    // The owner's alone: what it runs next, before its run. Set by a round that it holds, and gone
+    // before the next step.
+    basic_task* next = nullptr;
+
+    // What steps on this slot post or wake: a front of its own, which the role empties like the
+    // shared one, so that workers do not meet on one word. With a single worker the plain list
+    // serves instead, while the shared front is empty: its tasks are older than any in the front.
+    front_queue posted;
+    basic_task::chain posted_alone;
+
+    // Written by the owner, read by others, on a line of their own.
+    alignas(base::cache_line) counter finished;  // steps, each counted after what it posted
+    counter direct;  // tasks that the owner ran without a round; counted before they are taken
+    counter rounds;
+    counter wakeups;
+    counter stolen;
+    // What runs now, for reports. Only its name is read, and only after a stop gave up on the step.
+    sync::atomic<const char*> running{nullptr};
+};
+
+}  // namespace fairlead::sched

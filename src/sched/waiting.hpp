@@ -1,0 +1,66 @@
+// The sleeping tasks: those with a deadline in a heap, those without one in a table.
+//
+// Only the holder of the role touches it. A sleeper's `place_` is its index here; `deadline_` tells
+// in which of the two it is.
+#pragma once
+
+#include <fairlead/sched/task.hpp>
+#include <fairlead/timer/deadline_heap.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fairlead::sched {
+
+// Tasks that sleep until they are woken: a table with holes, so that a task comes and goes in O(1)
+// without touching its neighbours. It exists so that a stop can find them.
+class sleeper_table {
+public:
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+    // The place of the task. May allocate.
+    [[nodiscard]] std::int32_t insert(basic_task& task) {
+        ++size_;
+        if (first_hole_ == none) {
+            entries_.push_back({&task, none});
+            return static_cast<std::int32_t>(entries_.size() - 1);
+        }
+        const std::int32_t index = first_hole_;
+        first_hole_ = entries_[static_cast<std::size_t>(index)].next_hole;
+        entries_[static_cast<std::size_t>(index)] = {&task, none};
+        return index;
+    }
+
+    void erase(std::int32_t index) noexcept {
+        entries_[static_cast<std::size_t>(index)] = {nullptr, first_hole_};
+        first_hole_ = index;
+        if (--size_ == 0) {
+            entries_.clear();
+            if (entries_.capacity() > kept_entries) entries_.shrink_to_fit();
+            first_hole_ = none;
+        }
+    }
+
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (const entry& each : entries_) {
+            if (each.task != nullptr) visit(*each.task);
+        }
+    }
+
+private:
+    static constexpr std::int32_t none = -1;
+    static constexpr std::size_t kept_entries = 1024;
+
+    struct entry {
+        basic_task* task;
+        std::int32_t next_hole;
+    };
+
+    std::vector<entry> entries_;
+    std::int32_t first_hole_ = none;
+    std::size_t size_ = 0;
+};
+
+}  // namespace fairlead::sched

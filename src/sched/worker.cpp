@@ -1,0 +1,320 @@
+#include "sched/worker.hpp"
+
+#include "sched/core.hpp"
+
+#include <fairlead/os/thread.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace fairlead::sched {
+namespace {
+
+thread_local worker* current_worker = nullptr;
+
+}  // namespace
+
+worker::worker(core& owner, slot& own, unsigned index)
+    : core_{owner}, slot_{own}, index_{index}, seen_finished_(owner.width()) {}
+
+[[gnu::noinline]] worker* worker::current() noexcept { return current_worker; }
+
+void worker::start() {
+    ended_.store(false, sync::relaxed);                 // the thread does not run yet
+    core_.running_workers.fetch_add(1, sync::relaxed);  // likewise
+    auto started =
+        os::start_thread(core_.options.name + "/" + std::to_string(index_), [this] { run(); });
+    if (!started) {
+        ended_.store(true, sync::relaxed);
+        core_.running_workers.fetch_sub(1, sync::relaxed);  // the caller joins the others
+        throw std::system_error{started.error(), "fairlead: cannot start a worker thread"};
+    }
+    thread_ = std::move(*started);
+}
+
+void worker::join() {
+    if (thread_.joinable()) thread_.join();
+}
+
+// --- the loop -----------------------------------------------------------------------------------------
+
+void worker::run() noexcept {
+    current_worker = this;
+    // acquire: pairs with the store in stop, so that everything before the stop is visible.
+    while (!core_.halting.load(sync::acquire)) {
+        basic_task* task = next();
+        if (task == nullptr) task = search();
+        if (task != nullptr) execute(*task);
+    }
+    current_worker = nullptr;
+    ended_.store(true, sync::release);  // pairs with ended()
+    // acq_rel: the last one has seen the others end.
+    if (core_.running_workers.fetch_sub(1, sync::acq_rel) == 1) core_.all_ended.send();
+}
+
+void worker::execute(basic_task& task) noexcept {
+    slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
+    running_depth_ = task.depth_;
+    task.owner_ = nullptr;
+    task.deaf_ = false;
+    task.source_ = nullptr;
+    sole_post_ = false;
+    task.state_.begin_run();
+    // acquire: pairs with stop.
+    if (core_.stopping.load(sync::acquire)) task.state_.mark_stopping();
+    task.kind_->run(task);                        // the last touch of the task
+    slot_.running.store(nullptr, sync::relaxed);  // only for reports
+    slot_.finished.add(1);                        // after what the step posted: see role::drained
+}
+
+// The next task without sleeping, or null.
+basic_task* worker::next() noexcept {
+    look_at_clock();
+    return look();
+}
+
+// Looks everywhere for a task, in order of age: the own run, ready, the front, others' runs.
+basic_task* worker::look() noexcept {
+    if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
+    if (basic_task* const task = slot_.runs.pop()) return task;
+    if (core_.width() > 1 && time_to_look_for_stuck()) {
+        if (basic_task* const task = take_over_stuck()) return task;
+    }
+    if (basic_task* const task = take_own_post()) return task;
+    if (basic_task* const task = claim()) return task;
+    if (core_.arrivals_visible() && round_if_free()) {
+        if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
+        if (basic_task* const task = claim()) return task;
+    }
+    return core_.width() > 1 ? steal() : nullptr;
+}
+
+// Nothing to do: looks again as a searcher, and sleeps. Null: the scheduler halts.
+basic_task* worker::search() noexcept {
+    core_.idle.begin_search();
+    basic_task* task = nullptr;
+    while (!core_.halting.load(sync::acquire)) {
+        task = look();
+        if (task != nullptr) break;
+        if (!sleep_in_driver(never)) park();
+    }
+    // Others relied on this searcher. If it was the last one, what is left needs another.
+    if (core_.idle.end_search()) wake_another();
+    return task;
+}
+
+// --- where tasks come from --------------------------------------------------------------------------
+
+// What the last step posted, if nothing older is known to wait: it needs no round then. Only a plain
+// post: one with a deadline, or a woken sleeper, is for the role.
+basic_task* worker::take_own_post() noexcept {
+    if (!sole_post_) return nullptr;
+    sole_post_ = false;
+    if (!slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
+        return nullptr;
+    }
+    slot_.direct.add(1);  // before it disappears: see role::drained
+    basic_task* task = nullptr;
+    if (core_.width() == 1) {
+        task = slot_.posted_alone.pop_front();
+    } else {
+        task = slot_.posted.take_all().front();  // null: a round of another worker was faster
+        if (task == nullptr) {
+            slot_.finished.add(1);  // so that the numbers stay equal
+            return nullptr;
+        }
+    }
+    task->expired_ = true;
+    return task;
+}
+
+basic_task* worker::claim() noexcept {
+    std::array<basic_task*, claim_max> out;
+    const std::size_t visible = slot_.ready_consumer.visible();
+    const std::size_t share = std::max<std::size_t>(core_.share_of(visible), 1);
+    const std::size_t wanted = std::min<std::size_t>(share, claim_max);
+    const std::size_t count = slot_.ready_consumer.claim({out.data(), wanted});
+    if (count == 0) return nullptr;
+    slot_.runs.push({out.data() + 1, count - 1});
+    return out[0];
+}
+
+// Under saturation nobody is idle, so nobody steals. A run whose owner has not finished a step since
+// this worker looked last is taken over, so that its tasks do not wait for one long step. Looking
+// touches the lines of all slots, so it is done every full run of short steps, or after a while.
+bool worker::time_to_look_for_stuck() noexcept {
+    const std::uint64_t finished = slot_.finished.value();
+    if (finished - looked_at_step_ < run_queue::capacity) {
+        // The clock is read less often while runs are short, and each time once one was long.
+        if (--looks_to_clock_ != 0) return false;
+        const time_point now = clock::now();  // the real one: it is about threads
+        look_stride_ =
+            now - stuck_clock_ > stuck_after / 4 ? 1 : std::min(look_stride_ * 2, stride_max);
+        looks_to_clock_ = look_stride_;
+        stuck_clock_ = now;
+        if (now - looked_at_ < stuck_after) return false;
+        looked_at_ = now;
+    }
+    looked_at_step_ = finished;
+    return true;
+}
+
+basic_task* worker::take_over_stuck() noexcept {
+    basic_task* taken = nullptr;
+    for (unsigned i = 0; i != core_.width(); ++i) {
+        slot& other = *core_.slots[i];
+        if (i == index_) continue;
+        const std::uint64_t finished = other.finished.read();
+        const bool stuck = seen_finished_[i] == finished && !other.runs.empty();
+        seen_finished_[i] = finished;
+        if (stuck && taken == nullptr) taken = take_from(other);
+    }
+    return taken;
+}
+
+basic_task* worker::steal() noexcept {
+    for (unsigned i = 0; i != core_.width(); ++i) {
+        if (++victim_ >= core_.width()) victim_ = 0;
+        if (victim_ == index_) continue;
+        if (basic_task* const task = take_from(*core_.slots[victim_])) return task;
+    }
+    return nullptr;
+}
+
+basic_task* worker::take_from(slot& victim) noexcept {
+    std::array<basic_task*, claim_max> out;
+    const std::size_t room = std::min<std::size_t>(slot_.runs.room() + 1, claim_max);
+    const std::size_t count = victim.runs.steal({out.data(), room});
+    if (count == 0) return nullptr;
+    slot_.stolen.add(count);
+    slot_.runs.push({out.data() + 1, count - 1});
+    return out[0];
+}
+
+// --- the role -----------------------------------------------------------------------------------------
+
+// Deadlines and events are served within `round_interval` even when no run ever empties.
+void worker::look_at_clock() noexcept {
+    if (!core_.role.timed() || --steps_to_look_ != 0) {
+        if (steps_to_look_ == 0) steps_to_look_ = stride_;
+        return;
+    }
+    const time_point now = core_.now();
+    const duration interval = core_.options.round_interval;
+    // Steps are short: look less often, up to every stride_max steps. One is long: look at each.
+    stride_ = now - last_look_ > interval / 4 ? 1 : std::min(stride_ * 2, stride_max);
+    steps_to_look_ = stride_;
+    last_look_ = now;
+    if (now - core_.role.last_timed_round() >= interval) round_if_free();
+}
+
+bool worker::round_if_free() noexcept {
+    if (!core_.role.seems_free() || !core_.role.try_acquire()) return false;
+    core_.role.round(slot_);
+    core_.role.release();
+    // After the release, always: another may have failed to get the role a moment before, and gone
+    // to sleep [RL1].
+    wake_another();
+    return true;
+}
+
+// Wakes another worker if there is more to do than this one will: tasks for it, or the duty to sleep
+// on deadlines and events.
+void worker::wake_another() noexcept {
+    if (core_.width() == 1) return;
+    const bool nobody_waits = core_.role.timed() && !core_.idle.driver_taken();
+    const bool more = !slot_.runs.empty() || !slot_.ready_consumer.empty();
+    if (nobody_waits || more || core_.arrivals_visible()) core_.idle.wake_one();
+}
+
+// Sleeps in the driver if nobody else does, until `limit` at most. False: it cannot be had. True: look
+// again. The role is held only to plan the sleep, so that a round which adds an earlier deadline
+// either comes before, or finds somebody to hurry.
+bool worker::sleep_in_driver(time_point limit) noexcept {
+    if (!core_.role.try_acquire()) return false;
+    core_.role.round(slot_);
+    const bool found = slot_.next != nullptr || !slot_.runs.empty();
+    const bool entered = !found && core_.idle.enter_driver();
+    const time_point until = entered ? core_.role.plan_sleep(limit) : immediately;
+    core_.role.release();
+    wake_another();  // after the release [RL1]
+    if (!entered) return found;
+    // Once more, after the word [ID1]. acquire: pairs with drain and stop, which wake all after it.
+    if (core_.drain_wanted.load(sync::acquire)) core_.tell_if_drained();
+    if (!core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
+        slot_.wakeups.add(1);
+        core_.options.driver->wait(until);
+        core_.role.want_round();
+    }
+    core_.idle.leave_driver();
+    return true;
+}
+
+void worker::park() noexcept {
+    core_.idle.prepare_park(index_);
+    // Once more, after the word [ID1].
+    bool stay = !core_.work_visible(slot_) && !core_.halting.load(sync::acquire);
+    // Somebody should sleep in the driver. If the role is not free for it, its holder finds this
+    // worker parked after the release [RL1].
+    if (stay && !core_.idle.driver_taken() && core_.role.try_acquire()) {
+        core_.role.release();
+        stay = false;
+    }
+    // acquire: pairs with drain, which wakes all after it.
+    if (core_.drain_wanted.load(sync::acquire)) core_.tell_if_drained();
+    if (!stay) {
+        core_.idle.cancel_park(index_);
+        return;
+    }
+    slot_.wakeups.add(1);
+    core_.idle.park(index_);
+}
+
+// --- posts from a step, and running without a thread ---------------------------------------------------
+
+// From a step. To the slot while the shared front is empty, so that what is in a slot is older than
+// what is in the front; a post that comes after one from outside stands behind it. The worker looks at
+// what it posted when the step and its run are done; others can take it in a round before that, but a
+// single worker keeps it in a plain list. One that sleeps is woken for it, because the step may take
+// long, unless it ends with this post and there is nothing else.
+void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
+    if (!core_.front.empty()) {
+        core_.push(newest, oldest);
+        return;
+    }
+    if (core_.width() == 1) {
+        sole_post_ = how.plain && slot_.posted_alone.empty();
+        slot_.posted_alone.append(front_queue::turn_over(&newest));
+        return;
+    }
+    const bool was_empty = slot_.posted.push_reversed(newest, oldest);
+    const bool alone = was_empty && &newest == &oldest;
+    sole_post_ = how.plain && alone;
+    if (how.last && alone && slot_.runs.empty()) return;
+    if (core_.idle.seems_asleep()) core_.idle.wake_one();
+}
+
+std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {
+    FAIRLEAD_ASSERT(current_worker != this, "a scheduler was run from a task of its own");
+    worker* const outer = std::exchange(current_worker, this);
+    basic_task* task = next();
+    if (task == nullptr) {
+        core_.idle.begin_search();
+        static_cast<void>(sleep_in_driver(limit));
+        static_cast<void>(core_.idle.end_search());
+        task = next();
+    }
+    std::size_t steps = 0;
+    while (task != nullptr) {
+        execute(*task);
+        if (++steps == steps_max) break;
+        task = next();
+    }
+    current_worker = outer;
+    return steps;
+}
+
+}  // namespace fairlead::sched

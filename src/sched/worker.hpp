@@ -1,0 +1,105 @@
+// A worker: a thread that runs tasks while it holds a slot. The loop is `run`; everything that it
+// does between two steps is in `next` and `search`.
+#pragma once
+
+#include "sched/slot.hpp"
+
+#include <fairlead/sched/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace fairlead::sched {
+
+class core;
+
+// What is known of a post.
+struct posted {
+    bool plain;  // fresh and due at once
+    bool last;   // the step ends with it
+};
+
+class worker {
+public:
+    worker(core& owner, slot& own, unsigned index);
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+
+    // Starts the thread. Throws std::system_error.
+    void start();
+    void join();
+
+    // The loop of the thread: runs tasks until the scheduler halts.
+    void run() noexcept;
+
+    // Without a thread: runs the tasks that are ready now, sleeping at most until `limit` for the
+    // first one, and running at most `steps_max`. Returns the number of steps.
+    std::size_t run_ready(time_point limit, std::size_t steps_max) noexcept;
+
+    // Posts what a step posts or wakes: newest -> ... -> oldest. Only on this worker's thread.
+    void post(basic_task& newest, basic_task& oldest, posted how) noexcept;
+
+    // The worker of the calling thread, or null. Not inline: a coroutine that moves to another
+    // thread must not reuse an address of thread-local memory.
+    [[nodiscard]] static worker* current() noexcept;
+
+    [[nodiscard]] core& owner() const noexcept { return core_; }
+    [[nodiscard]] unsigned index() const noexcept { return index_; }
+
+    // The depth of the task that runs. Only on this worker's thread.
+    [[nodiscard]] std::uint32_t running_depth() const noexcept { return running_depth_; }
+
+    // Whether its thread has left the loop. Any thread.
+    [[nodiscard]] bool ended() const noexcept { return ended_.load(sync::acquire); }
+
+private:
+    basic_task* next() noexcept;
+    basic_task* look() noexcept;
+    basic_task* search() noexcept;
+    basic_task* claim() noexcept;
+    basic_task* steal() noexcept;
+    basic_task* take_own_post() noexcept;
+    bool time_to_look_for_stuck() noexcept;
+    basic_task* take_over_stuck() noexcept;
+    basic_task* take_from(slot& victim) noexcept;
+    void look_at_clock() noexcept;
+    bool round_if_free() noexcept;
+    void wake_another() noexcept;
+    bool sleep_in_driver(time_point limit) noexcept;
+    void park() noexcept;
+    void execute(basic_task& task) noexcept;
+
+    static constexpr unsigned claim_max = 128;
+    static constexpr unsigned stride_max = 16;
+    static constexpr duration stuck_after = std::chrono::microseconds{100};
+
+    core& core_;
+    slot& slot_;
+    const unsigned index_;
+
+    // When the clock is looked at: every `stride_` steps, which adapts to their length.
+    unsigned stride_ = 1;
+    unsigned steps_to_look_ = 1;
+    time_point last_look_{};
+
+    std::uint32_t running_depth_ = 0;
+
+    unsigned victim_ = 0;  // whom to steal from first
+    bool sole_post_ =
+        false;  // the last step's only post is plain, and nothing was posted before it
+
+    // The search for stuck runs.
+    unsigned look_stride_ = 1;
+    unsigned looks_to_clock_ = 1;
+    time_point stuck_clock_{};
+    std::uint64_t looked_at_step_ = 0;
+    time_point looked_at_{};
+    std::vector<std::uint64_t> seen_finished_;  // of each slot, when it looked last
+
+    sync::atomic<bool> ended_{true};
+    std::thread thread_;
+};
+
+}  // namespace fairlead::sched

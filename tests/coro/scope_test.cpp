@@ -1,0 +1,261 @@
+// Scopes: every child ends before join does, whatever happens.
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/spawn.hpp>
+
+#include "support/probes.hpp"
+#include "support/simulated.hpp"
+#include "support/watchdog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using test::counted;
+using test::manual_clock;
+using test::simulated_driver;
+using test::watchdog;
+
+task<> adds_after(duration delay, int& sum) {
+    co_await sleep_for(delay);
+    ++sum;
+}
+task<> notes_why(duration delay, std::vector<wake_reason>& into) {
+    into.push_back(co_await sleep_for(delay));
+}
+task<> throws_after(duration delay, std::string what) {
+    co_await sleep_for(delay);
+    throw std::runtime_error{what};
+}
+task<> joins(scope& all) { co_await all.join(); }
+
+class scope_test : public testing::Test {
+protected:
+    manual_clock clock;
+    simulated_driver* driver = nullptr;
+    std::optional<scheduler> simulation{std::in_place, test::simulated(clock, driver)};
+};
+
+TEST_F(scope_test, joins_all_its_children) {
+    int sum = 0;
+    scope all{*simulation};
+    for (int i = 0; i != 100; ++i) EXPECT_TRUE(all.spawn(adds_after(i * 1s, sum)));
+    EXPECT_EQ(all.size(), 100U);
+    block_on(*simulation, joins(all));
+    EXPECT_EQ(sum, 100);
+    EXPECT_EQ(all.size(), 0U);
+}
+
+TEST_F(scope_test, joins_at_once_when_it_is_empty) {
+    scope all{*simulation};
+    block_on(*simulation, joins(all));
+    block_on(*simulation, joins(all));
+}
+
+TEST_F(scope_test, can_be_used_again_after_a_join) {
+    int sum = 0;
+    scope all{*simulation};
+    for (int i = 0; i != 3; ++i) {
+        all.spawn(adds_after(1s, sum));
+        block_on(*simulation, joins(all));
+    }
+    EXPECT_EQ(sum, 3);
+}
+
+TEST_F(scope_test, a_failure_stops_the_others_and_is_rethrown) {
+    const time_point begin = clock.now();
+    std::vector<wake_reason> seen;
+    scope all{*simulation};
+    all.spawn(notes_why(24h, seen));
+    all.spawn(throws_after(1h, "first"));
+    all.spawn(throws_after(2h, "second"));
+    try {
+        block_on(*simulation, joins(all));
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& caught) {
+        EXPECT_STREQ(caught.what(), "first");
+    }
+    EXPECT_EQ(seen, std::vector{wake_reason::stopped});
+    EXPECT_EQ(clock.now(), begin + 1h);
+}
+
+TEST_F(scope_test, starts_nothing_after_a_stop) {
+    int sum = 0;
+    scope all{*simulation};
+    all.request_stop();
+    EXPECT_FALSE(all.spawn(adds_after(1s, sum)));
+    block_on(*simulation, joins(all));
+    EXPECT_EQ(sum, 0);
+}
+
+// 1. A child is spawned and queued. 2. The scope is asked to stop. 3. The child starts: its first
+// wait must end, or the join hangs for as long as the child wants to sleep.
+TEST_F(scope_test, a_stop_reaches_children_that_have_not_begun) {
+    const time_point begin = clock.now();
+    std::vector<wake_reason> seen;
+    scope all{*simulation};
+    all.spawn(notes_why(24h, seen));
+    all.request_stop();
+    block_on(*simulation, joins(all));
+    EXPECT_EQ(seen, std::vector{wake_reason::stopped});
+    EXPECT_EQ(clock.now(), begin);
+}
+
+TEST_F(scope_test, a_stop_of_the_joiner_is_passed_on) {
+    const time_point begin = clock.now();
+    std::vector<wake_reason> seen;
+    scope all{*simulation};
+    all.spawn(notes_why(24h, seen));
+    auto handle = spawn(*simulation, joins(all));
+    simulation->run_until_idle();
+    handle.request_stop();
+    simulation->drain();
+    EXPECT_EQ(seen, std::vector{wake_reason::stopped});
+    EXPECT_EQ(clock.now(), begin);
+}
+
+// --- with_scope ----------------------------------------------------------------------------------------
+
+TEST_F(scope_test, with_scope_joins_after_its_body) {
+    int sum = 0;
+    block_on(*simulation, with_scope([&sum](scope& all) -> task<> {
+        for (int i = 0; i != 10; ++i) all.spawn(adds_after(1h, sum));
+        co_return;
+    }));
+    EXPECT_EQ(sum, 10);
+}
+
+TEST_F(scope_test, with_scope_stops_the_children_when_its_body_throws) {
+    const time_point begin = clock.now();
+    std::vector<wake_reason> seen;
+    try {
+        block_on(*simulation, with_scope([&seen](scope& all) -> task<> {
+            all.spawn(notes_why(24h, seen));
+            co_await sleep_for(1h);
+            throw std::runtime_error{"the body"};
+        }));
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& caught) {
+        EXPECT_STREQ(caught.what(), "the body");
+    }
+    EXPECT_EQ(seen, std::vector{wake_reason::stopped});
+    EXPECT_EQ(clock.now(), begin + 1h);
+}
+
+TEST_F(scope_test, with_scope_prefers_the_exception_of_its_body) {
+    const auto both_throw = [](scope& all) -> task<> {
+        all.spawn(throws_after(0s, "a child"));
+        co_await sleep_for(1h);
+        throw std::logic_error{"the body"};
+    };
+    EXPECT_THROW(block_on(*simulation, with_scope(both_throw)), std::logic_error);
+}
+
+task<int> nested(int depth) {
+    int below = 0;
+    if (depth != 0) {
+        co_await with_scope([&below, depth](scope& all) -> task<> {
+            static constexpr auto child = [](int levels, int& result) -> task<> {
+                result = co_await nested(levels);
+            };
+            all.spawn(child(depth - 1, below));
+            co_return;
+        });
+    }
+    co_return below + 1;
+}
+
+TEST_F(scope_test, nests) { EXPECT_EQ(block_on(*simulation, nested(1000)), 1001); }
+
+using scope_death_test = scope_test;
+
+TEST_F(scope_death_test, one_that_was_not_joined_says_so) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    static int sum = 0;
+    EXPECT_DEATH(
+        {
+            scope all{*simulation};
+            all.spawn(adds_after(1s, sum));
+        },
+        "co_await its join");
+}
+
+// --- on threads ------------------------------------------------------------------------------------------
+
+// What a child held, parameters included, is gone when join returns.
+TEST(scope_on_threads, frees_the_frames_before_join_returns) {
+    const watchdog guard;
+    scheduler threads{{.workers = 3}};
+    static constexpr auto holds = [](counted held) -> task<> {
+        static_cast<void>(held);
+        co_return;
+    };
+    static constexpr auto repeats = [](std::atomic<int>& alive) -> task<int> {
+        int left_over = 0;
+        for (int i = 0; i != 5000; ++i) {
+            scope all{co_await current_scheduler()};
+            for (int child = 0; child != 4; ++child) all.spawn(holds(counted{alive}));
+            co_await all.join();
+            left_over += alive != 0;
+        }
+        co_return left_over;
+    };
+    std::atomic<int> alive{0};
+    EXPECT_EQ(block_on(threads, repeats(alive)), 0);
+}
+
+TEST(scope_on_threads, children_spawn_into_it_while_it_is_joined_and_stopped) {
+    const watchdog guard;
+    scheduler threads{{.workers = 3}};
+    static constexpr auto child = [](auto& self, scope& all, std::atomic<int>& runs,
+                                     int depth) -> task<> {
+        ++runs;
+        co_await yield();
+        if (depth == 0) co_return;
+        all.spawn(self(self, all, runs, depth - 1));
+        all.spawn(self(self, all, runs, depth - 1));
+    };
+    static constexpr auto whole = [](std::atomic<int>& runs, bool stops) -> task<> {
+        scope all{co_await current_scheduler()};
+        all.spawn(child(child, all, runs, 6));
+        if (stops) {
+            co_await yield();
+            all.request_stop();
+        }
+        co_await all.join();
+    };
+    for (int i = 0; i != 100; ++i) {
+        std::atomic<int> runs{0};
+        block_on(threads, whole(runs, i % 2 == 1));
+        EXPECT_LE(runs, 127);
+        EXPECT_TRUE(i % 2 == 1 || runs == 127);
+    }
+}
+
+// A stop that comes at any moment of the children's lives ends them all.
+TEST(scope_on_threads, a_stop_races_with_the_starts) {
+    const watchdog guard;
+    scheduler threads{{.workers = 3}};
+    static constexpr auto sleeps_long = [](std::atomic<int>& stopped) -> task<> {
+        stopped += co_await sleep_for(24h) == wake_reason::stopped;
+    };
+    for (int i = 0; i != 500; ++i) {
+        std::atomic<int> stopped{0};
+        scope all{threads};
+        for (int child = 0; child != 8; ++child) all.spawn(sleeps_long(stopped));
+        all.request_stop();
+        block_on(threads, joins(all));
+        EXPECT_EQ(stopped, 8);
+    }
+}
+
+}  // namespace
+}  // namespace fairlead

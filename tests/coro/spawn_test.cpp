@@ -1,0 +1,322 @@
+// Starting tasks and joining them: handles, threads that wait, stop tokens.
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
+#include <fairlead/coro/when_all.hpp>
+
+#include "support/probes.hpp"
+#include "support/simulated.hpp"
+#include "support/threads.hpp"
+#include "support/watchdog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using test::manual_clock;
+using test::move_only;
+using test::simulated_driver;
+using test::watchdog;
+
+task<int> number(int value) { co_return value; }
+task<move_only> movable(int value) { co_return move_only{value}; }
+task<int&> reference(int& to) { co_return to; }
+task<> throws() {
+    throw std::runtime_error{"thrown"};
+    co_return;
+}
+task<int> joins(join_handle<int> other) { co_return co_await other; }
+task<wake_reason> sleeps(duration delay) { co_return co_await sleep_for(delay); }
+task<wake_reason> waits_for_a_signal() { co_return co_await receive_signal(); }
+
+class spawn_on_caller : public testing::Test {
+protected:
+    scheduler_options options() {
+        scheduler_options made = test::simulated(clock, driver);
+        made.on_unhandled = [this](std::exception_ptr failure, const char* name) {
+            unhandled.push_back(std::move(failure));
+            names.emplace_back(name);
+        };
+        return made;
+    }
+
+    manual_clock clock;
+    simulated_driver* driver = nullptr;
+    std::vector<std::exception_ptr> unhandled;
+    std::vector<std::string> names;
+    std::optional<scheduler> simulation{std::in_place, options()};
+};
+
+// --- results ----------------------------------------------------------------------------------------
+
+TEST_F(spawn_on_caller, gives_the_result_to_a_thread) {
+    auto handle = spawn(*simulation, number(3));
+    EXPECT_FALSE(handle.ended());
+    simulation->run_until_idle();
+    EXPECT_TRUE(handle.ended());
+    EXPECT_EQ(handle.get(), 3);
+}
+
+TEST_F(spawn_on_caller, gives_every_kind_of_result) {
+    int object = 0;
+    auto moved = spawn(*simulation, movable(4));
+    auto referred = spawn(*simulation, reference(object));
+    auto thrown = spawn(*simulation, throws());
+    simulation->run_until_idle();
+    EXPECT_EQ(moved.get().value, 4);
+    EXPECT_EQ(&referred.get(), &object);
+    EXPECT_THROW(thrown.get(), std::runtime_error);
+    EXPECT_TRUE(unhandled.empty());
+}
+
+TEST_F(spawn_on_caller, is_joined_by_a_coroutine_before_and_after_its_end) {
+    auto outer = spawn(*simulation, joins(spawn(*simulation, number(5))));
+    simulation->run_until_idle();
+    EXPECT_EQ(outer.get(), 5);
+    auto ended = spawn(*simulation, number(6));
+    simulation->run_until_idle();
+    EXPECT_EQ(block_on(*simulation, joins(std::move(ended))), 6);
+}
+
+TEST_F(spawn_on_caller, a_chain_of_joins) {
+    auto last = spawn(*simulation, number(7));
+    for (int i = 0; i != 10'000; ++i) last = spawn(*simulation, joins(std::move(last)));
+    simulation->run_until_idle();
+    EXPECT_EQ(last.get(), 7);
+}
+
+TEST_F(spawn_on_caller, goes_on_when_its_handle_is_gone) {
+    bool done = false;
+    static constexpr auto sets = [](bool& what) -> task<> {
+        co_await sleep_for(1h);
+        what = true;
+    };
+    { const auto handle = spawn(*simulation, sets(done)); }
+    simulation->drain();
+    EXPECT_TRUE(done);
+}
+
+// --- exceptions that nobody takes --------------------------------------------------------------------
+
+TEST_F(spawn_on_caller, reports_an_exception_of_a_detached_task_by_name) {
+    spawn(*simulation, throws(), {}, "the thrower").detach();
+    simulation->run_until_idle();
+    ASSERT_EQ(unhandled.size(), 1U);
+    EXPECT_THROW(std::rethrow_exception(unhandled.front()), std::runtime_error);
+    EXPECT_EQ(names.front(), "the thrower");
+}
+
+TEST_F(spawn_on_caller, reports_an_exception_when_the_handle_goes_after_the_end) {
+    {
+        const auto handle = spawn(*simulation, throws());
+        simulation->run_until_idle();
+        EXPECT_TRUE(unhandled.empty());
+    }
+    EXPECT_EQ(unhandled.size(), 1U);
+}
+
+// 1. The task throws, and its handle is kept. 2. The scheduler is destroyed. 3. The handle goes.
+TEST_F(spawn_on_caller, a_handle_of_a_failed_task_may_outlive_the_scheduler) {
+    auto handle = spawn(*simulation, throws());
+    simulation->run_until_idle();
+    simulation.reset();
+    handle.detach();
+    EXPECT_LE(unhandled.size(), 1U);
+}
+
+TEST(spawn_on_threads, counts_every_unhandled_exception_once) {
+    const watchdog guard;
+    std::atomic<int> reported{0};
+    {
+        scheduler_options options{.workers = 3};
+        options.on_unhandled = [&](std::exception_ptr, const char*) { ++reported; };
+        scheduler threads{std::move(options)};
+        // Some handles go before the end, some after it, some meanwhile.
+        for (int i = 0; i != 2000; ++i) spawn(threads, throws()).detach();
+        threads.drain();
+    }
+    EXPECT_EQ(reported, 2000);
+}
+
+using spawn_death_test = testing::Test;
+
+TEST(spawn_death_test, an_unhandled_exception_ends_the_program_with_its_name) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    EXPECT_DEATH(
+        {
+            scheduler here{{.run_on_caller = true}};
+            spawn(here, throws(), {}, "the thrower").detach();
+            here.run_until_idle();
+        },
+        "the thrower.*thrown");
+}
+
+TEST(spawn_death_test, blocking_on_a_worker_says_so) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    static constexpr auto blocks = [](scheduler& on) -> task<> {
+        block_on(on, number(1));
+        co_return;
+    };
+    EXPECT_DEATH(
+        {
+            scheduler here{{.run_on_caller = true}};
+            block_on(here, blocks(here));
+        },
+        "would block it");
+}
+
+// --- stop by handle and by token ----------------------------------------------------------------------
+
+TEST_F(spawn_on_caller, is_stopped_by_its_handle) {
+    auto handle = spawn(*simulation, sleeps(1h));
+    simulation->run_until_idle();
+    handle.request_stop();
+    simulation->run_until_idle();
+    EXPECT_EQ(handle.get(), wake_reason::stopped);
+}
+
+TEST_F(spawn_on_caller, is_stopped_by_a_token) {
+    std::stop_source source;
+    auto handle = spawn(*simulation, sleeps(1h), source.get_token());
+    simulation->run_until_idle();
+    source.request_stop();
+    simulation->run_until_idle();
+    EXPECT_EQ(handle.get(), wake_reason::stopped);
+}
+
+TEST_F(spawn_on_caller, a_token_that_was_stopped_before_ends_the_first_wait) {
+    const time_point now = clock.now();
+    std::stop_source source;
+    source.request_stop();
+    auto handle = spawn(*simulation, sleeps(1h), source.get_token());
+    simulation->drain();
+    EXPECT_EQ(handle.get(), wake_reason::stopped);
+    EXPECT_EQ(clock.now(), now);
+}
+
+TEST_F(spawn_on_caller, a_token_may_be_stopped_by_the_task_itself_and_after_its_end) {
+    std::stop_source source;
+    static constexpr auto stops_all = [](std::stop_source& all) -> task<> {
+        all.request_stop();
+        co_return;
+    };
+    auto handle = spawn(*simulation, stops_all(source), source.get_token());
+    auto other = spawn(*simulation, number(1), source.get_token());
+    simulation->run_until_idle();
+    handle.get();
+    source.request_stop();
+    EXPECT_EQ(other.get(), 1);
+}
+
+TEST(spawn_on_threads, a_stop_by_token_races_with_the_end) {
+    const watchdog guard;
+    scheduler threads{{.workers = 2}};
+    for (int i = 0; i != 3000; ++i) {
+        std::stop_source source;
+        auto handle = spawn(threads, sleeps(i % 3 * 10us), source.get_token());
+        source.request_stop();
+        static_cast<void>(handle.get());
+    }
+    threads.drain();
+}
+
+// --- stop of one that waits for others ------------------------------------------------------------------
+
+// 1. A when_all has ended; what listened for a stop then is gone. 2. The task joins a handle. 3. It is
+// asked to stop: nobody of 1 may be told.
+TEST_F(spawn_on_caller, a_stop_while_joining_does_not_reach_an_older_when_all) {
+    static constexpr auto waits_for_both = [](join_handle<int> other) -> task<int> {
+        co_await when_all(sleeps(1s), sleeps(1s));
+        co_return co_await other;
+    };
+    static constexpr auto sleeps_then_gives = []() -> task<int> {
+        co_await sleep_for(1h);
+        co_return 8;
+    };
+    const time_point due = clock.now() + 1h;
+    auto handle = spawn(*simulation, waits_for_both(spawn(*simulation, sleeps_then_gives())));
+    simulation->run_until_idle();
+    simulation->run_until(clock.now() + 2s);
+    handle.request_stop();
+    simulation->drain();
+    EXPECT_EQ(handle.get(), 8);
+    EXPECT_EQ(clock.now(), due);
+}
+
+// --- from another scheduler -----------------------------------------------------------------------------
+
+TEST(spawn_on_threads, is_joined_from_another_scheduler) {
+    const watchdog guard;
+    scheduler first{{.workers = 2}};
+    scheduler second{{.workers = 2}};
+    for (int i = 0; i != 2000; ++i) {
+        EXPECT_EQ(block_on(second, joins(spawn(first, number(i)))), i);
+    }
+}
+
+// A scheduler is destroyed while one of its tasks joins a task of another one that does not end.
+TEST_F(spawn_on_caller, a_joiner_is_given_back_though_what_it_joins_goes_on_elsewhere) {
+    const watchdog guard{20s};
+    scheduler elsewhere{{.workers = 1}};
+    static constexpr auto joins_reason = [](join_handle<wake_reason>& other) -> task<wake_reason> {
+        co_return co_await other;
+    };
+    auto other = spawn(elsewhere, waits_for_a_signal());
+    auto handle = spawn(*simulation, joins_reason(other));
+    simulation->run_until_idle();
+    simulation.reset();
+    EXPECT_THROW(handle.get(), stopped_error);
+    elsewhere.stop(10s);
+}
+
+// --- block_on ---------------------------------------------------------------------------------------------
+
+TEST(block_on, gives_results_and_exceptions) {
+    const watchdog guard;
+    scheduler threads{{.workers = 2}};
+    int object = 0;
+    EXPECT_EQ(block_on(threads, number(9)), 9);
+    EXPECT_EQ(block_on(threads, movable(9)).value, 9);
+    EXPECT_EQ(&block_on(threads, reference(object)), &object);
+    EXPECT_THROW(block_on(threads, throws()), std::runtime_error);
+}
+
+TEST(block_on, from_many_threads_at_once) {
+    const watchdog guard;
+    scheduler threads{{.workers = 2}};
+    test::run_together(4, [&](std::size_t index) {
+        for (int i = 0; i != 1000; ++i) {
+            const int value = static_cast<int>(index) * 1000 + i;
+            EXPECT_EQ(block_on(threads, number(value)), value);
+        }
+    });
+}
+
+TEST(block_on, frees_the_frame_before_it_returns) {
+    const watchdog guard;
+    scheduler threads{{.workers = 2}};
+    std::atomic<int> alive{0};
+    static constexpr auto holds = [](test::counted held) -> task<> {
+        static_cast<void>(held);
+        co_return;
+    };
+    for (int i = 0; i != 1000; ++i) {
+        block_on(threads, holds(test::counted{alive}));
+        ASSERT_EQ(alive, 0);
+    }
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,31 @@
+#include <fairlead/os/thread.hpp>
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+
+#include <memory>
+
+namespace fairlead::os {
+namespace {
+
+TEST(Thread, HasTheNameCutToWhatTheKernelKeeps) {
+    char name[32] = {};
+    auto started = start_thread("a-name-that-is-too-long", [&name] {
+        pthread_getname_np(pthread_self(), name, sizeof(name));
+    });
+    ASSERT_TRUE(started.has_value());
+    started->join();
+    EXPECT_STREQ(name, "a-name-that-is-");
+}
+
+TEST(Thread, TakesABodyThatCanOnlyBeMoved) {
+    int seen = 0;
+    auto started = start_thread("x", [&seen, value = std::make_unique<int>(3)] { seen = *value; });
+    ASSERT_TRUE(started.has_value());
+    started->join();
+    EXPECT_EQ(seen, 3);
+}
+
+}  // namespace
+}  // namespace fairlead::os

@@ -1,0 +1,249 @@
+// Parking and waking: nothing is woken without need, nothing sleeps through what is needed.
+#include "sched/idle.hpp"
+
+#include "support/tasks.hpp"
+#include "support/watchdog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace fairlead::sched {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct counting_driver final : driver {
+    void wait(time_point) noexcept override {}
+    void poll(event_sink&) noexcept override {}
+    void wake() noexcept override { ++wakes; }
+    [[nodiscard]] bool has_sources() const noexcept override { return false; }
+    std::atomic<int> wakes{0};
+};
+
+struct parking {
+    counting_driver driver;
+    sched::idle idle{3, driver};
+
+    void sleep_in_driver() {
+        idle.begin_search();
+        EXPECT_TRUE(idle.enter_driver());
+    }
+};
+
+TEST(Idle, NobodySleepsAtFirst) {
+    parking p;
+    EXPECT_FALSE(p.idle.seems_asleep());
+    p.idle.announce();
+    p.idle.wake_one();
+    p.idle.wake_all();
+    p.idle.wake_driver();
+    EXPECT_EQ(p.driver.wakes, 0);
+}
+
+TEST(Idle, APushWakesTheSleeperInTheDriverOnce) {
+    parking p;
+    p.sleep_in_driver();
+    EXPECT_TRUE(p.idle.seems_asleep());
+    p.idle.announce();
+    EXPECT_EQ(p.driver.wakes, 1);
+    EXPECT_FALSE(p.idle.seems_asleep()) << "it searches from the moment it was chosen";
+    p.idle.announce();
+    EXPECT_EQ(p.driver.wakes, 1);
+    p.idle.leave_driver();  // its waker did that
+    EXPECT_TRUE(p.idle.end_search()) << "it was the only searcher";
+    p.sleep_in_driver();
+    p.idle.announce();
+    EXPECT_EQ(p.driver.wakes, 2);
+}
+
+TEST(Idle, ASleeperThatLeavesByItselfIsNotWoken) {
+    parking p;
+    p.sleep_in_driver();
+    p.idle.leave_driver();
+    p.idle.announce();  // it searches
+    EXPECT_EQ(p.driver.wakes, 0);
+    EXPECT_TRUE(p.idle.end_search());
+    EXPECT_FALSE(p.idle.seems_asleep());
+}
+
+TEST(Idle, WithASearcherNobodyIsWoken) {
+    parking p;
+    p.sleep_in_driver();
+    p.idle.begin_search();
+    EXPECT_FALSE(p.idle.seems_asleep());
+    p.idle.announce();
+    p.idle.wake_one();
+    EXPECT_EQ(p.driver.wakes, 0);
+    EXPECT_TRUE(p.idle.end_search());
+    p.idle.wake_one();
+    EXPECT_EQ(p.driver.wakes, 1);
+}
+
+TEST(Idle, OnlyTheLastSearcherIsTheLast) {
+    parking p;
+    p.idle.begin_search();
+    p.idle.begin_search();
+    EXPECT_FALSE(p.idle.end_search());
+    EXPECT_TRUE(p.idle.end_search());
+}
+
+TEST(Idle, TheLastToParkIsWokenFirst) {
+    test::watchdog guard;
+    parking p;
+    for (unsigned i = 0; i != 3; ++i) {
+        p.idle.begin_search();
+        p.idle.prepare_park(i);
+    }
+    for (unsigned i = 3; i-- != 0;) {
+        p.idle.wake_one();
+        p.idle.park(i);  // returns at once, or the test hangs
+        EXPECT_TRUE(p.idle.end_search());
+    }
+    EXPECT_FALSE(p.idle.seems_asleep());
+}
+
+TEST(Idle, ParkedWorkersAreWokenBeforeTheOneThatWaitsForDeadlines) {
+    test::watchdog guard;
+    parking p;
+    p.sleep_in_driver();
+    p.idle.begin_search();
+    for (const auto wake : {&idle::wake_one, &idle::announce}) {
+        p.idle.prepare_park(0);
+        (p.idle.*wake)();
+        p.idle.park(0);
+        EXPECT_EQ(p.driver.wakes, 0);
+    }
+    EXPECT_TRUE(p.idle.end_search());
+    p.idle.wake_one();
+    EXPECT_EQ(p.driver.wakes, 1);
+}
+
+TEST(Idle, OneAtATimeIsInTheDriver) {
+    parking p;
+    EXPECT_FALSE(p.idle.driver_taken());
+    p.sleep_in_driver();
+    EXPECT_TRUE(p.idle.driver_taken());
+    p.idle.begin_search();
+    EXPECT_FALSE(p.idle.enter_driver());
+    p.idle.wake_driver();
+    EXPECT_EQ(p.driver.wakes, 1);
+    EXPECT_FALSE(p.idle.enter_driver()) << "its wait is not over";
+    p.idle.leave_driver();
+    EXPECT_FALSE(p.idle.driver_taken());
+    EXPECT_TRUE(p.idle.enter_driver());
+}
+
+TEST(Idle, AWorkerThatChangesItsMindIsNotWoken) {
+    test::watchdog guard;
+    parking p;
+    p.idle.begin_search();
+    p.idle.prepare_park(0);
+    p.idle.cancel_park(0);
+    EXPECT_TRUE(p.idle.end_search());
+    p.idle.wake_one();
+    p.idle.begin_search();
+    p.idle.prepare_park(0);
+    p.idle.wake_one();  // chosen before it cancels: it takes the signal along
+    p.idle.cancel_park(0);
+    EXPECT_TRUE(p.idle.end_search());
+    EXPECT_FALSE(p.idle.seems_asleep());
+}
+
+TEST(Idle, WakeAllWakesAll) {
+    test::watchdog guard;
+    parking p;
+    for (unsigned i = 0; i != 3; ++i) {
+        p.idle.begin_search();
+        p.idle.prepare_park(i);
+    }
+    p.sleep_in_driver();
+    p.idle.wake_all();
+    for (unsigned i = 0; i != 3; ++i) p.idle.park(i);
+    EXPECT_EQ(p.driver.wakes, 1);
+    EXPECT_FALSE(p.idle.seems_asleep());
+}
+
+TEST(Idle, CountsPushesUntilTheirThreadsHaveLeft) {
+    parking p;
+    EXPECT_TRUE(p.idle.all_left(0));
+    EXPECT_FALSE(p.idle.all_left(1)) << "a push was taken whose thread is not here yet";
+    p.idle.announce();
+    EXPECT_TRUE(p.idle.all_left(1));
+    p.sleep_in_driver();
+    p.idle.announce();
+    EXPECT_TRUE(p.idle.all_left(2));
+}
+
+// --- the whole scheduler at rest -----------------------------------------------------------------------
+
+struct switches {
+    std::uint64_t total = 0;
+    int threads = 0;
+};
+
+// Context switches, voluntary and not, of the threads of this process called `prefix`...
+switches switches_of(const std::string& prefix) {
+    switches sum;
+    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
+        std::ifstream file{task.path() / "status"};
+        std::uint64_t own = 0;
+        bool ours = false;
+        for (std::string line; std::getline(file, line);) {
+            const auto value = line.substr(line.find_last_of(" \t") + 1);
+            if (line.starts_with("Name:")) ours = value.starts_with(prefix);
+            if (line.find("ctxt_switches:") != std::string::npos) own += std::stoull(value);
+        }
+        if (!ours) continue;
+        sum.total += own;
+        ++sum.threads;
+    }
+    return sum;
+}
+
+// Runs for a second in which nothing happens: the passing of time is what is measured.
+void expect_rest(int workers) {
+    // A worker may still be on its way to sleep when drain returns: wait for the first still moment.
+    switches before;
+    switches after;
+    do {
+        before = switches_of("still");
+        std::this_thread::sleep_for(100ms);
+        after = switches_of("still");
+    } while (before.total != after.total);
+    std::this_thread::sleep_for(1s);
+    after = switches_of("still");
+    EXPECT_EQ(after.threads, workers);
+    EXPECT_EQ(after.total, before.total);
+}
+
+TEST(Idle, AnIdleSchedulerMakesNoContextSwitches) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 4, .name = "still"}};
+    for (int i = 0; i != 1'000; ++i) scheduler.post([] {});
+    scheduler.drain();
+    expect_rest(4);
+}
+
+TEST(Idle, SleepersAndFarDeadlinesCostNoContextSwitches) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 3, .name = "still"}};
+    std::deque<test::scripted> tasks(1'000);
+    for (std::size_t i = 0; i != tasks.size(); ++i) {
+        scheduler.post_deadline(tasks[i], i % 3 == 0   ? never
+                                          : i % 3 == 1 ? never - 1ns
+                                                       : scheduler.now() + 1h);
+    }
+    EXPECT_FALSE(scheduler.drain_for(1ms));
+    expect_rest(3);
+    EXPECT_TRUE(scheduler.stop(1h).clean());
+}
+
+}  // namespace
+}  // namespace fairlead::sched

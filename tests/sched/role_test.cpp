@@ -1,0 +1,377 @@
+// Deadlines and wait sources, deterministic: one worker, on the caller, in simulated time.
+#include "sched/role.hpp"
+
+#include "support/tasks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fake_source;
+using test::scripted;
+using test::simulation;
+
+// --- deadlines --------------------------------------------------------------------------------------
+
+TEST(Deadlines, AreNeverEarlyAndInOrder) {
+    for (unsigned seed = 1; seed != 6; ++seed) {
+        SCOPED_TRACE(seed);
+        simulation sim;
+        std::mt19937 random{seed};
+        std::deque<scripted> tasks;
+        std::vector<time_point> log;
+        int early = 0;
+        for (int i = 0; i != 1'000; ++i) {
+            const time_point deadline = sim.clock.now() + 1us * static_cast<long>(random() % 5'000);
+            sim.scheduler.post_deadline(tasks.emplace_back([&, deadline](scripted& self) {
+                early += sim.clock.now() < deadline;
+                EXPECT_TRUE(self.was_expired);
+                log.push_back(deadline);
+            }),
+                                        deadline);
+        }
+        EXPECT_TRUE(sim.scheduler.drain_for(1h));
+        EXPECT_EQ(early, 0);
+        EXPECT_EQ(log.size(), 1'000U);
+        EXPECT_TRUE(std::ranges::is_sorted(log));
+    }
+}
+
+TEST(Deadlines, TheDriverSleepsExactlyUntilTheNext) {
+    simulation sim;
+    const time_point start = sim.clock.now();
+    std::vector<time_point> log;
+    std::deque<scripted> tasks;
+    for (const auto delay : {30ms, 10ms, 20ms}) {
+        sim.scheduler.post_delay(
+            tasks.emplace_back([&](scripted&) { log.push_back(sim.clock.now()); }), delay);
+    }
+    EXPECT_TRUE(sim.scheduler.drain_for(1h));
+    EXPECT_EQ(log, (std::vector<time_point>{start + 10ms, start + 20ms, start + 30ms}));
+    EXPECT_EQ(sim.driver->waits,
+              (std::vector<time_point>{start + 10ms, start + 20ms, start + 30ms}));
+}
+
+TEST(Deadlines, APassedDeadlineRunsInLine) {
+    simulation sim;
+    std::vector<int> log;
+    std::deque<test::numbered> tasks;
+    for (int i = 0; i != 5; ++i) tasks.emplace_back(log, i);
+    sim.scheduler.post(tasks[0]);
+    sim.scheduler.post_deadline(tasks[1], sim.clock.now());
+    sim.scheduler.post_deadline(tasks[2], sim.clock.now() - 1h);
+    sim.scheduler.post_delay(tasks[3], -5s);
+    sim.scheduler.post_deadline(tasks[4], immediately);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 5U);
+    EXPECT_EQ(log, (std::vector{0, 1, 2, 3, 4}));
+}
+
+TEST(Deadlines, WhatIsDueRunsBeforeWhatArrivedLater) {
+    simulation sim;
+    std::vector<int> log;
+    test::numbered sleeper{log, 1};
+    test::numbered arrival{log, 2};
+    sim.scheduler.post_delay(sleeper, 10ms);
+    sim.scheduler.run_until_idle();
+    sim.clock.advance(10ms);
+    sim.scheduler.post(arrival);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{1, 2}));
+}
+
+TEST(Deadlines, AnEarlierDeadlineThatComesLaterIsServedFirst) {
+    simulation sim;
+    std::vector<int> log;
+    test::numbered late{log, 2};
+    test::numbered early{log, 1};
+    sim.scheduler.post_delay(late, 1h);
+    sim.scheduler.run_until_idle();
+    sim.scheduler.post_delay(early, 1s);
+    EXPECT_TRUE(sim.scheduler.drain_for(2h));
+    EXPECT_EQ(log, (std::vector{1, 2}));
+}
+
+TEST(Deadlines, TheEndOfTimeIsAWait) {
+    simulation sim;
+    scripted task;
+    sim.scheduler.post_delay(task, duration::max());
+    EXPECT_FALSE(sim.scheduler.drain_for(24h * 365 * 100));
+    EXPECT_EQ(task.runs, 0);
+    task.wakeup();
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 1U);
+    EXPECT_FALSE(task.was_expired);
+}
+
+// What is due when the caller asks runs, though nothing arrived and the last round was a moment ago.
+TEST(Deadlines, RunUntilIdleRunsWhatIsDue) {
+    simulation sim;
+    scripted task{[&](scripted& self) {
+        if (self.runs != 100) sim.scheduler.post_delay(self, 7us);
+    }};
+    sim.scheduler.post(task);
+    for (int i = 1; i != 100; ++i) {
+        ASSERT_EQ(sim.scheduler.run_until_idle(), 1U) << i;
+        ASSERT_EQ(sim.scheduler.run_until_idle(), 0U) << i;
+        sim.clock.advance(7us);
+    }
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 1U);
+}
+
+TEST(Deadlines, RunUntilReturnsAtTheLimit) {
+    simulation sim;
+    scripted task;
+    const time_point start = sim.clock.now();
+    sim.scheduler.post_delay(task, 10ms);
+    EXPECT_EQ(sim.scheduler.run_until(start + 5ms), 0U);
+    EXPECT_EQ(sim.clock.now(), start + 5ms);
+    EXPECT_EQ(sim.scheduler.run_until(start + 1h), 1U);
+    EXPECT_EQ(sim.clock.now(), start + 10ms);
+}
+
+// A chain of short steps never lets the run empty; the clock moves as they run. The sleeper must be
+// served within a round interval, counted in steps.
+TEST(Deadlines, AreServedWhileTheWorkerIsSaturated) {
+    simulation sim;  // round_interval is 1 ms
+    int steps = 0;
+    int served_at = -1;
+    const time_point start = sim.clock.now();
+    std::deque<scripted> busy;
+    for (int i = 0; i != 300; ++i) {
+        sim.scheduler.post(busy.emplace_back([&](scripted& self) {
+            sim.clock.advance(10us);
+            if (++steps < 5'000) sim.scheduler.post(self);
+        }));
+    }
+    time_point served;
+    scripted sleeper{[&](scripted&) {
+        served_at = steps;
+        served = sim.clock.now();
+    }};
+    sim.scheduler.post_deadline(sleeper, start + 10ms);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 5'000U + 299U + 1U);
+    EXPECT_GE(served, start + 10ms);
+    // Due at step 1000, noticed within 100 more (1 ms) and 16 (the stride), then behind 300 in line.
+    EXPECT_GE(served_at, 1'000);
+    EXPECT_LE(served_at, 1'000 + 100 + 16 + 300 + 1);
+}
+
+// The first look at the clock of a scheduler must not be lost in the arithmetic of `immediately`.
+TEST(Deadlines, TheFirstOneIsServedWhileTheWorkerIsSaturated) {
+    simulation sim;
+    int steps = 0;
+    int served_at = -1;
+    scripted sleeper{[&](scripted&) { served_at = steps; }};
+    std::deque<scripted> busy;
+    sim.scheduler.post_delay(sleeper, 2ms);
+    for (int i = 0; i != 200; ++i) {  // all in one run, so that no round is due for lack of work
+        sim.scheduler.post(busy.emplace_back([&](scripted&) {
+            sim.clock.advance(1ms);
+            ++steps;
+        }));
+    }
+    sim.scheduler.run_until_idle();
+    ASSERT_EQ(steps, 200);
+    EXPECT_GE(served_at, 2);
+    EXPECT_LE(served_at, 200);
+    // Noticed within two steps, so it stands before what is posted from then on.
+    EXPECT_GE(sim.scheduler.stats()[0].rounds, 3U);
+}
+
+// --- wait sources -----------------------------------------------------------------------------------
+
+// The scheduler goes first, and gives the task back.
+struct waiter {
+    fake_source source;
+    scripted task;
+};
+struct io_simulation : waiter, simulation {
+    io_simulation() { driver->sources = true; }
+};
+
+TEST(WaitSource, IsArmedOnceAndDisarmedWhenItFires) {
+    io_simulation sim;
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(sim.task.runs, 0);
+    EXPECT_EQ(sim.source.arms, 1);
+    EXPECT_EQ(sim.source.disarms, 0);
+    EXPECT_EQ(sim.source.armed, &sim.task);
+    sim.driver->will_fire.push_back(&sim.source);
+    EXPECT_EQ(sim.scheduler.run_until(sim.clock.now() + 1s), 1U);
+    EXPECT_EQ(sim.source.disarms, 1);
+    EXPECT_FALSE(sim.source.mismatched);
+    EXPECT_FALSE(sim.task.was_expired);
+}
+
+TEST(WaitSource, WhatIsThereAlreadyRunsAtOnceAndIsNotDisarmed) {
+    io_simulation sim;
+    sim.source.ready = true;
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_wait(sim.task);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 1U);
+    EXPECT_EQ(sim.source.arms, 1);
+    EXPECT_EQ(sim.source.disarms, 0);
+}
+
+TEST(WaitSource, IsDisarmedByADeadline) {
+    io_simulation sim;
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_delay(sim.task, 10ms);
+    EXPECT_EQ(sim.scheduler.run_until(never), 1U);
+    EXPECT_TRUE(sim.task.was_expired);
+    EXPECT_EQ(sim.source.arms, 1);
+    EXPECT_EQ(sim.source.disarms, 1);
+    EXPECT_FALSE(sim.source.mismatched);
+}
+
+TEST(WaitSource, IsDisarmedByAWakeUpBeforeTheTaskRuns) {
+    io_simulation sim;
+    bool armed_in_step = true;
+    sim.task.then([&](scripted&) { armed_in_step = sim.source.armed != nullptr; });
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    sim.task.wakeup();
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 1U);
+    EXPECT_FALSE(armed_in_step);
+    EXPECT_EQ(sim.source.disarms, 1);
+}
+
+TEST(WaitSource, AWakeUpBeforeTheSleepDisarmsWhatItArmed) {
+    io_simulation sim;
+    sim.task.wait_for(sim.source);
+    sim.task.wakeup();
+    sim.scheduler.post_wait(sim.task);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 1U);
+    EXPECT_EQ(sim.source.arms, sim.source.disarms);
+    EXPECT_EQ(sim.source.armed, nullptr);
+}
+
+TEST(WaitSource, AnEventAndAWakeUpAtTheSameTimeMakeOneStep) {
+    io_simulation sim;
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    sim.task.wakeup();  // in the front; the driver finds the event in the same round
+    sim.driver->will_fire.push_back(&sim.source);
+    EXPECT_EQ(sim.scheduler.run_until(sim.clock.now() + 1s), 1U);
+    EXPECT_EQ(sim.source.disarms, 1);
+    EXPECT_TRUE(sim.scheduler.drain_for(0s));
+}
+
+TEST(WaitSource, IsUsedUpByThePost) {
+    io_simulation sim;
+    const auto nothing_armed = [&] { EXPECT_EQ(sim.source.arms, 0); };
+    // A plain post does not wait, nor does one whose deadline has passed; both use the source up.
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post(sim.task);
+    sim.scheduler.run_until_idle();
+    nothing_armed();
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    nothing_armed();
+    sim.task.wakeup();
+    sim.scheduler.run_until_idle();
+
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_deadline(sim.task, sim.clock.now());
+    sim.scheduler.run_until_idle();
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    nothing_armed();
+    sim.task.wakeup();
+    sim.scheduler.run_until_idle();
+}
+
+TEST(WaitSource, IsUsedUpByABatchPost) {
+    io_simulation sim;
+    sim.task.wait_for(sim.source);
+    basic_task* const batch[] = {&sim.task};
+    sim.scheduler.post(batch);
+    sim.scheduler.run_until_idle();
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(sim.source.arms, 0);
+    sim.task.wakeup();
+    sim.scheduler.run_until_idle();
+}
+
+TEST(WaitSource, IsDisarmedByAStop) {
+    io_simulation sim;
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(sim.scheduler.stop(1s).clean());
+    EXPECT_EQ(sim.task.runs, 1);
+    EXPECT_EQ(sim.source.disarms, 1);
+}
+
+TEST(WaitSource, IsDisarmedByTheDestructor) {
+    fake_source source;
+    scripted task;
+    {
+        simulation sim;
+        task.then([&](scripted& self) {  // will not end
+            self.wait_for(source);
+            sim.scheduler.post_wait(self);
+        });
+        sim.scheduler.post(task);
+        sim.scheduler.run_until_idle();
+        EXPECT_NE(source.armed, nullptr);
+    }
+    EXPECT_EQ(source.armed, nullptr);
+    EXPECT_EQ(source.arms, source.disarms);
+    EXPECT_FALSE(source.mismatched);
+}
+
+TEST(WaitSource, ManyEventsInOneLookAllRunInOrder) {
+    constexpr int count = 700;  // more than the batch of the role
+    io_simulation sim;
+    std::deque<fake_source> sources(count);
+    std::vector<int> log;
+    std::deque<test::numbered> tasks;
+    for (int i = 0; i != count; ++i) {
+        auto& task = tasks.emplace_back(log, i);
+        task.wait_for(sources[static_cast<std::size_t>(i)]);
+        sim.scheduler.post_wait(task);
+    }
+    sim.scheduler.run_until_idle();
+    for (auto& each : sources) sim.driver->will_fire.push_back(&each);
+    while (sim.scheduler.run_until(sim.clock.now() + 1s) != 0) {
+    }
+    ASSERT_EQ(log.size(), static_cast<std::size_t>(count));
+    EXPECT_TRUE(std::ranges::is_sorted(log));
+    for (const auto& each : sources) EXPECT_EQ(each.disarms, 1);
+}
+
+TEST(WaitSource, EventsAreServedWhileTheWorkerIsSaturated) {
+    io_simulation sim;
+    int steps = 0;
+    int served_at = -1;
+    sim.task.then([&](scripted&) { served_at = steps; });
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    std::deque<scripted> busy;
+    for (int i = 0; i != 300; ++i) {
+        sim.scheduler.post(busy.emplace_back([&](scripted& self) {
+            sim.clock.advance(10us);
+            if (++steps == 1'000) sim.driver->will_fire.push_back(&sim.source);
+            if (steps < 5'000) sim.scheduler.post(self);
+        }));
+    }
+    sim.scheduler.run_until_idle();
+    EXPECT_GE(served_at, 1'000);
+    EXPECT_LE(served_at, 1'000 + 100 + 16 + 300 + 1);
+}
+
+}  // namespace
+}  // namespace fairlead

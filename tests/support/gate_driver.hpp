@@ -1,0 +1,36 @@
+// A driver that holds a worker in the middle of a round, so that a race can be told step by step.
+#pragma once
+
+#include <fairlead/sched/driver.hpp>
+#include <fairlead/sync/signal.hpp>
+
+#include <atomic>
+
+namespace fairlead::test {
+
+/// Sleeps on a futex. A round asks `has_sources` before it takes in what arrived and once more after
+/// it: when the `hold_at`-th question from now comes, `held` is sent and the worker waits for `go_on`.
+class gate_driver final : public driver {
+public:
+    void wait(time_point deadline) noexcept override {
+        static_cast<void>(wake_.receive_until(deadline));
+    }
+    void poll(event_sink&) noexcept override {}
+    void wake() noexcept override { wake_.send(); }
+    [[nodiscard]] bool has_sources() const noexcept override {
+        if (hold_at != 0 && --hold_at == 0) {
+            held.send();
+            go_on.receive();
+        }
+        return false;
+    }
+
+    mutable std::atomic<int> hold_at{0};
+    mutable sync::signal held;
+    mutable sync::signal go_on;
+
+private:
+    sync::signal wake_;
+};
+
+}  // namespace fairlead::test

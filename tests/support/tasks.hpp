@@ -1,0 +1,73 @@
+// Tasks that write down what happens to them.
+#pragma once
+
+#include "support/simulated.hpp"
+
+#include <fairlead/sched/callback_task.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include <cstdio>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace fairlead::test {
+
+// A test that fails may leave its task posted, which aborts: what it said must be out by then.
+inline const bool lines_come_out = std::setvbuf(stdout, nullptr, _IOLBF, 0) == 0;
+
+/// Writes its number into a log at each step.
+class numbered final : public callback_task {
+public:
+    numbered(std::vector<int>& log, int number) noexcept
+        : callback_task{[](callback_task& self) {
+                            auto& own = static_cast<numbered&>(self);
+                            own.log_.push_back(own.number_);
+                        },
+                        "numbered"},
+          log_{log},
+          number_{number} {}
+
+private:
+    std::vector<int>& log_;
+    const int number_;
+};
+
+/// Runs what it is given at each step, and remembers why it ran. Unlike a callback of the library
+/// this one may capture anything.
+class scripted final : public callback_task {
+public:
+    explicit scripted(std::function<void(scripted&)> step = {}, const char* name = "scripted")
+        : callback_task{[](callback_task& self) { static_cast<scripted&>(self).run(); }, name},
+          step_{std::move(step)} {}
+
+    void then(std::function<void(scripted&)> step) { step_ = std::move(step); }
+
+    int runs = 0;
+    bool was_expired = false;
+    bool was_signalled = false;
+
+private:
+    void run() {
+        ++runs;
+        was_expired = expired();
+        was_signalled = signalled();
+        if (step_) {
+            const auto step = step_;  // the step may set the next one
+            step(*this);
+        }
+    }
+
+    std::function<void(scripted&)> step_;
+};
+
+/// A scheduler on the caller, in simulated time.
+struct simulation {
+    simulation() : scheduler{simulated(clock, driver)} {}
+
+    manual_clock clock;
+    simulated_driver* driver = nullptr;
+    fairlead::scheduler scheduler;
+};
+
+}  // namespace fairlead::test

@@ -1,0 +1,53 @@
+// Turns a hang into a failure that names the test. It synchronises nothing: a test that passes never
+// waits for it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace fairlead::test {
+
+class watchdog {
+public:
+    explicit watchdog(std::chrono::seconds limit = std::chrono::seconds{60})
+        : what_{name_of_test()}, thread_{[this, limit] { watch(limit); }} {}
+    watchdog(const watchdog&) = delete;
+    watchdog& operator=(const watchdog&) = delete;
+    ~watchdog() {
+        {
+            std::lock_guard lock{mutex_};
+            over_ = true;
+        }
+        changed_.notify_one();
+        thread_.join();
+    }
+
+private:
+    static std::string name_of_test() {
+        const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+        if (info == nullptr) return "(no test)";
+        return std::string{info->test_suite_name()} + "." + info->name();
+    }
+
+    void watch(std::chrono::seconds limit) {
+        std::unique_lock lock{mutex_};
+        if (changed_.wait_for(lock, limit, [this] { return over_; })) return;
+        std::fprintf(stderr, "watchdog: %s hangs\n", what_.c_str());
+        std::abort();
+    }
+
+    const std::string what_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool over_ = false;  // guarded by mutex_
+    std::thread thread_;
+};
+
+}  // namespace fairlead::test

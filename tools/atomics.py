@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Checks that atomics are used only where they are argued for.
+
+- The standard's atomics are named in one header, include/fairlead/sync/atomic.hpp: the seam that a
+  model checker replaces. Whoever goes around it is not checked.
+- Only the modules below may use the seam. The others, and what is built on the library, get by
+  with what these offer. tests/ and bench/ are free: they need rivals and witnesses of their own.
+"""
+
+import pathlib
+import re
+import sys
+
+import tree
+
+SEAM = pathlib.Path("include/fairlead/sync/atomic.hpp")
+UMBRELLA = pathlib.Path("include/fairlead/fairlead.hpp")
+MODULES_WITH_ATOMICS = {"os", "sync", "lockfree", "sched", "coro", "io"}
+CHECKED_FOLDERS = ("include", "src", "apps", "examples")
+
+STANDARD_ATOMICS = re.compile(
+    r"\bstd::(?:atomic\w*|memory_order\w*)|\bmemory_order_\w+|<\s*(?:stdatomic\.h|atomic)\s*>"
+    r"|\b__(?:atomic|sync)_\w+")
+SEAM_USE = re.compile(
+    r"\bsync/atomic\.hpp|\batomic\s*<|\bmemory_order\b"
+    r"|\bsync::(?:atomic|relaxed|acquire|release|acq_rel|seq_cst)\b")
+
+
+def check(root):
+    messages = []
+    for path in tree.code_files(root, CHECKED_FOLDERS):
+        if path == SEAM:
+            continue
+        may_use_seam = tree.module_of(path) in MODULES_WITH_ATOMICS or path == UMBRELLA
+        code = tree.read_code(root, path, keep_strings=True)
+        for number, line in enumerate(code.splitlines(), start=1):
+            standard = STANDARD_ATOMICS.search(line)
+            seam = None if may_use_seam else SEAM_USE.search(line)
+            if standard:
+                messages.append(f"{path}:{number}: {standard.group()}: only {SEAM} names it")
+            elif seam:
+                messages.append(f"{path}:{number}: {seam.group()}: atomics are not for this folder")
+    return messages
+
+
+if __name__ == "__main__":
+    sys.exit(tree.main_for_check(__doc__.splitlines()[0], check))

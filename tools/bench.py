@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks in bench/ and compares Fairlead with its rivals.
+
+Each measurement is a process of its own. In a case the runtimes take turns, A B A B, so that a slow
+moment of the machine hits all of them; a first turn is not counted. Cases whose spread exceeds
+15 % are repeated up to twice at the end while time is left, and the calmer repetition counts: that
+of the smaller spread, whoever wins in it. Results go to build/bench/<workload>.json.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "bench"))
+
+from harness import machine, plan, report, rows  # noqa: E402
+
+NOT_OFFERED = 3
+RUN_LIMIT_S = 30            # of one process; it hangs
+FULL_RUN_LIMIT_S = 1200     # with --full
+REPEATS_MAX = 2
+TIME_LIMIT_S = 18 * 60      # no repeats of noisy cases beyond this
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(prog="./do bench", description=__doc__.splitlines()[0])
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD",
+                        help=", ".join(plan.WORKLOADS) + "; none: all")
+    parser.add_argument("--quick", action="store_true", help="fewer, smaller runs: 3 minutes")
+    parser.add_argument("--full", action="store_true",
+                        help="the sizes of the definitions, every rival in every case: hours")
+    parser.add_argument("--cases", metavar="REGEX", default="",
+                        help="only cases that match, such as 'W1 callback P=1'")
+    parser.add_argument("--runs", type=int, metavar="N", help="repetitions (5; with --quick 3)")
+    parser.add_argument("--threads", metavar="LIST", help="worker counts (1,2,5,10; quick: 1,2)")
+    parser.add_argument("--only", metavar="RUNTIMES", help="only these, separated by commas")
+    parser.add_argument("--report", action="store_true", help="also write bench/results/")
+    parser.add_argument("--build", type=pathlib.Path, default=REPOSITORY / "build" / "release")
+    parser.add_argument("--output", type=pathlib.Path, default=REPOSITORY / "build" / "bench")
+    options = parser.parse_args(arguments)
+    options.workloads = [name.upper() for name in options.workloads] or list(plan.WORKLOADS)
+    for name in options.workloads:
+        if name not in plan.WORKLOADS:
+            parser.error(f"unknown workload {name}; there are {', '.join(plan.WORKLOADS)}")
+    options.runs = options.runs or (3 if options.quick else 5)
+    try:
+        options.matches = re.compile(options.cases).search
+        threads = options.threads or ("1,2" if options.quick else "1,2,5,10")
+        options.threads = tuple(int(count) for count in threads.split(","))
+    except (re.error, ValueError) as error:
+        parser.error(str(error))
+    return options
+
+
+def planned_cases(options):
+    size = plan.Size(options.threads, options.quick, options.full)
+    cases = plan.cases(options.workloads, size, options.matches)
+    if options.only is None:
+        return cases
+    chosen = options.only.split(",")
+    limited = []
+    for case in cases:
+        runtimes = tuple(name for name in case.runtimes if name in chosen)
+        if runtimes:
+            limited.append(plan.dataclasses.replace(case, runtimes=runtimes))
+    return limited
+
+
+class Progress:
+    """A bar with the time left, on a terminal only."""
+
+    def __init__(self, total, stream=sys.stderr, clock=time.monotonic):
+        self.total, self.done, self.stream = max(1, total), 0, stream
+        self.clock, self.begin = clock, clock()
+
+    def step(self, weight, text):
+        if self.stream.isatty():
+            share = min(1.0, self.done / self.total)
+            elapsed = self.clock() - self.begin
+            left = f"{elapsed / share - elapsed:4.0f} s left" if share > 0.01 else ""
+            bar = ("#" * int(30 * share)).ljust(30)
+            self.stream.write(f"\r\033[K[{bar}] {left}  {text[:40]}")
+            self.stream.flush()
+        self.done += weight
+
+    def clear(self):
+        if self.stream.isatty():
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+
+def run_once(command, case, limit_s):
+    """(Sample, None) or (None, why not). None, "" when the program does not offer the case."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    except FileNotFoundError:
+        return None, "not built: its package is missing"
+    except subprocess.TimeoutExpired:
+        return None, f"did not end within {limit_s} s"
+    if done.returncode == NOT_OFFERED:
+        return None, "does not offer this"
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines()
+        return None, f"failed with {done.returncode}" + (f": {said[-1]}" if said else "")
+    try:
+        return rows.parse_sample(done.stdout, case), None
+    except rows.ProtocolError as error:
+        return None, str(error)
+
+
+def measure(case, folder, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
+    """The runtimes take turns. One that fails takes no further part in this case."""
+    result = rows.Result(case)
+    witness, begin = machine.Witness(time.monotonic), time.monotonic()
+    for turn in range(runs + warm_up):
+        for runtime in case.runtimes:
+            progress.step(case.weight, f"{case.workload} {case.label} {runtime}")
+            if runtime in result.failures:
+                continue
+            sample, failure = run_once(case.command(folder, runtime), case, limit_s)
+            if failure is not None:
+                result.failures[runtime] = failure
+                result.samples.pop(runtime, None)
+            elif turn >= warm_up:
+                result.samples.setdefault(runtime, []).append(sample)
+    result.foreign_share = witness.foreign_share()
+    result.seconds = time.monotonic() - begin
+    return result
+
+
+def repeat_noisy(results, again, seconds_left):
+    """Repeats noisy cases, the noisiest first; `again(case)` gives a new Result."""
+    for _ in range(REPEATS_MAX):
+        noisy = [index for index, result in enumerate(results) if result.is_noisy()]
+        for index in sorted(noisy, key=lambda index: -results[index].worst_spread()):
+            if seconds_left() < results[index].seconds:
+                continue
+            repeated = again(results[index].case)
+            if repeated.worst_spread() < results[index].worst_spread() and not repeated.failures:
+                results[index] = repeated
+
+
+def write_rows(results, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for workload in dict.fromkeys(result.case.workload for result in results):
+        found = [row for result in results if result.case.workload == workload
+                 for row in rows.rows_of(result)]
+        path = folder / f"{workload}.json"
+        path.write_text("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n", encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def write_report(results, options):
+    info_path = options.build / "bench" / "build_info.json"
+    info = json.loads(info_path.read_text()) if info_path.is_file() else {}
+    path = REPOSITORY / "bench" / "results" / f"{machine.slug()}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(report.page(results, machine.description(REPOSITORY, info), options.runs),
+                    encoding="utf-8")
+    return path
+
+
+def print_tables(results):
+    for workload in dict.fromkeys(result.case.workload for result in results):
+        own = [result for result in results if result.case.workload == workload]
+        print(f"\n{workload}: {plan.CAPTIONS[workload]}\n"
+              "ratio: the rival's median over ours; above 1, ours is faster; CPU s/M: CPU seconds "
+              "per million items; MiB: memory at its peak\n")
+        print(report.text_table(own))
+        print("\n" + "\n".join(report.summary(own)))
+
+
+def run_all(cases, options):
+    folder = options.build / "bench"
+    warm_up = 0 if options.quick else 1
+    turns = options.runs + warm_up
+    progress = Progress(sum(case.weight * len(case.runtimes) * turns for case in cases))
+    limit_s = FULL_RUN_LIMIT_S if options.full else RUN_LIMIT_S
+
+    def measure_now(case):
+        return measure(case, folder, options.runs, warm_up, progress, limit_s)
+
+    results, begin = [], time.monotonic()
+    try:
+        for case in cases:
+            results.append(measure_now(case))
+        if not options.quick:
+            repeat_noisy(results, measure_now,
+                         lambda: TIME_LIMIT_S - (time.monotonic() - begin))
+    except KeyboardInterrupt:
+        print("\ninterrupted: what is complete follows", file=sys.stderr)
+    progress.clear()
+    return results
+
+
+def main(arguments):
+    options = parse_arguments(arguments)
+    cases = planned_cases(options)
+    if not cases:
+        print("bench: no case matches", file=sys.stderr)
+        return 1
+    for warning in machine.warnings(time.sleep):
+        print(f"bench: the machine is busy: {warning}", file=sys.stderr)
+    results = run_all(cases, options)
+    print_tables(results)
+    for path in write_rows(results, options.output):
+        print(f"rows: {path}")
+    if options.report:
+        print(f"report: {write_report(results, options)}")
+    return 1 if any(plan.OURS in result.failures for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Checks every #include against the layers of tools/layers.toml.
+
+- In include/ and src/ a module includes only what its row allows, and no third-party header;
+  headers of the operating system are for the modules that the table names.
+- A public header is included as <fairlead/module/file.hpp>, a private one, which only src/ may
+  include, as "module/file.hpp". Only include/fairlead/fairlead.hpp includes all modules.
+- examples/, apps/ and bench/ see public headers only. tests/ may include anything.
+- Neither the table nor the files include each other in a circle.
+"""
+
+import fnmatch
+import pathlib
+import re
+import sys
+import tomllib
+
+import tree
+
+STANDARD = set("""
+algorithm any array atomic barrier bit bitset charconv chrono codecvt compare complex concepts
+condition_variable coroutine deque exception execution expected filesystem flat_map flat_set format
+forward_list fstream functional future generator initializer_list iomanip ios iosfwd iostream
+istream iterator latch limits list locale map mdspan memory memory_resource mutex new numbers
+numeric optional ostream print queue random ranges ratio regex scoped_allocator semaphore set
+shared_mutex source_location span spanstream sstream stack stacktrace stdexcept stdfloat stop_token
+streambuf string string_view strstream syncstream system_error thread tuple type_traits typeindex
+typeinfo unordered_map unordered_set utility valarray variant vector version
+cassert cctype cerrno cfenv cfloat cinttypes climits clocale cmath csetjmp csignal cstdarg cstddef
+cstdint cstdio cstdlib cstring ctime cuchar cwchar cwctype
+""".split())
+
+UMBRELLA = pathlib.Path("include/fairlead/fairlead.hpp")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+
+
+def includes(root, path):
+    """Yields (line, "<" or '"', name) for each #include of a file."""
+    code = tree.read_code(root, path, keep_strings=True)
+    for match in INCLUDE.finditer(code):
+        yield code.count("\n", 0, match.start()) + 1, match.group(1), match.group(2)
+
+
+def table_circle(modules):
+    """The modules of one circle in the table, or None."""
+    names = {module: [entry for entry in row if "/" not in entry]
+             for module, row in modules.items()}
+    return find_circle(names)
+
+
+def find_circle(graph):
+    """One circle of a graph {node: [node]}, as a list that begins and ends with the same node."""
+    done, path = set(), []
+
+    def visit(node):
+        if node in path:
+            return path[path.index(node):] + [node]
+        if node in done:
+            return None
+        path.append(node)
+        for following in graph.get(node, ()):
+            circle = visit(following)
+            if circle:
+                return circle
+        done.add(path.pop())
+        return None
+
+    for node in sorted(graph):
+        circle = visit(node)
+        if circle:
+            return circle
+    return None
+
+
+class Layers:
+    """The table, with each row extended by what its entries may include."""
+
+    def __init__(self, table):
+        self.modules = table["modules"]
+        self.system = table["system"]
+        self.forbidden = table["forbidden"]
+
+    def allowed(self, module):
+        """Names of modules and of single headers that a module may include, with its own."""
+        result, todo = set(), [module]
+        while todo:
+            entry = todo.pop()
+            if entry not in result:
+                result.add(entry)
+                todo += self.modules.get(entry, [])
+        return result
+
+    def may_include(self, module, target):
+        """target: "module/file.hpp"."""
+        allowed = self.allowed(module)
+        return target.split("/")[0] in allowed or target in allowed
+
+    def is_system(self, name):
+        return any(fnmatch.fnmatch(name, pattern) for pattern in self.system["headers"])
+
+
+def check_module_include(root, layers, path, bracket, name):
+    """What is wrong with one #include of include/ or src/: a message, or None."""
+    module = tree.module_of(path)
+    if bracket == '"':
+        if path.parts[0] == "include":
+            return f'"{name}": a public header includes public headers, as <fairlead/module/file.hpp>'
+        if name.startswith("fairlead/"):
+            return f'"{name}": include a public header as <{name}>'
+        if "/" not in name or ".." in name or not (root / "src" / name).is_file():
+            return f'"{name}": include a private header as "module/file.hpp", seen from src/'
+        target = name
+    elif name.startswith("fairlead/"):
+        if not (root / "include" / name).is_file():
+            return f"<{name}>: no such public header"
+        target = name.removeprefix("fairlead/")
+        if path == UMBRELLA:
+            return None
+        if target == UMBRELLA.name:
+            return f"<{name}>: is for users; include what is needed"
+    else:
+        return check_foreign_include(layers, module, name)
+    if "/" in target and not layers.may_include(module, target):
+        return f"<{name}>: the module {module or 'of no name'} may not include {target.split('/')[0]}"
+    return None
+
+
+def check_foreign_include(layers, module, name):
+    """As above, for a header that is not ours."""
+    if name in STANDARD:
+        if name in layers.forbidden.get(module, []):
+            return f"<{name}>: the module {module} must not know it"
+        return None
+    if layers.is_system(name):
+        if module in layers.system["modules"]:
+            return None
+        allowed = ", ".join(layers.system["modules"])
+        return f"<{name}>: a header of the operating system, only for the modules {allowed}"
+    return f"<{name}>: neither C++ nor the operating system nor ours: third-party headers stay out"
+
+
+def check_consumer_include(root, path, bracket, name):
+    """What is wrong with one #include of examples/, apps/ or bench/: a message, or None."""
+    if name.startswith("fairlead/"):
+        if bracket == '"':
+            return f'"{name}": include a public header as <{name}>'
+        return None if (root / "include" / name).is_file() else f"<{name}>: no such public header"
+    folder = root / path.parent
+    own = root / path.parts[0]
+    while bracket == '"' and folder != root:
+        found = (folder / name).resolve()
+        if found.is_file() and found.is_relative_to(own.resolve()):
+            return None
+        folder = folder.parent
+    private = ((root / "src" / name).is_file() or (root / "tests" / name).is_file()
+               or (root / path.parent / name).is_file())
+    return f"{name}: {path.parts[0]}/ may include public headers only" if private else None
+
+
+def file_graph(root):
+    """{file: [file]} of the includes between the files of include/ and src/."""
+    graph = {}
+    for path in tree.code_files(root, ("include", "src")):
+        targets = []
+        for _, bracket, name in includes(root, path):
+            target = pathlib.Path("include" if bracket == "<" else "src") / name
+            if (root / target).is_file():
+                targets.append(target)
+        graph[path] = targets
+    return graph
+
+
+def check(root):
+    table_path = root / "tools" / "layers.toml"
+    layers = Layers(tomllib.loads(table_path.read_text(encoding="utf-8")))
+    messages = []
+    circle = table_circle(layers.modules)
+    if circle:
+        messages.append(f"tools/layers.toml:1: a circle of modules: {' -> '.join(circle)}")
+
+    for path in tree.code_files(root, ("include", "src")):
+        module = tree.module_of(path)
+        if module and module not in layers.modules:
+            messages.append(f"{path}:1: the module {module} has no row in tools/layers.toml")
+            continue
+        for line, bracket, name in includes(root, path):
+            message = check_module_include(root, layers, path, bracket, name)
+            if message:
+                messages.append(f"{path}:{line}: {message}")
+
+    for path in tree.code_files(root, ("examples", "apps", "bench")):
+        for line, bracket, name in includes(root, path):
+            message = check_consumer_include(root, path, bracket, name)
+            if message:
+                messages.append(f"{path}:{line}: {message}")
+
+    circle = find_circle(file_graph(root))
+    if circle:
+        messages.append(f"{circle[0]}:1: a circle of includes: {' -> '.join(map(str, circle))}")
+    return messages
+
+
+if __name__ == "__main__":
+    sys.exit(tree.main_for_check(__doc__.splitlines()[0], check))

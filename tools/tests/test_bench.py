@@ -1,0 +1,246 @@
+import contextlib
+import io
+import json
+import pathlib
+import stat
+import sys
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOOLS))
+
+import bench
+from harness import machine, plan, report, rows
+
+CASE = plan.make_case("W1", "callback P=1 W=2", "callback", ("trivial",), 1,
+                      workers=2, producers=1, count=1000)
+
+
+def sample(value, **others):
+    values = {"unit": "ns", "cpu_seconds": 0.5, "peak_rss_bytes": 2**21, "items": 1000} | others
+    return rows.Sample(value, **values)
+
+
+def result_of(case=CASE, **values):
+    result = rows.Result(case)
+    for runtime, found in values.items():
+        result.samples[runtime] = [sample(value) for value in found]
+    return result
+
+
+class Statistics(unittest.TestCase):
+    def test_spread(self):
+        self.assertEqual(rows.spread([10]), 0)
+        self.assertAlmostEqual(rows.spread([9, 10, 12]), 0.3)
+        self.assertEqual(rows.spread([0, 0]), 0)
+
+    def test_noisy_is_more_than_15_percent(self):
+        self.assertFalse(result_of(fairlead=[93, 100, 107]).is_noisy())
+        self.assertTrue(result_of(fairlead=[100, 100], trivial=[90, 100, 110]).is_noisy())
+
+    def test_a_difference_is_as_steady_as_what_it_was_taken_from(self):
+        result = rows.Result(CASE, {"fairlead": [sample(1, total=100), sample(5, total=104)]})
+        self.assertFalse(result.is_noisy())
+
+    def test_the_counted_queue_is_not_measured(self):
+        case = plan.make_case("Q1", "front P=1", "front", (plan.COUNTED,), 1)
+        result = result_of(case, fairlead=[10], fairlead_counted=[10, 100])
+        self.assertEqual(result.measured(), ["fairlead"])
+        self.assertFalse(result.is_noisy())
+
+    def test_ratio_is_the_rival_over_ours(self):
+        result = result_of(fairlead=[10, 20, 30], trivial=[40, 50, 90])
+        self.assertEqual(result.ratio("trivial"), 2.5)
+        self.assertIsNone(result.ratio("asio"))
+
+    def test_rows(self):
+        found = rows.rows_of(result_of(fairlead=[10, 30, 20]))
+        self.assertEqual(found[0], {"workload": "W1", "case": "callback P=1 W=2",
+                                    "runtime": "fairlead", "median": 20, "min": 10, "max": 30,
+                                    "unit": "ns", "runs": 3})
+        beside = {row["case"]: row["median"] for row in found[1:]}
+        self.assertEqual(beside, {"callback P=1 W=2, cpu": 500, "callback P=1 W=2, memory": 2})
+
+    def test_contention_is_a_row_of_ours(self):
+        case = plan.make_case("Q1", "front P=1", "front", (plan.COUNTED,), 1)
+        result = rows.Result(case, {plan.COUNTED: [sample(1, contended=5)]})
+        self.assertEqual([(row["case"], row["runtime"], row["median"])
+                          for row in rows.rows_of(result)],
+                         [("front P=1, contended", "fairlead", 5)])
+
+
+class Protocol(unittest.TestCase):
+    line = ('{"workload": "W1", "case": "callback", "runtime": "trivial", "value": 12.5, '
+            '"unit": "ns", "cpu_seconds": 0.25, "items": 1000, "peak_rss_bytes": 4096}')
+
+    def test_the_last_line_counts(self):
+        found = rows.parse_sample("a warning\n" + self.line + "\n", CASE)
+        self.assertEqual(found, rows.Sample(12.5, "ns", 0.25, 4096, 1000))
+
+    def test_anything_else_is_refused(self):
+        for output in ("", "no JSON", "{}", "[]", "3", "null", self.line.replace("value", "val"),
+                       self.line.replace("W1", "W2"), self.line.replace("callback", "one_shot")):
+            with self.subTest(output), self.assertRaises(rows.ProtocolError):
+                rows.parse_sample(output, CASE)
+
+    def test_command(self):
+        self.assertEqual(CASE.command(pathlib.Path("b"), "trivial"),
+                         ["b/w1/trivial", "--case", "callback", "--workers", "2",
+                          "--producers", "1", "--count", "1000"])
+
+
+class Quiet:
+    def step(self, *_):
+        pass
+
+
+class Running(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "w1").mkdir()
+
+    def program(self, runtime, body):
+        path = self.folder / "w1" / runtime
+        path.write_text("#!/bin/sh\n" + body, encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def measure(self, runs=2, warm_up=1):
+        return bench.measure(CASE, self.folder, runs, warm_up, Quiet())
+
+    def test_a_missing_rival_is_a_missing_row(self):
+        self.program("fairlead", f"echo '{Protocol.line}'")
+        result = self.measure()
+        self.assertEqual(result.values("fairlead"), [12.5, 12.5])
+        self.assertIn("not built", result.failures["trivial"])
+        self.assertEqual({row["runtime"] for row in rows.rows_of(result)}, {"fairlead"})
+        self.assertIn("package is missing", report.text_table([result]))
+
+    def test_a_crash_is_a_missing_row_too(self):
+        self.program("fairlead", f"echo '{Protocol.line}'")
+        self.program("trivial", "kill -SEGV $$")
+        self.assertIn("failed with -11", self.measure().failures["trivial"])
+
+    def test_a_hang_is_a_missing_row_too(self):
+        self.program("fairlead", "exec sleep 60")
+        result = bench.measure(CASE, self.folder, 1, 0, Quiet(), limit_s=0.1)
+        self.assertEqual(result.failures["fairlead"], "did not end within 0.1 s")
+
+    def test_what_it_said_is_shown(self):
+        self.program("fairlead", "echo an item was lost >&2; exit 1")
+        self.assertEqual(self.measure().failures["fairlead"],
+                         "failed with 1: an item was lost")
+
+    def test_a_failure_in_a_later_run_voids_the_earlier_ones(self):
+        self.program("fairlead", f"echo '{Protocol.line}'")
+        self.program("trivial", f"rm $0; echo '{Protocol.line}'")
+        self.assertNotIn("trivial", self.measure(runs=3, warm_up=0).samples)
+
+    def test_runtimes_take_turns(self):
+        for runtime in ("fairlead", "trivial"):
+            self.program(runtime, f"echo {runtime} >>{self.folder}/log; echo '{Protocol.line}'")
+        self.measure(runs=2, warm_up=0)
+        self.assertEqual((self.folder / "log").read_text().split(),
+                         ["fairlead", "trivial"] * 2)
+
+    def test_main_writes_rows(self):
+        (self.folder / "bench").symlink_to(self.folder)
+        self.program("fairlead", f"echo '{Protocol.line}'")
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            status = bench.main(["W1", "--quick", "--cases", "callback P=1 W=1$", "--only",
+                                 "fairlead", "--build", str(self.folder),
+                                 "--output", str(self.folder / "out")])
+        self.assertEqual(status, 0)
+        found = json.loads((self.folder / "out" / "W1.json").read_text())
+        self.assertEqual(set(found[0]), {"workload", "case", "runtime", "median", "min", "max",
+                                         "unit", "runs"})
+        self.assertEqual(found[0]["runs"], 3)
+
+
+class Repeating(unittest.TestCase):
+    def repeat(self, results, repeated, seconds_left=100):
+        asked = []
+
+        def again(case):
+            asked.append(case.label)
+            return repeated.pop(0)
+
+        bench.repeat_noisy(results, again, lambda: seconds_left)
+        return asked
+
+    def test_the_calmer_repetition_counts(self):
+        results = [result_of(fairlead=[50, 100])]
+        self.repeat(results, [result_of(fairlead=[40, 100]), result_of(fairlead=[90, 100])])
+        self.assertEqual(results[0].values("fairlead"), [90, 100])
+
+    def test_calm_cases_and_those_without_time_are_left(self):
+        self.assertEqual(self.repeat([result_of(fairlead=[100, 101])], []), [])
+        noisy = result_of(fairlead=[50, 100])
+        noisy.seconds = 101
+        self.assertEqual(self.repeat([noisy], []), [])
+
+
+class Plan(unittest.TestCase):
+    def test_labels_are_unique_and_ours_comes_first(self):
+        for size in (plan.Size(), plan.Size((1, 2), quick=True), plan.Size(full=True)):
+            cases = plan.cases(plan.WORKLOADS, size)
+            labels = [(case.workload, case.label) for case in cases]
+            self.assertEqual(len(labels), len(set(labels)))
+            self.assertTrue(all(case.runtimes[0] == plan.OURS for case in cases))
+            self.assertTrue(all(number > 0 for case in cases for option, number in case.arguments
+                                if option == "count"))
+
+    def test_full_has_the_sizes_of_the_definitions(self):
+        for case in plan.cases(["W1", "W2"], plan.Size(full=True)):
+            count = dict(case.arguments)["count"]
+            self.assertEqual(count, 100_000 if "timed" in case.label else 1_000_000)
+
+    def test_selection(self):
+        options = bench.parse_arguments(["w1", "--cases", "P=2 W=1$", "--only", "trivial,asio"])
+        cases = bench.planned_cases(options)
+        self.assertEqual([case.label for case in cases],
+                         ["callback P=2 W=1", "one_shot P=2 W=1", "coroutine P=2 W=1"])
+        self.assertTrue(all(case.runtimes == ("trivial",) for case in cases))
+
+
+class Machine(unittest.TestCase):
+    def test_busy_ticks(self):
+        self.assertEqual(machine.parse_busy_ticks("cpu  1 2 4 800 900 8 16 32 0 0\ncpu0 ..."), 63)
+
+    def test_process_ticks(self):
+        fields = "S 1 2 3 4 5 6 7 8 9 10 40 2 0"
+        self.assertEqual(machine.parse_process_ticks(f"7 (a (b) c) {fields}"), ("a (b) c", 42))
+
+    def test_busy_processes(self):
+        second = machine.TICKS_PER_SECOND
+        before = {"1": ("idle", 5), "2": ("busy", 0)}
+        after = {"1": ("idle", 5), "2": ("busy", second), "3": ("new", 50 * second)}
+        self.assertEqual(machine.busy_processes(before, after, 2), [("busy", 0.5)])
+
+    def test_slug_is_a_file_name(self):
+        self.assertRegex(machine.slug(), r"^[a-z0-9-]+$")
+
+
+class Reports(unittest.TestCase):
+    def test_a_faster_rival_is_named(self):
+        table = report.text_table([result_of(fairlead=[100], trivial=[50])])
+        self.assertIn("faster than ours", table)
+        self.assertIn("0.50", table)
+
+    def test_marks(self):
+        result = result_of(fairlead=[50, 100])
+        result.foreign_share = 0.2
+        self.assertEqual(report.marks(result), ["spread up to 67 %", "others used 20 %"])
+
+    def test_page(self):
+        page = report.page([result_of(fairlead=[100], trivial=[250])],
+                           [("processor", "one")], 5)
+        self.assertIn("| callback P=1 W=2 | fairlead | 100 | 100 | 100 |", page)
+        self.assertIn("trivial: ours is first in 1 of 1; median ratio 2.50", page)
+        self.assertIn("- processor: one", page)
+
+
+if __name__ == "__main__":
+    unittest.main()

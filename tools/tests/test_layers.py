@@ -1,0 +1,115 @@
+import unittest
+
+from temporary_tree import TemporaryTree
+import layers
+
+
+class Layers(TemporaryTree):
+    def setUp(self):
+        super().setUp()
+        self.write("include/fairlead/base/time.hpp", "#include <chrono>\n")
+        self.write("include/fairlead/sync/atomic.hpp", "#include <atomic>\n")
+        self.write("include/fairlead/sched/task.hpp", "#include <fairlead/base/time.hpp>\n")
+        self.write("include/fairlead/sim/world.hpp")
+        self.write("src/sched/round.hpp")
+        self.write("include/fairlead/fairlead.hpp",
+                   "#include <fairlead/base/time.hpp>\n#include <fairlead/sched/task.hpp>\n")
+
+    def find(self, path, *lines):
+        self.write(path, "\n".join(lines) + "\n")
+        return layers.check(self.root)
+
+    def test_a_clean_tree(self):
+        self.assertEqual(self.find(
+            "src/sched/round.cpp", '#include "sched/round.hpp"', "#include <vector>",
+            "#include <fairlead/base/time.hpp>", "// #include <boost/asio.hpp>"), [])
+
+    def test_what_a_row_names_brings_what_that_may_include(self):
+        self.assertEqual(self.find("src/coro/a.cpp", "#include <fairlead/sync/atomic.hpp>"), [])
+
+    def test_a_higher_module(self):
+        self.assert_finds(
+            self.find("src/base/a.cpp", "#include <vector>", "#include <fairlead/sched/task.hpp>"),
+            "src/base/a.cpp:2", "base may not include sched")
+
+    def test_nothing_includes_sim(self):
+        self.assert_finds(self.find("src/sched/a.cpp", "#include <fairlead/sim/world.hpp>"),
+                          "src/sched/a.cpp:1", "sched may not include sim")
+
+    def test_a_private_header_of_a_higher_module(self):
+        self.assert_finds(self.find("src/timer/a.cpp", '#include "sched/round.hpp"'),
+                          "src/timer/a.cpp:1", "timer may not include sched")
+
+    def test_one_header_of_a_module_allows_no_other(self):
+        self.write("include/fairlead/sync/parker.hpp")
+        self.assertEqual(self.find("src/lockfree/a.cpp", "#include <fairlead/sync/atomic.hpp>"), [])
+        self.assert_finds(self.find("src/lockfree/a.cpp", "#include <fairlead/sync/parker.hpp>"),
+                          "src/lockfree/a.cpp:1", "lockfree may not include sync")
+
+    def test_a_module_without_a_row(self):
+        self.assert_finds(self.find("src/misc/a.cpp"), "src/misc/a.cpp:1", "no row")
+
+    def test_a_third_party_header(self):
+        self.assert_finds(self.find("src/io/a.cpp", "#include <boost/asio.hpp>"),
+                          "src/io/a.cpp:1", "third-party")
+
+    def test_system_headers_are_for_os_and_io(self):
+        self.assertEqual(self.find("src/os/a.cpp", "#include <sys/mman.h>", "#include <unistd.h>"),
+                         [])
+        self.assert_finds(self.find("src/sched/a.cpp", "#include <unistd.h>"),
+                          "src/sched/a.cpp:1", "operating system")
+
+    def test_a_forbidden_standard_header(self):
+        self.assert_finds(self.find("src/sched/a.cpp", "#include <coroutine>"),
+                          "src/sched/a.cpp:1", "must not know")
+
+    def test_a_public_header_sees_no_private_one(self):
+        self.assert_finds(
+            self.find("include/fairlead/sched/a.hpp", '#include "sched/round.hpp"'),
+            "include/fairlead/sched/a.hpp:1", "public headers")
+
+    def test_spelling_of_includes(self):
+        for line in ('#include "round.hpp"', '#include "../sched/round.hpp"',
+                     '#include "fairlead/base/time.hpp"', "#include <fairlead/base/none.hpp>"):
+            with self.subTest(line):
+                self.assert_finds(self.find("src/sched/a.cpp", line), "src/sched/a.cpp:1", ":")
+
+    def test_the_library_does_not_include_the_umbrella(self):
+        self.assert_finds(self.find("src/sched/a.cpp", "#include <fairlead/fairlead.hpp>"),
+                          "src/sched/a.cpp:1", "for users")
+
+    def test_consumers_see_public_headers_only(self):
+        for path in ("apps/savegames/main.cpp", "examples/01_hello/main.cpp", "bench/q1/main.cpp"):
+            with self.subTest(path):
+                public = ["#include <fairlead/fairlead.hpp>", "#include <sqlite3.h>"]
+                self.assertEqual(self.find(path, *public), [])
+                for private in ('"sched/round.hpp"', "<sched/round.hpp>"):
+                    self.assert_finds(self.find(path, f"#include {private}"), f"{path}:1",
+                                      "public headers only")
+                (self.root / path).unlink()
+
+    def test_consumers_reach_src_by_no_path(self):
+        self.assert_finds(
+            self.find("bench/q1/main.cpp", '#include "../../src/sched/round.hpp"'),
+            "bench/q1/main.cpp:1", "public headers only")
+
+    def test_consumers_have_headers_of_their_own(self):
+        self.write("bench/support/timer.hpp")
+        self.write("bench/q1/queue.hpp")
+        self.assertEqual(self.find("bench/q1/main.cpp", '#include "support/timer.hpp"',
+                                   '#include "queue.hpp"', '#include "../support/timer.hpp"'), [])
+
+    def test_a_circle_of_files(self):
+        self.write("src/sched/a.hpp", '#include "sched/b.hpp"\n')
+        messages = self.find("src/sched/b.hpp", '#include "sched/a.hpp"')
+        self.assert_finds(messages, "src/sched/a.hpp:1",
+                          "src/sched/a.hpp -> src/sched/b.hpp -> src/sched/a.hpp")
+
+    def test_a_circle_of_modules(self):
+        table = self.root / "tools" / "layers.toml"
+        table.write_text(table.read_text().replace("base = []", 'base = ["sched"]'))
+        self.assert_finds(layers.check(self.root), "tools/layers.toml:1", "base -> sched -> base")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,68 @@
+"""What the checks share: which files there are, which module one belongs to, and its bare code."""
+
+import argparse
+import pathlib
+import re
+
+CODE_FOLDERS = ("include", "src", "tests", "examples", "apps", "bench")
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+
+
+def code_files(root, folders=CODE_FOLDERS):
+    """Every .hpp and .cpp below the folders, as sorted paths relative to root."""
+    found = []
+    for folder in folders:
+        for path in (root / folder).rglob("*.[ch]pp"):
+            found.append(path.relative_to(root))
+    return sorted(found)
+
+
+def module_of(path):
+    """The module of a file of the library: src/<module>/... or include/fairlead/<module>/...
+
+    None for a file of another folder; "" for one that lies above the modules, as fairlead.hpp does.
+    """
+    parts = path.parts
+    if parts[0] == "src":
+        below = parts[1:]
+    elif parts[:2] == ("include", "fairlead"):
+        below = parts[2:]
+    else:
+        return None
+    return below[0] if len(below) > 1 else ""
+
+
+# One alternative for each thing that may hide what looks like code. A quote between digits is a
+# digit separator, so a character literal must not follow a word character.
+_NOT_CODE = re.compile(
+    r'''(?P<comment>//[^\n]*|/\*.*?\*/)'''
+    r'''|(?P<raw>R"(?P<mark>[^\s()\\]{0,16})\(.*?\)(?P=mark)")'''
+    r'''|(?P<string>"(?:\\.|[^"\\\n])*")'''
+    r'''|(?P<char>(?<!\w)(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')''',
+    re.DOTALL)
+
+
+def bare_code(text, keep_strings=False):
+    """The text without comments and, unless kept, the contents of its literals. Lines stay lines."""
+    def blank(match):
+        if match.group("comment") is not None:
+            return " " + "\n" * match.group().count("\n")
+        if keep_strings:
+            return match.group()
+        return '""' + "\n" * match.group().count("\n")
+    return _NOT_CODE.sub(blank, text)
+
+
+def read_code(root, path, keep_strings=False):
+    return bare_code((root / path).read_text(encoding="utf-8"), keep_strings)
+
+
+def main_for_check(description, check, arguments=None):
+    """Runs check(root), prints its messages, and returns the exit status: 1 if there are any."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--root", type=pathlib.Path, default=REPOSITORY,
+                        help="the repository to check (default: this one)")
+    messages = check(parser.parse_args(arguments).root)
+    for message in messages:
+        print(message)
+    return 1 if messages else 0
