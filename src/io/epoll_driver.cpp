@@ -5,6 +5,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -79,19 +80,18 @@ void descriptor::close() noexcept {
 // --- the driver -----------------------------------------------------------------------------------
 
 epoll_driver::epoll_driver()
-    : epoll_{::epoll_create1(EPOLL_CLOEXEC)}, wakeup_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-    if (!epoll_.valid() || !wakeup_.valid()) {
-        throw std::system_error{last_error(), "fairlead: cannot make an epoll driver"};
-    }
-    // Level triggered, and read by the waiting thread only: a poll that meets the wake-up meanwhile
+    : epoll_{::epoll_create1(EPOLL_CLOEXEC)},
+      wakeup_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
+      timer_{::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)} {
+    // Level triggered, and used up by the waiting thread only: a poll that meets one of them meanwhile
     // must leave it to that thread.
-    epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wakeup_.get(), &event) != 0) {
-        throw std::system_error{last_error(), "fairlead: cannot make an epoll driver"};
+    for (os::unique_fd* const own : {&wakeup_, &timer_}) {
+        epoll_event event{.events = EPOLLIN, .data = {.ptr = own}};
+        if (!epoll_.valid() || !own->valid() ||
+            ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, own->get(), &event) != 0) {
+            throw std::system_error{last_error(), "fairlead: cannot make an epoll driver"};
+        }
     }
-    // Older kernels do not have the call, and some sandboxes refuse it.
-    constexpr timespec at_once{};
-    nanoseconds_ = ::epoll_pwait2(epoll_.get(), &event, 1, &at_once, nullptr) >= 0;
 }
 
 epoll_driver::~epoll_driver() {
@@ -100,18 +100,27 @@ epoll_driver::~epoll_driver() {
     while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
 }
 
-void epoll_driver::wait(time_point deadline) noexcept {
-    timespec limit{};
-    if (deadline != never && deadline != immediately) {
-        const duration left = std::max(deadline - clock::now(), duration::zero());
-        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-        limit.tv_sec = static_cast<time_t>(seconds.count());
-        limit.tv_nsec = static_cast<long>((left - seconds).count());
+bool epoll_driver::set_deadline(time_point deadline) noexcept {
+    if (deadline == deadline_) return true;
+    deadline_ = deadline;
+    itimerspec at{};  // all zero: no deadline
+    if (deadline != never) {
+        // One that has passed fires at once, but zero would not fire.
+        const duration since_start = std::max(deadline.time_since_epoch(), duration{1});
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_start);
+        at.it_value.tv_sec = static_cast<time_t>(seconds.count());
+        at.it_value.tv_nsec = static_cast<long>((since_start - seconds).count());
     }
-    const int count = wait_for_events(collected_.data(), deadline == never ? nullptr : &limit);
+    // Setting it also takes back that it has fired. Cannot fail: the arguments are right.
+    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+    return true;
+}
+
+void epoll_driver::wait() noexcept {
+    const int count = ::epoll_wait(epoll_.get(), collected_.data(), events_max, -1);
     // An interrupted call has no events: the caller loops.
     const auto end = collected_.begin() + std::max(count, 0);
-    const auto is_wakeup = [](const epoll_event& event) { return event.data.ptr == nullptr; };
+    const auto is_wakeup = [this](const epoll_event& event) { return event.data.ptr == &wakeup_; };
     if (std::find_if(collected_.begin(), end, is_wakeup) != end) {
         std::uint64_t wakeups = 0;
         while (::read(wakeup_.get(), &wakeups, sizeof(wakeups)) < 0 && errno == EINTR) {
@@ -119,19 +128,6 @@ void epoll_driver::wait(time_point deadline) noexcept {
     }
     // [EP1] release: publishes the events to the holder of the role.
     if (count > 0) collected_count_.store(count, sync::release);
-}
-
-int epoll_driver::wait_for_events(epoll_event* events, const timespec* limit) const noexcept {
-    if (nanoseconds_) return ::epoll_pwait2(epoll_.get(), events, events_max, limit, nullptr);
-    int milliseconds = -1;
-    if (limit != nullptr) {
-        // Rounded up: early would mean once more for nothing. A day at most; the caller loops.
-        constexpr std::int64_t longest = 86'400'000;
-        const std::int64_t wanted =
-            limit->tv_sec * std::int64_t{1000} + (limit->tv_nsec + 999'999) / 1'000'000;
-        milliseconds = static_cast<int>(std::min(wanted, longest));
-    }
-    return ::epoll_wait(epoll_.get(), events, events_max, milliseconds);
 }
 
 void epoll_driver::poll(event_sink& sink) noexcept {
@@ -154,8 +150,8 @@ void epoll_driver::dispatch(std::span<const epoll_event> events, event_sink& sin
     // tools that do not know the call: acquire, with the exchange in add.
     static_cast<void>(registered_.load(sync::acquire));
     for (const epoll_event& event : events) {
+        if (event.data.ptr == &wakeup_ || event.data.ptr == &timer_) continue;
         auto* const entry = static_cast<registration*>(event.data.ptr);
-        if (entry == nullptr) continue;  // the wake-up
         constexpr std::uint32_t failed = EPOLLERR | EPOLLHUP;
         constexpr std::uint32_t input = EPOLLIN | EPOLLRDHUP | EPOLLPRI | failed;
         const bool last = (event.events & (EPOLLRDHUP | failed)) != 0;

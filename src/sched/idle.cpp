@@ -23,15 +23,6 @@ void idle::wake_one() noexcept {
     if (somebody_to_wake(word_.fetch_add(0, sync::acq_rel))) wake_sleeper();
 }
 
-void idle::wake_driver() noexcept {
-    {
-        std::lock_guard lock{mutex_};
-        if ((word_.load(sync::relaxed) & in_driver) == 0) return;  // changes under the mutex only
-        word_.fetch_add(one_searching - in_driver, sync::acq_rel);
-    }
-    driver_.wake();
-}
-
 void idle::wake_all() noexcept {
     bool wake_role = false;
     {

@@ -64,12 +64,15 @@ public:
         return somebody_to_wake(word_.load(sync::relaxed));
     }
 
-    // Wakes the sleeper in the driver, so that it looks when it must wake up.
-    void wake_driver() noexcept;
-
     // Whether somebody is in the driver: asleep, or a searcher in a moment. A hint.
     [[nodiscard]] bool driver_taken() const noexcept {
         return (word_.load(sync::relaxed) & occupied) != 0;
+    }
+
+    // Whether every worker is parked or sleeps in the driver. A hint.
+    [[nodiscard]] bool all_asleep() const noexcept {
+        const std::uint64_t word = word_.load(sync::relaxed);
+        return parked_of(word) + ((word & in_driver) != 0 ? 1 : 0) == signals_.size();
     }
 
     // Wakes everybody: the workers are to end.

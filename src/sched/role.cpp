@@ -37,18 +37,24 @@ void role::poll_events(time_point now, bool asked) {
     const bool worth_it = possible && (batch_size_ == 0 || now - last_poll_ >= poll_interval);
     if (!asked && !worth_it) return;
     core_.options.driver->poll(*this);
-    last_poll_ = now;
+    if (now != immediately) last_poll_ = now;
 }
 
-time_point role::plan_sleep(time_point limit) noexcept {
+void role::plan_sleep(time_point limit) noexcept {
+    sleep_limit_ = limit;
     sleeper_wakes_at_ = std::min(limit, deadlines_.next());
-    return sleeper_wakes_at_;
+    static_cast<void>(core_.options.driver->set_deadline(sleeper_wakes_at_));  // nobody waits yet
 }
 
 void role::hurry_sleeper() noexcept {
-    if (deadlines_.next() >= sleeper_wakes_at_) return;
-    sleeper_wakes_at_ = immediately;  // told once; it plans anew
-    core_.idle.wake_driver();
+    // Who entered the driver before this round is seen here: it entered with the role.
+    if (deadlines_.next() >= sleeper_wakes_at_ || !core_.idle.driver_taken()) return;
+    sleeper_wakes_at_ = deadlines_.next();
+    if (!core_.options.driver->set_deadline(sleeper_wakes_at_)) core_.options.driver->wake();
+}
+
+void role::put_off_sleeper() noexcept {
+    if (std::min(sleep_limit_, deadlines_.next()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
 }
 
 // Sleepers whose deadline has passed become ready, before anything that arrived later.

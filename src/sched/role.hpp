@@ -68,8 +68,11 @@ public:
     // One round for `own`, the slot of the holder.
     void round(slot& own);
 
-    // When the sleeper in the driver must wake up. It is told if a later round makes it earlier.
-    [[nodiscard]] time_point plan_sleep(time_point limit) noexcept;
+    // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says so.
+    void plan_sleep(time_point limit) noexcept;
+
+    // Nobody is awake: the sleeper need not wake up for a deadline that is gone meanwhile.
+    void put_off_sleeper() noexcept;
 
     // Whether nothing is queued, runs or waits. Exact.
     [[nodiscard]] bool drained() const noexcept;
@@ -145,7 +148,8 @@ private:
     std::uint32_t announced_pushes_ = 0;
     std::size_t in_transit_ = 0;  // tasks whose place is `in_transit`
     time_point last_poll_{};
-    time_point sleeper_wakes_at_ = immediately;  // the one in the driver, if it still sleeps
+    time_point sleep_limit_ = never;    // of the one in the driver, whatever the deadlines are
+    time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
     bool stop_told_ = false;                     // the sleepers know that the scheduler stops
 };
 

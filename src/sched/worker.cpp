@@ -238,7 +238,7 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     core_.role.round(slot_);
     const bool found = slot_.next != nullptr || !slot_.runs.empty();
     const bool entered = !found && core_.idle.enter_driver();
-    const time_point until = entered ? core_.role.plan_sleep(limit) : immediately;
+    if (entered) core_.role.plan_sleep(limit);
     core_.role.release();
     wake_another();  // after the release [RL1]
     if (!entered) return found;
@@ -246,7 +246,7 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     if (core_.drain_wanted.load(sync::acquire)) core_.tell_if_drained();
     if (!core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
         slot_.wakeups.add(1);
-        core_.options.driver->wait(until);
+        core_.options.driver->wait();
         core_.role.want_round();
     }
     core_.idle.leave_driver();
@@ -257,11 +257,15 @@ void worker::park() noexcept {
     core_.idle.prepare_park(index_);
     // Once more, after the word [ID1].
     bool stay = !core_.work_visible(slot_) && !core_.halting.load(sync::acquire);
-    // Somebody should sleep in the driver. If the role is not free for it, its holder finds this
-    // worker parked after the release [RL1].
+    // Somebody should sleep in the driver, and as long as it must. If the role is not free, its holder
+    // finds this worker parked after the release [RL1].
     if (stay && !core_.idle.driver_taken() && core_.role.try_acquire()) {
         core_.role.release();
         stay = false;
+    } else if (stay && core_.idle.all_asleep() && core_.role.try_acquire()) {
+        core_.role.put_off_sleeper();
+        core_.role.release();
+        wake_another();  // after the release [RL1]
     }
     // acquire: pairs with drain, which wakes all after it.
     if (core_.drain_wanted.load(sync::acquire)) core_.tell_if_drained();

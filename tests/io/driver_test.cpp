@@ -34,7 +34,7 @@ TEST(epoll_driver_test, a_wake_ends_the_wait_that_follows) {
     fails_on_events sink;
     for (int i = 0; i != 10; ++i) {
         driver.wake();
-        driver.wait(never);
+        driver.wait();
         driver.poll(sink);
     }
 }
@@ -51,7 +51,7 @@ TEST(epoll_driver_test, a_wake_from_another_thread_ends_a_wait) {
         }
     }};
     for (int i = 0; i != 1000; ++i) {
-        driver.wait(never);
+        driver.wait();
         driver.poll(sink);
         ++waited;
         waited.notify_one();
@@ -62,14 +62,57 @@ TEST(epoll_driver_test, a_wait_is_not_longer_than_its_deadline_says) {
     const test::watchdog guard;
     epoll_driver driver;
     fails_on_events sink;
-    driver.wait(immediately);
-    driver.poll(sink);
-    driver.wait(time_point{});
-    driver.poll(sink);
+    for (const time_point passed : {immediately, time_point{}, clock::now() - 1s}) {
+        EXPECT_TRUE(driver.set_deadline(passed));
+        for (int i = 0; i != 2; ++i) {  // not only once
+            driver.wait();
+            driver.poll(sink);
+        }
+    }
     const time_point deadline = clock::now() + 2ms;
-    while (clock::now() < deadline) {
-        driver.wait(deadline);
+    EXPECT_TRUE(driver.set_deadline(deadline));
+    int waits = 0;
+    for (; clock::now() < deadline; ++waits) {
+        driver.wait();
         driver.poll(sink);
+    }
+    EXPECT_LE(waits, 2);
+}
+
+TEST(epoll_driver_test, a_deadline_that_is_taken_back_does_not_end_a_wait) {
+    const test::watchdog guard;
+    epoll_driver driver;
+    fails_on_events sink;
+    EXPECT_TRUE(driver.set_deadline(clock::now() - 1s));
+    driver.wait();  // it has fired
+    driver.poll(sink);
+    EXPECT_TRUE(driver.set_deadline(never));
+    std::atomic<bool> woken{false};
+    std::jthread waker{[&] {
+        std::this_thread::yield();
+        woken = true;
+        driver.wake();
+    }};
+    driver.wait();
+    EXPECT_TRUE(woken);
+}
+
+TEST(epoll_driver_test, a_deadline_can_be_made_earlier_and_later_during_a_wait) {
+    const test::watchdog guard;
+    epoll_driver driver;
+    fails_on_events sink;
+    for (int i = 0; i != 200; ++i) {
+        EXPECT_TRUE(driver.set_deadline(i % 2 == 0 ? never : clock::now() + 100us));
+        std::atomic<time_point> now_set{immediately};
+        std::jthread changer{[&] {
+            EXPECT_TRUE(driver.set_deadline(clock::now() + 1h));
+            now_set = clock::now() + 200us;
+            EXPECT_TRUE(driver.set_deadline(now_set));
+        }};
+        while (now_set.load() == immediately || clock::now() < now_set.load()) {
+            driver.wait();
+            driver.poll(sink);
+        }
     }
 }
 

@@ -20,7 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 
 struct counting_driver final : driver {
-    void wait(time_point) noexcept override {}
+    [[nodiscard]] bool set_deadline(time_point) noexcept override { return true; }
+    void wait() noexcept override {}
     void poll(event_sink&) noexcept override {}
     void wake() noexcept override { ++wakes; }
     [[nodiscard]] bool has_sources() const noexcept override { return false; }
@@ -43,7 +44,6 @@ TEST(Idle, NobodySleepsAtFirst) {
     p.idle.announce();
     p.idle.wake_one();
     p.idle.wake_all();
-    p.idle.wake_driver();
     EXPECT_EQ(p.driver.wakes, 0);
 }
 
@@ -132,12 +132,31 @@ TEST(Idle, OneAtATimeIsInTheDriver) {
     EXPECT_TRUE(p.idle.driver_taken());
     p.idle.begin_search();
     EXPECT_FALSE(p.idle.enter_driver());
-    p.idle.wake_driver();
+    p.idle.wake_all();
     EXPECT_EQ(p.driver.wakes, 1);
     EXPECT_FALSE(p.idle.enter_driver()) << "its wait is not over";
     p.idle.leave_driver();
     EXPECT_FALSE(p.idle.driver_taken());
     EXPECT_TRUE(p.idle.enter_driver());
+}
+
+TEST(Idle, KnowsWhetherAllAreAsleep) {
+    test::watchdog guard;
+    parking p;
+    p.sleep_in_driver();
+    for (unsigned i = 0; i != 2; ++i) {
+        EXPECT_FALSE(p.idle.all_asleep());
+        p.idle.begin_search();
+        p.idle.prepare_park(i);
+    }
+    EXPECT_TRUE(p.idle.all_asleep());
+    p.idle.wake_one();
+    EXPECT_FALSE(p.idle.all_asleep());
+    p.idle.park(1);
+    p.idle.prepare_park(1);
+    EXPECT_TRUE(p.idle.all_asleep());
+    p.idle.leave_driver();
+    EXPECT_FALSE(p.idle.all_asleep());
 }
 
 TEST(Idle, AWorkerThatChangesItsMindIsNotWoken) {

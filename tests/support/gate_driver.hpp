@@ -1,7 +1,7 @@
 // A driver that holds a worker in the middle of a round, so that a race can be told step by step.
 #pragma once
 
-#include <fairlead/sched/driver.hpp>
+#include <fairlead/sched/futex_driver.hpp>
 #include <fairlead/sync/signal.hpp>
 
 #include <atomic>
@@ -12,11 +12,12 @@ namespace fairlead::test {
 /// it: when the `hold_at`-th question from now comes, `held` is sent and the worker waits for `go_on`.
 class gate_driver final : public driver {
 public:
-    void wait(time_point deadline) noexcept override {
-        static_cast<void>(wake_.receive_until(deadline));
+    [[nodiscard]] bool set_deadline(time_point deadline) noexcept override {
+        return sleep_.set_deadline(deadline);
     }
+    void wait() noexcept override { sleep_.wait(); }
     void poll(event_sink&) noexcept override {}
-    void wake() noexcept override { wake_.send(); }
+    void wake() noexcept override { sleep_.wake(); }
     [[nodiscard]] bool has_sources() const noexcept override {
         if (hold_at != 0 && --hold_at == 0) {
             held.send();
@@ -30,7 +31,7 @@ public:
     mutable sync::signal go_on;
 
 private:
-    sync::signal wake_;
+    futex_driver sleep_;
 };
 
 }  // namespace fairlead::test

@@ -53,7 +53,11 @@ class simulated_driver final : public driver {
 public:
     explicit simulated_driver(manual_clock& moved) noexcept : clock_{moved} {}
 
-    void wait(time_point deadline) noexcept override {
+    [[nodiscard]] bool set_deadline(time_point to) noexcept override {
+        deadline = to;
+        return true;
+    }
+    void wait() noexcept override {
         waits.push_back(deadline);
         if (woken.exchange(false) || !will_fire.empty()) return;
         if (deadline != never && deadline > clock_.now()) clock_.set(deadline);
@@ -68,6 +72,7 @@ public:
     void wake() noexcept override { woken = true; }
     [[nodiscard]] bool has_sources() const noexcept override { return sources; }
 
+    time_point deadline = never;
     std::vector<time_point> waits;       // the deadline of every sleep
     std::deque<fake_source*> will_fire;  // whose events come next
     bool sources = false;

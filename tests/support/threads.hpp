@@ -1,4 +1,4 @@
-// Starts threads that begin together, and joins them.
+// Starts threads that begin together, and joins them; waits for what another thread does.
 #pragma once
 
 #include <barrier>
@@ -20,6 +20,12 @@ void run_together(std::size_t count, Body body) {
             body(i);
         });
     }
+}
+
+/// Returns once `condition()` holds. The watchdog of the test ends it if that never happens.
+template <std::predicate Condition>
+void await(Condition condition) {
+    while (!condition()) std::this_thread::yield();
 }
 
 }  // namespace fairlead::test

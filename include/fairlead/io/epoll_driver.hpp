@@ -86,7 +86,8 @@ public:
     epoll_driver& operator=(const epoll_driver&) = delete;
     ~epoll_driver() override;
 
-    void wait(time_point deadline) noexcept override;
+    [[nodiscard]] bool set_deadline(time_point deadline) noexcept override;
+    void wait() noexcept override;
     void poll(event_sink& sink) noexcept override;
     void wake() noexcept override;
     [[nodiscard]] bool has_sources() const noexcept override {
@@ -106,11 +107,11 @@ private:
     void remove(int fd, registration& entry) noexcept;
     void give_back(registration& entry) noexcept;
     void dispatch(std::span<const epoll_event> events, event_sink& sink) noexcept;
-    [[nodiscard]] int wait_for_events(epoll_event* events, const timespec* limit) const noexcept;
 
     os::unique_fd epoll_;
     os::unique_fd wakeup_;
-    bool nanoseconds_;  // whether the kernel takes them: epoll_pwait2, Linux 5.11
+    os::unique_fd timer_;
+    time_point deadline_ = never;  // what the timer is set to; the holder of the role
     sync::atomic<std::size_t> registered_{0};
 
     // What ended a wait: the waiting thread fills it while the count is 0, the holder of the role

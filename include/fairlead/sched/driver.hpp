@@ -24,9 +24,13 @@ class driver {
 public:
     virtual ~driver() = default;
 
-    /// Sleeps until `wake`, an event, or `deadline` (`never`: without a limit), whichever is first.
-    /// May return early for no reason. One thread at a time; a `poll` follows before the next `wait`.
-    virtual void wait(time_point deadline) noexcept = 0;
+    /// Sets when a `wait` ends at the latest (`never`: without a limit). The holder of the role. True:
+    /// a wait under way keeps to it. False: it will when it is woken, or at its old deadline.
+    [[nodiscard]] virtual bool set_deadline(time_point deadline) noexcept = 0;
+
+    /// Sleeps until `wake`, an event, or the deadline, whichever is first. May return early for no
+    /// reason. One thread at a time; a `poll` follows before the next `wait`.
+    virtual void wait() noexcept = 0;
 
     /// Passes on the events there are, those that ended a `wait` included, without sleeping. The
     /// holder of the role.

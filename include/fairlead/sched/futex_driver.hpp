@@ -8,8 +8,18 @@ namespace fairlead {
 
 class futex_driver final : public driver {
 public:
-    void wait(time_point deadline) noexcept override {
-        static_cast<void>(wake_.receive_until(deadline));
+    [[nodiscard]] bool set_deadline(time_point deadline) noexcept override {
+        // Relaxed: who waits next has the role after it; who waits now will look again.
+        return deadline_.exchange(deadline, sync::relaxed) <= deadline;
+    }
+    void wait() noexcept override {
+        // One that was put off meanwhile is slept through.
+        time_point deadline = deadline_.load(sync::relaxed);
+        while (!wake_.receive_until(deadline)) {
+            const time_point now_set = deadline_.load(sync::relaxed);
+            if (now_set <= deadline) return;
+            deadline = now_set;
+        }
     }
     void poll(event_sink&) noexcept override {}
     void wake() noexcept override { wake_.send(); }
@@ -17,6 +27,7 @@ public:
 
 private:
     sync::signal wake_;
+    sync::atomic<time_point> deadline_{never};
 };
 
 }  // namespace fairlead
