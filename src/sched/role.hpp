@@ -148,9 +148,9 @@ private:
     std::uint32_t announced_pushes_ = 0;
     std::size_t in_transit_ = 0;  // tasks whose place is `in_transit`
     time_point last_poll_{};
-    time_point sleep_limit_ = never;    // of the one in the driver, whatever the deadlines are
+    time_point sleep_limit_ = never;       // of the one in the driver, whatever the deadlines are
     time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
-    bool stop_told_ = false;                     // the sleepers know that the scheduler stops
+    bool stop_told_ = false;               // the sleepers know that the scheduler stops
 };
 
 }  // namespace fairlead::sched

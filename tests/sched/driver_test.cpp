@@ -119,9 +119,8 @@ TEST(SleepPlan, ADeadlineThatIsGoneIsForgottenWhenAllAreAsleep) {
             }
             task.signal();
             done.wait();
-            test::await([&] {
-                return watched.driver->deadline.load() == never && watched.driver->asleep;
-            });
+            test::await(
+                [&] { return watched.driver->deadline.load() == never && watched.driver->asleep; });
             EXPECT_TRUE(watched.scheduler->drain_for(1h));
         }
     }
