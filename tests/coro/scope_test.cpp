@@ -124,6 +124,24 @@ TEST_F(scope_test, a_stop_of_the_joiner_is_passed_on) {
 
 // --- with_scope ----------------------------------------------------------------------------------------
 
+task<> waits_for_more(scope& all, std::vector<wake_reason>& reasons) {
+    all.spawn(notes_why(1h, reasons));
+    reasons.push_back(co_await sleep_for(1h));  // as a server waits for the next connection
+}
+
+TEST_F(scope_test, a_stop_that_ended_the_body_is_passed_on) {
+    std::vector<wake_reason> reasons;
+    auto server = spawn(*simulation, with_scope([&](scope& all) -> task<> {
+                            return waits_for_more(all, reasons);
+                        }));
+    simulation->run_until_idle();
+    const time_point began = clock.now();
+    server.request_stop();
+    server.get();
+    EXPECT_EQ(reasons, (std::vector{wake_reason::stopped, wake_reason::stopped}));
+    EXPECT_EQ(clock.now(), began);
+}
+
 TEST_F(scope_test, with_scope_joins_after_its_body) {
     int sum = 0;
     block_on(*simulation, with_scope([&sum](scope& all) -> task<> {

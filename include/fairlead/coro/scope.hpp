@@ -48,7 +48,8 @@ private:
 ///
 /// Every child has ended when `join` returns; the scope must have been joined before it is destroyed
 /// (`with_scope` sees to that). When a child throws, the others are asked to stop, nothing new is
-/// started, and `join` rethrows the first exception. A stop of the joining task is passed on.
+/// started, and `join` rethrows the first exception. A stop of the joining task is passed on, whether
+/// it comes during the join or came before.
 class scope final : public coro::awaited_operation {
 public:
     explicit scope(scheduler& home) noexcept : home_{home} {}
@@ -100,6 +101,8 @@ public:
             coro::root& bottom = *leaf.promise().bottom;
             std::lock_guard lock{owner_.mutex_};
             if (owner_.children_ == nullptr) return false;
+            // Also one that has ended a wait of the joiner before, such as that for the next child.
+            if (bottom.stop_requested()) owner_.stop_all();
             owner_.joiner_ = &bottom;
             bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
             bottom.await_operation(owner_);
