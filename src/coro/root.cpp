@@ -32,7 +32,10 @@ bool root::must_wait_on() noexcept {
         case until::attempt:
             // A stop first: a task whose data is always ready must see it, too.
             if (must_tell_stop() || operation_->attempt()) return false;
-            if (std::exchange(turn_first_, false)) return true;  // now it waits
+            if (turn_first_) {
+                turn_first_ = false;  // now it waits
+                return true;
+            }
             return !expired();
         case until::deadline:
             return !expired() && !must_tell_stop();

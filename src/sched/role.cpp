@@ -7,6 +7,17 @@
 #include <utility>
 
 namespace fairlead::sched {
+namespace {
+
+// Admission needs the first line of a task; its step, which comes soon, needs those of its kind. In a
+// burst none is in the cache. A hint to the processor, harmless where the task is shorter.
+void fetch_ahead(const basic_task& task) noexcept {
+    const auto* const begin = reinterpret_cast<const char*>(&task);
+    __builtin_prefetch(begin + base::cache_line);
+    __builtin_prefetch(begin + 2 * base::cache_line);
+}
+
+}  // namespace
 
 void role::round(slot& own) {
     own.rounds.add(1);
@@ -95,6 +106,7 @@ void role::admit_arrivals(slot& own, time_point& now) {
 
 // A task from the front: a fresh post, or a sleeper that was woken.
 void role::admit(basic_task& task, time_point& now) {
+    fetch_ahead(task);
     if (task.place_ != basic_task::not_waiting) {
         const bool slept = task.place_ != basic_task::dealt_before;
         if (slept) task.expired_ = false;

@@ -131,9 +131,9 @@ task<> waits_for_more(scope& all, std::vector<wake_reason>& reasons) {
 
 TEST_F(scope_test, a_stop_that_ended_the_body_is_passed_on) {
     std::vector<wake_reason> reasons;
-    auto server = spawn(*simulation, with_scope([&](scope& all) -> task<> {
-                            return waits_for_more(all, reasons);
-                        }));
+    auto server =
+        spawn(*simulation,
+              with_scope([&](scope& all) -> task<> { return waits_for_more(all, reasons); }));
     simulation->run_until_idle();
     const time_point began = clock.now();
     server.request_stop();

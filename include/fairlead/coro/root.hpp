@@ -207,9 +207,9 @@ private:
     until until_ = until::anything;
     what_next next_ = what_next::wait;
     std::uint8_t budget_ = 0;
-    bool turn_first_ = false;
-    bool stop_told_ = false;
-    bool stop_passed_on_ = false;  // to what is awaited now
+    bool turn_first_ : 1 = false;
+    bool stop_told_ : 1 = false;
+    bool stop_passed_on_ : 1 = false;  // to what is awaited now
 };
 
 }  // namespace fairlead::coro

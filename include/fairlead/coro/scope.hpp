@@ -19,7 +19,7 @@ class scope;
 
 namespace coro {
 
-class scope_child final : public root {
+class scope_child final : public root, public sync::recycled {
 public:
     scope_child(scope& owner, scheduler& home, task<> body, const char* name, std::uint32_t depth)
         : root{home, name, depth}, owner_{owner}, body_{std::move(body)} {

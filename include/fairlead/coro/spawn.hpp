@@ -45,23 +45,22 @@ struct joiner {
     }
 };
 
-// A spawned task. It lives until it has ended and its handle is gone.
+// A spawned task. It lives until it has ended and its handle is gone: whoever comes second frees it.
 template <class T>
-class spawned final : public root {
+class spawned : public root, public sync::recycled {
 public:
-    spawned(scheduler& home, task<T> body, std::stop_token stop, const char* name)
-        : root{home, name},
-          run_by_joiner_{home.runs_on_caller() ? &home : nullptr},
-          body_{std::move(body)} {
+    spawned(scheduler& home, task<T> body, const char* name)
+        : root{home, name}, runs_on_caller_{home.runs_on_caller()}, body_{std::move(body)} {
         body_.start_on(*this);
-        if (stop.stop_possible()) on_stop_.emplace(std::move(stop), stop_request{*this});
     }
 
     // --- the handle -------------------------------------------------------------------------------
 
     // The scheduler that a thread must run while it joins; null: it has threads of its own, and may
     // be gone.
-    [[nodiscard]] scheduler* run_by_joiner() const noexcept { return run_by_joiner_; }
+    [[nodiscard]] scheduler* run_by_joiner() const noexcept {
+        return runs_on_caller_ ? &home() : nullptr;
+    }
 
     [[nodiscard]] bool ended() const noexcept {
         return state_.load(sync::acquire) == has_ended;  // [SP1] sees the result
@@ -70,7 +69,7 @@ public:
     // False: it has ended already, and `who` is not told.
     [[nodiscard]] bool join(joiner& who) noexcept {
         joiner_ = &who;
-        std::uint32_t expected = nobody;
+        std::uint8_t expected = nobody;
         // [SP1] release: publishes the joiner; acquire on failure: sees the result.
         return state_.compare_exchange_strong(expected, somebody_joins, sync::acq_rel,
                                               sync::acquire);
@@ -81,27 +80,69 @@ public:
         return body_.outcome().take();
     }
 
-    void drop() noexcept {
-        // [SP2] acq_rel: whoever drops last has seen all that the other did.
-        if (owners_.fetch_sub(1, sync::acq_rel) == 1) delete this;
-    }
-
     // The joiner goes away, and is not told. False: it is being told.
     [[nodiscard]] bool withdraw() noexcept {
-        std::uint32_t expected = somebody_joins;
+        std::uint8_t expected = somebody_joins;
         // [SP1] acquire: pairs with the end, if it was faster.
         return state_.compare_exchange_strong(expected, nobody, sync::acq_rel, sync::acquire);
     }
 
-    // The handle is gone before the end: nobody will see an exception, so it is reported.
+    // The handle goes away: nobody will see an exception, so it is reported. The last touch.
     void detach() noexcept {
-        std::uint32_t expected = nobody;
-        // [SP1] as in join: after it, the end is told that nobody joins.
-        if (!state_.compare_exchange_strong(expected, detached, sync::acq_rel, sync::acquire)) {
-            report_failure();
-        }
-        drop();
+        std::uint8_t expected = nobody;
+        // [SP1] as in join: after it, the end frees this object.
+        if (state_.compare_exchange_strong(expected, detached, sync::acq_rel, sync::acquire))
+            return;
+        report_failure();
+        delete this;
     }
+
+    virtual ~spawned() = default;
+
+protected:
+    // The last that runs of it, but for what its handle asks.
+    void on_end() noexcept override {
+        if (!abandoned_ && body_.outcome().failure() != nullptr) reporter_ = home().reporter();
+        // [SP1] release: publishes the result; acquire: sees the joiner. The last touch, unless the
+        // handle is gone, or its owner waits to be told: then it frees this object after that.
+        const std::uint8_t before = state_.exchange(has_ended, sync::acq_rel);
+        if (before == detached) {
+            report_failure();
+            delete this;
+        } else if (before == somebody_joins) {
+            joiner_->tell();
+        }
+    }
+
+    void on_abandon() noexcept final {
+        abandoned_ = true;
+        on_end();
+    }
+
+private:
+    enum : std::uint8_t { nobody, somebody_joins, detached, has_ended };
+
+    void report_failure() noexcept {
+        if (abandoned_) return;
+        if (auto failure = body_.outcome().failure()) reporter_(std::move(failure), name());
+    }
+
+    // First, where the base has room left.
+    sync::atomic<std::uint8_t> state_{nobody};
+    const bool runs_on_caller_;
+    bool abandoned_ = false;
+    task<T> body_;
+    joiner* joiner_ = nullptr;
+    unhandled_reporter reporter_;  // of a failure; the scheduler may be gone when it is needed
+};
+
+// One that ends early when a token says so.
+template <class T>
+class spawned_with_token final : public spawned<T> {
+public:
+    spawned_with_token(scheduler& home, task<T> body, std::stop_token stop, const char* name)
+        : spawned<T>{home, std::move(body), name},
+          on_stop_{std::in_place, std::move(stop), stop_request{*this}} {}
 
 private:
     struct stop_request {
@@ -109,37 +150,12 @@ private:
         void operator()() const noexcept { task.request_stop(); }
     };
 
-    enum : std::uint32_t { nobody, somebody_joins, detached, has_ended };
-
     void on_end() noexcept override {
         on_stop_.reset();  // waits for a request that is under way
-        // [SP1] release: publishes the result; acquire: sees the joiner.
-        if (!abandoned_ && body_.outcome().failure() != nullptr) reporter_ = home().reporter();
-        const std::uint32_t before = state_.exchange(has_ended, sync::acq_rel);
-        if (before == detached) report_failure();
-        joiner* const to_tell = before == somebody_joins ? joiner_ : nullptr;
-        drop();  // first: then the joiner frees it, before it goes on
-        if (to_tell != nullptr) to_tell->tell();
+        spawned<T>::on_end();
     }
 
-    void on_abandon() noexcept override {
-        abandoned_ = true;
-        on_end();
-    }
-
-    void report_failure() noexcept {
-        if (abandoned_) return;
-        if (auto failure = body_.outcome().failure()) reporter_(std::move(failure), name());
-    }
-
-    scheduler* const run_by_joiner_;
-    task<T> body_;
     std::optional<std::stop_callback<stop_request>> on_stop_;
-    joiner* joiner_ = nullptr;
-    unhandled_reporter reporter_;  // of a failure; the scheduler may be gone when it is needed
-    sync::atomic<std::uint32_t> state_{nobody};
-    sync::atomic<std::uint32_t> owners_{2};  // the running task and the handle
-    bool abandoned_ = false;
 };
 
 // The root of block_on: lives on the stack of the thread that waits.
@@ -241,7 +257,7 @@ private:
     T take() {
         struct dropper {
             coro::spawned<T>* started;
-            ~dropper() { started->drop(); }
+            ~dropper() { delete started; }
         } last{std::exchange(started_, nullptr)};
         return last.started->take();
     }
@@ -254,7 +270,10 @@ private:
 template <class T>
 join_handle<T> spawn(scheduler& home, task<T> body, std::stop_token stop = {},
                      const char* name = "coroutine") {
-    auto* started = new coro::spawned<T>{home, std::move(body), std::move(stop), name};
+    coro::spawned<T>* started =
+        stop.stop_possible()
+            ? new coro::spawned_with_token<T>{home, std::move(body), std::move(stop), name}
+            : new coro::spawned<T>{home, std::move(body), name};
     join_handle<T> handle{*started};
     home.post(*started);
     return handle;

@@ -3,6 +3,7 @@
 
 #include <fairlead/base/assert.hpp>
 #include <fairlead/coro/root.hpp>
+#include <fairlead/sync/recycler.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -74,7 +75,7 @@ private:
 };
 
 template <class T>
-struct promise final : frame_link, result<T> {
+struct promise final : frame_link, result<T>, sync::recycled {
     struct final_awaiter {
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         [[nodiscard]] std::coroutine_handle<> await_suspend(
@@ -133,7 +134,7 @@ private:
 /// is destroyed before that has done nothing.
 ///
 /// The result is a value, an exception, which is rethrown where the task is awaited, or whatever a
-/// `std::expected` says. Frames are allocated with `operator new`.
+/// `std::expected` says. Frames come from the `sync::recycler`.
 template <class T>
 class [[nodiscard]] task {
 public:

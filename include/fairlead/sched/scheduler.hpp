@@ -13,6 +13,7 @@
 
 #include <fairlead/sched/options.hpp>
 #include <fairlead/sched/task.hpp>
+#include <fairlead/sync/recycler.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -175,11 +176,11 @@ namespace sched {
 
 // The task behind `scheduler::post(callable)`: runs it and frees itself.
 template <class Callable>
-class one_shot final : public basic_task {
+class one_shot final : public basic_task, public sync::recycled {
 public:
     template <class Source>
-    one_shot(scheduler& where, Source&& callable)
-        : basic_task{kind}, scheduler_{where}, callable_(std::forward<Source>(callable)) {}
+    explicit one_shot(Source&& callable)
+        : basic_task{kind}, callable_(std::forward<Source>(callable)) {}
 
 private:
     static void run_step(basic_task& task) noexcept {
@@ -187,7 +188,7 @@ private:
         try {
             self->callable_();
         } catch (...) {
-            self->scheduler_.unhandled(std::current_exception(), self->name());
+            scheduler::current()->unhandled(std::current_exception(), self->name());
         }
     }
 
@@ -196,7 +197,6 @@ private:
         .abandon = [](basic_task& task) noexcept { delete static_cast<one_shot*>(&task); },
         .name = [](const basic_task&) noexcept { return "posted callable"; }};
 
-    scheduler& scheduler_;
     Callable callable_;
 };
 
@@ -205,8 +205,7 @@ private:
 template <std::invocable Callable>
     requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
 void scheduler::post(Callable&& callable) {
-    auto* task =
-        new sched::one_shot<std::decay_t<Callable>>(*this, std::forward<Callable>(callable));
+    auto* task = new sched::one_shot<std::decay_t<Callable>>(std::forward<Callable>(callable));
     post(static_cast<basic_task&>(*task));
 }
 

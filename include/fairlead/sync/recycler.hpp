@@ -1,0 +1,158 @@
+// Memory for small objects that come and go by the million, and are often freed by another thread than
+// the one that made them: tasks, coroutine frames.
+//
+//     thread   class 64 bytes:  loaded [ . . . ]  spare [ . . . . ]
+//              class 80 bytes:  ...                    |    ^
+//                                          full batches v    |
+//     depot    class 64 bytes:  [ . . . . ] [ . . . . ] ...          under a mutex
+//
+// Question it answers: how does a worker free what a poster has allocated, a million times a second,
+// when the general allocator takes a lock of the poster for each object?
+//
+// Each thread keeps at most two batches of each size and exchanges whole ones with the depot. The
+// depot keeps at most `kept_max` bytes; what is beyond goes back to the general allocator, so memory
+// follows what is in use. Every block comes from `operator new` by itself.
+//
+// Source: magazines (J. Bonwick, J. Adams, "Magazines and Vmem", USENIX 2001).
+#pragma once
+
+#include <fairlead/base/cache_line.hpp>
+#include <fairlead/sync/atomic.hpp>
+#include <fairlead/sync/mutex.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace fairlead::sync {
+
+class recycler {
+public:
+    static constexpr std::size_t granularity = 16;  // bytes between two size classes
+    static constexpr std::size_t size_max = 1016;   // larger ones go to `operator new`
+    static constexpr std::size_t kept_max = std::size_t{8} << 20;  // bytes in the depot
+
+    class cache;
+
+    recycler() = default;
+    recycler(const recycler&) = delete;
+    recycler& operator=(const recycler&) = delete;
+    /// All caches must be gone.
+    ~recycler();
+
+    /// Bytes in the depot. Any thread.
+    [[nodiscard]] std::size_t kept() const noexcept { return kept_.load(relaxed); }
+
+private:
+    static constexpr std::size_t classes = (size_max + 8) / granularity;
+
+    // A block that nobody uses. The first of a batch also links to the next batch.
+    struct free_block {
+        free_block* next;
+        free_block* next_batch;
+    };
+
+    // 24, 40, 56, ... bytes: what glibc has without waste, as it adds 8 and rounds up to 16.
+    static constexpr std::size_t class_of(std::size_t size) noexcept {
+        return size <= block_size(0) ? 0 : (size - 9) / granularity;
+    }
+    static constexpr std::size_t block_size(std::size_t size_class) noexcept {
+        return (size_class + 1) * granularity + 8;
+    }
+    // About 8 KiB a batch, so that a lock is taken rarely and little lies in the threads.
+    static constexpr std::size_t batch_size(std::size_t size_class) noexcept {
+        const std::size_t fit = std::size_t{8192} / block_size(size_class);
+        return fit > 64 ? 64 : fit;
+    }
+
+    // One batch, or null.
+    [[nodiscard]] free_block* take_batch(std::size_t size_class) noexcept;
+    void give_batch(std::size_t size_class, free_block* batch) noexcept;
+    static void free_batch(std::size_t size_class, free_block* batch) noexcept;
+
+    struct shelf {
+        sync::mutex mutex;
+        free_block* batches = nullptr;  // guarded by mutex
+    };
+
+    std::array<shelf, classes> shelves_;
+    alignas(base::cache_line) atomic<std::size_t> kept_{0};  // only a number: relaxed throughout
+};
+
+/// What one thread keeps. One thread at a time.
+class recycler::cache {
+public:
+    explicit cache(recycler& depot) noexcept : depot_{depot} {}
+    cache(const cache&) = delete;
+    cache& operator=(const cache&) = delete;
+    ~cache();
+
+    /// Throws `std::bad_alloc`. The alignment is that of `operator new`.
+    [[nodiscard]] void* allocate(std::size_t size) {
+        if (size > size_max) return ::operator new(size);
+        const std::size_t size_class = class_of(size);
+        bin& from = bins_[size_class];
+        if (from.loaded == nullptr && !refill(size_class)) {
+            ++from.fresh;
+            return ::operator new(block_size(size_class));
+        }
+        free_block* const block = from.loaded;
+        from.loaded = block->next;
+        --from.count;
+        return block;
+    }
+
+    /// `size`: as it was allocated, by any cache of the same recycler.
+    void free(void* memory, std::size_t size) noexcept {
+        if (size > size_max) {
+            ::operator delete(memory, size);
+            return;
+        }
+        const std::size_t size_class = class_of(size);
+        bin& to = bins_[size_class];
+        if (to.count == batch_size(size_class)) unload(size_class);
+        auto* const block = static_cast<free_block*>(memory);
+        block->next = to.loaded;
+        to.loaded = block;
+        ++to.count;
+    }
+
+private:
+    struct bin {
+        free_block* loaded = nullptr;
+        free_block* spare = nullptr;  // a full batch, or null
+        std::uint32_t count = 0;      // in `loaded`
+        std::uint32_t fresh = 0;      // allocated since the depot was found empty
+    };
+
+    [[nodiscard]] bool refill(std::size_t size_class) noexcept;
+    void unload(std::size_t size_class) noexcept;
+
+    recycler& depot_;
+    std::array<bin, classes> bins_;
+};
+
+/// Allocates from the recycler of the process. Throws `std::bad_alloc`. Any thread. With the address
+/// or the thread sanitizer it is `operator new`, so that they see each object.
+[[nodiscard]] void* allocate_recycled(std::size_t size);
+
+/// Frees what `allocate_recycled(size)` gave, on any thread.
+void free_recycled(void* memory, std::size_t size) noexcept;
+
+/// A base for classes whose objects, if they are made with `new`, come from the recycler.
+struct recycled {
+    static void* operator new(std::size_t size) { return allocate_recycled(size); }
+    static void operator delete(void* memory, std::size_t size) noexcept {
+        free_recycled(memory, size);
+    }
+    static void* operator new(std::size_t size, std::align_val_t alignment) {
+        return ::operator new(size, alignment);
+    }
+    static void operator delete(void* memory, std::size_t size,
+                                std::align_val_t alignment) noexcept {
+        ::operator delete(memory, size, alignment);
+    }
+};
+
+}  // namespace fairlead::sync
