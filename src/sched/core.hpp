@@ -31,17 +31,26 @@ public:
         if (front.push_reversed(newest, oldest)) idle.announce();
     }
 
-    // Whether something waits for a round. Any thread; a hint unless ordered by [ID1].
-    [[nodiscard]] bool arrivals_visible() const noexcept {
+    // Whether something waits for a round by the worker of `own`. Any thread; a hint unless ordered
+    // by [ID1] or [ID2].
+    [[nodiscard]] bool arrivals_visible(const slot& own) const noexcept {
         if (!front.empty() || role.has_backlog()) return true;
-        if (width() == 1) return !slots.front()->posted_alone.empty();
+        if (width() == 1) return !own.posted_alone.empty();
+        return !own.posted.empty() ||
+               std::any_of(slots.begin(), slots.end(),
+                           [](const auto& each) { return each->has_open_posts(); });
+    }
+
+    // Whether a post that its owner kept should be watched, and is not. Likewise.
+    [[nodiscard]] bool watcher_wanted() const noexcept {
+        if (width() == 1 || idle.is_watched()) return false;
         return std::any_of(slots.begin(), slots.end(),
-                           [](const auto& each) { return !each->posted.empty(); });
+                           [](const auto& each) { return each->has_kept_post(); });
     }
 
     // Whether `own`'s worker would miss something if it went to sleep. Likewise.
     [[nodiscard]] bool work_visible(const slot& own) const noexcept {
-        if (arrivals_visible() || !own.ready_consumer.empty() || own.next != nullptr) return true;
+        if (arrivals_visible(own) || watcher_wanted() || !own.ready_consumer.empty()) return true;
         return std::any_of(slots.begin(), slots.end(),
                            [](const auto& each) { return !each->runs.empty(); });
     }

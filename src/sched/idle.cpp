@@ -64,10 +64,12 @@ void idle::wake_sleeper() noexcept {
 void idle::prepare_park(unsigned index) noexcept {
     std::lock_guard lock{mutex_};
     parked_.push_back(index);
-    word_.fetch_add(one_parked - one_searching, sync::acq_rel);  // [ID1]
+    word_.fetch_add(one_parked - one_searching, sync::seq_cst);  // [ID1] [ID2]
 }
 
-void idle::park(unsigned index) noexcept { signals_[index].receive(); }
+bool idle::park_until(unsigned index, time_point limit) noexcept {
+    return signals_[index].receive_until(limit);
+}
 
 void idle::cancel_park(unsigned index) noexcept {
     {
@@ -79,13 +81,13 @@ void idle::cancel_park(unsigned index) noexcept {
             return;
         }
     }
-    park(index);  // somebody chose this worker meanwhile, and its signal is on the way
+    signals_[index].receive();  // somebody chose this worker meanwhile, and its signal is on the way
 }
 
 bool idle::enter_driver() noexcept {
     std::lock_guard lock{mutex_};
     if ((word_.load(sync::relaxed) & occupied) != 0) return false;  // changes under the mutex only
-    word_.fetch_add(occupied + in_driver - one_searching, sync::acq_rel);  // [ID1]
+    word_.fetch_add(occupied + in_driver - one_searching, sync::seq_cst);  // [ID1] [ID2]
     return true;
 }
 

@@ -12,7 +12,8 @@
 //       waking       10   threads inside announce that wake somebody
 //       occupied      1   somebody is in the driver: asleep, or woken and not out yet
 //       in_driver     1   somebody sleeps in the driver, and nobody woke it yet
-//       announced    32   pushes that found the front empty, ever (modulo 2^32)
+//       watched       1   a sleeper wakes up in time to look after posts that are kept, see below
+//       announced    31   pushes that found the front empty, ever (modulo 2^31)
 //
 // The pattern of every hand-over, read-modify-writes of this word on both sides [ID1]:
 //     who has work                        who goes to sleep
@@ -24,6 +25,15 @@
 // At most one searcher is needed: with one about, nobody is woken. It is safe to rely on it because
 // the last searcher looks at the word again (end_search) when it leaves with a task, and wakes the
 // next if there is more to do; if it goes to sleep instead, it looks everywhere after its own RMW.
+//
+// A step that posts one task keeps it for its own worker: waking another for it would cost more than
+// most steps, and take the task out of the cache. In case the step takes long, one of the sleepers
+// *watches*: it wakes up after a while and takes what a step that still runs has kept. So a poster
+// only looks at the word, after its push, and wakes somebody if nobody watches. All accesses that
+// order it with the sleepers are sequentially consistent instead [ID2]:
+//     who keeps a post                    who goes to sleep, or stops watching
+//     1. push                             1. RMW of the word
+//     2. load of the word                 2. look at the posts once more
 //
 // `announced` and `waking` let a destructor wait until every thread has left: see core::await_posters.
 //
@@ -59,9 +69,20 @@ public:
     // There is more work than the calling worker will do now: wakes a thread unless one searches.
     void wake_one() noexcept;
 
-    // Whether somebody could be woken. A hint.
+    // Whether somebody could be woken. After a push: nobody goes to sleep without seeing it if not.
     [[nodiscard]] bool seems_asleep() const noexcept {
-        return somebody_to_wake(word_.load(sync::relaxed));
+        return somebody_to_wake(word_.load(sync::seq_cst));  // [ID2]
+    }
+
+    // Whether somebody must be woken to watch a post that was just kept.
+    [[nodiscard]] bool needs_watcher() const noexcept {
+        const std::uint64_t word = word_.load(sync::seq_cst);  // [ID2]
+        return (word & watched) == 0 && somebody_to_wake(word);
+    }
+
+    // Whether somebody watches. Who stops looks at the posts after it.
+    [[nodiscard]] bool is_watched() const noexcept {
+        return (word_.load(sync::seq_cst) & watched) != 0;  // [ID2]
     }
 
     // Whether somebody is in the driver: asleep, or a searcher in a moment. A hint.
@@ -82,6 +103,13 @@ public:
 
     void begin_search() noexcept { word_.fetch_add(one_searching, sync::acq_rel); }
 
+    // The calling searcher watches the posts that are kept. False: another does.
+    [[nodiscard]] bool begin_watch() noexcept {
+        return (word_.fetch_or(watched, sync::seq_cst) & watched) == 0;
+    }
+    // It must look at them after this.
+    void end_watch() noexcept { word_.fetch_and(~watched, sync::seq_cst); }  // [ID2]
+
     // Leaves the search with a task. True: it was the last searcher, so it must look whether there
     // is more to do.
     [[nodiscard]] bool end_search() noexcept {
@@ -90,7 +118,7 @@ public:
 
     // Parking in two steps; between them the worker looks everywhere once more.
     void prepare_park(unsigned index) noexcept;
-    void park(unsigned index) noexcept;
+    [[nodiscard]] bool park_until(unsigned index, time_point limit) noexcept;  // false: cancel
     void cancel_park(unsigned index) noexcept;
 
     // Sleeping in the driver; between them the worker looks everywhere once more, and waits. False:
@@ -104,19 +132,21 @@ public:
     [[nodiscard]] bool all_left(std::uint32_t pushes) const noexcept {
         // acquire: what they did happened before what the destructor does next.
         const std::uint64_t word = word_.load(sync::acquire);
-        return static_cast<std::uint32_t>(word >> announced_shift) == pushes &&
+        return word >> announced_shift == (pushes & announced_mask) &&
                waking_of(word) == 0;
     }
 
 private:
     static constexpr unsigned searching_shift = 10;
     static constexpr unsigned waking_shift = 20;
-    static constexpr unsigned announced_shift = 32;
+    static constexpr unsigned announced_shift = 33;
+    static constexpr std::uint32_t announced_mask = 0x7fff'ffff;
     static constexpr std::uint64_t one_parked = 1;
     static constexpr std::uint64_t one_searching = std::uint64_t{1} << searching_shift;
     static constexpr std::uint64_t one_waking = std::uint64_t{1} << waking_shift;
     static constexpr std::uint64_t occupied = std::uint64_t{1} << 30;
     static constexpr std::uint64_t in_driver = std::uint64_t{1} << 31;
+    static constexpr std::uint64_t watched = std::uint64_t{1} << 32;
     static constexpr std::uint64_t one_announced = std::uint64_t{1} << announced_shift;
 
     static std::uint64_t parked_of(std::uint64_t word) noexcept { return word & 0x3ff; }

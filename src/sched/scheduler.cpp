@@ -70,7 +70,7 @@ void scheduler::post(std::span<basic_task* const> tasks) noexcept {
         task->next_ = newest;
         newest = task;
     }
-    enqueue(*newest, *tasks.front(), {.plain = true, .last = false});
+    enqueue(*newest, *tasks.front(), {.plain = tasks.size() == 1, .last = false});
 }
 
 void scheduler::enqueue(basic_task& newest, basic_task& oldest, sched::posted how) noexcept {
@@ -259,9 +259,10 @@ std::uint32_t scheduler::depth_of_new_task() noexcept {
 }
 
 std::size_t scheduler::order_bound() const noexcept {
-    // Each other worker may be at the start of a full run that it claimed.
+    // Each other worker may be at the start of a full run that it claimed, and then take as many of
+    // its own posts before its next round.
     const std::size_t others = core_->width() - 1;
-    return others * (sched::run_queue::capacity + 1) * 3;
+    return others * (sched::run_queue::capacity + 1) * 4;
 }
 
 }  // namespace fairlead

@@ -45,6 +45,20 @@ struct alignas(base::cache_line) slot {
     front_queue posted;
     basic_task::chain posted_alone;
 
+    // Whether what is in `posted` is one task, which the owner will look at when its step ends, so
+    // that nobody was woken for it. Written by the owner before the push.
+    sync::atomic<bool> keeps_post{false};
+
+    // Whether others should see to `posted`.
+    [[nodiscard]] bool has_open_posts() const noexcept {
+        // Relaxed: not older than the push that was seen.
+        return !posted.empty() && !keeps_post.load(sync::relaxed);
+    }
+    // Whether its owner has kept a post, which others should not forget.
+    [[nodiscard]] bool has_kept_post() const noexcept {
+        return !posted.empty() && keeps_post.load(sync::relaxed);  // in this order, as above
+    }
+
     // Written by the owner, read by others, on a line of their own.
     alignas(base::cache_line) counter finished;  // steps, each counted after what it posted
     counter direct;  // tasks that the owner ran without a round; counted before they are taken

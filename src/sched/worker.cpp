@@ -18,7 +18,11 @@ thread_local worker* current_worker = nullptr;
 }  // namespace
 
 worker::worker(core& owner, slot& own, unsigned index)
-    : core_{owner}, slot_{own}, index_{index}, seen_finished_(owner.width()) {}
+    : core_{owner},
+      slot_{own},
+      index_{index},
+      watched_finished_(owner.width()),
+      seen_finished_(owner.width()) {}
 
 [[gnu::noinline]] worker* worker::current() noexcept { return current_worker; }
 
@@ -61,7 +65,6 @@ void worker::execute(basic_task& task) noexcept {
     task.owner_ = nullptr;
     task.deaf_ = false;
     task.source_ = nullptr;
-    sole_post_ = false;
     task.state_.begin_run();
     // acquire: pairs with stop.
     if (core_.stopping.load(sync::acquire)) task.state_.mark_stopping();
@@ -83,9 +86,9 @@ basic_task* worker::look() noexcept {
     if (core_.width() > 1 && time_to_look_for_stuck()) {
         if (basic_task* const task = take_over_stuck()) return task;
     }
-    if (basic_task* const task = take_own_post()) return task;
+    if (basic_task* const task = take_own_posts()) return task;
     if (basic_task* const task = claim()) return task;
-    if (core_.arrivals_visible() && round_if_free()) {
+    if (core_.arrivals_visible(slot_) && round_if_free()) {
         if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
         if (basic_task* const task = claim()) return task;
     }
@@ -99,36 +102,81 @@ basic_task* worker::search() noexcept {
     while (!core_.halting.load(sync::acquire)) {
         task = look();
         if (task != nullptr) break;
-        if (!sleep_in_driver(never)) park();
+        sleep();
     }
     // Others relied on this searcher. If it was the last one, what is left needs another.
     if (core_.idle.end_search()) wake_another();
     return task;
 }
 
+// Until woken, or, if it watches, for a while.
+void worker::sleep() noexcept {
+    const bool watching = core_.watcher_wanted() && core_.idle.begin_watch();
+    time_point limit = never;
+    if (watching) {
+        for (unsigned i = 0; i != core_.width(); ++i) {
+            watched_finished_[i] = core_.slots[i]->finished.read();
+        }
+        limit = clock::now() + watch_interval_;
+    }
+    if (!sleep_in_driver(limit)) park(limit);
+    if (watching) {
+        core_.idle.end_watch();
+        rescue_posts();
+    }
+}
+
+// The posts that a step has kept which runs since the watch began. If the steps are short after all,
+// the next watch can be longer.
+void worker::rescue_posts() noexcept {
+    bool stuck = false;
+    for (unsigned i = 0; i != core_.width(); ++i) {
+        const slot& each = *core_.slots[i];
+        stuck |= each.has_kept_post() && each.finished.read() == watched_finished_[i];
+    }
+    watch_interval_ = stuck ? watch_min : std::min(watch_interval_ * 2, watch_max);
+    if (stuck) round_if_free();  // if it is not free, its holder takes them
+}
+
 // --- where tasks come from --------------------------------------------------------------------------
 
-// What the last step posted, if nothing older is known to wait: it needs no round then. Only a plain
-// post: one with a deadline, or a woken sleeper, is for the role.
-basic_task* worker::take_own_post() noexcept {
-    if (!sole_post_) return nullptr;
-    sole_post_ = false;
+// What the last steps posted, if nothing older is known to wait: it needs no round then. Only plain
+// posts: one with a deadline, or a woken sleeper, is for the role. With several workers only so many
+// in a row, so that what others posted meanwhile has its turn.
+basic_task* worker::take_own_posts() noexcept {
+    const bool alone = core_.width() == 1;
+    if (alone ? slot_.posted_alone.empty() : slot_.posted.empty()) return nullptr;
+    if (own_posts_ >= not_direct || (!alone && own_posts_ > direct_left_)) {
+        return nullptr;
+    }
     if (!slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
         return nullptr;
     }
     slot_.direct.add(1);  // before it disappears: see role::drained
-    basic_task* task = nullptr;
-    if (core_.width() == 1) {
-        task = slot_.posted_alone.pop_front();
-    } else {
-        task = slot_.posted.take_all().front();  // null: a round of another worker was faster
-        if (task == nullptr) {
-            slot_.finished.add(1);  // so that the numbers stay equal
-            return nullptr;
-        }
+    if (alone) {
+        --own_posts_;
+        basic_task* const task = slot_.posted_alone.pop_front();
+        task->expired_ = true;
+        return task;
     }
-    task->expired_ = true;
-    return task;
+    basic_task::chain taken = slot_.posted.take_all();
+    own_posts_ = 0;
+    basic_task* const first = taken.pop_front();
+    if (first == nullptr) {      // a round of another worker was faster
+        slot_.finished.add(1);  // so that the numbers stay equal
+        return nullptr;
+    }
+    slot_.direct.add(taken.size());  // likewise before they can run
+    direct_left_ -= static_cast<unsigned>(taken.size()) + 1;
+    first->expired_ = true;
+    std::array<basic_task*, run_queue::capacity> rest;
+    std::size_t count = 0;
+    while (basic_task* const task = taken.pop_front()) {
+        task->expired_ = true;
+        rest[count++] = task;
+    }
+    put_into_run({rest.data(), count});
+    return first;
 }
 
 basic_task* worker::claim() noexcept {
@@ -138,8 +186,16 @@ basic_task* worker::claim() noexcept {
     const std::size_t wanted = std::min<std::size_t>(share, claim_max);
     const std::size_t count = slot_.ready_consumer.claim({out.data(), wanted});
     if (count == 0) return nullptr;
-    slot_.runs.push({out.data() + 1, count - 1});
+    put_into_run({out.data() + 1, count - 1});
     return out[0];
+}
+
+// Puts tasks that this worker took into its run. In between nobody saw them: who went to sleep because
+// of that is woken.
+void worker::put_into_run(std::span<basic_task* const> tasks) noexcept {
+    if (tasks.empty()) return;
+    slot_.runs.push(tasks);
+    if (core_.idle.seems_asleep()) core_.idle.wake_one();
 }
 
 // Under saturation nobody is idle, so nobody steals. A run whose owner has not finished a step since
@@ -190,7 +246,7 @@ basic_task* worker::take_from(slot& victim) noexcept {
     const std::size_t count = victim.runs.steal({out.data(), room});
     if (count == 0) return nullptr;
     slot_.stolen.add(count);
-    slot_.runs.push({out.data() + 1, count - 1});
+    put_into_run({out.data() + 1, count - 1});
     return out[0];
 }
 
@@ -215,6 +271,7 @@ bool worker::round_if_free() noexcept {
     if (!core_.role.seems_free() || !core_.role.try_acquire()) return false;
     core_.role.round(slot_);
     core_.role.release();
+    direct_left_ = direct_max;
     // After the release, always: another may have failed to get the role a moment before, and gone
     // to sleep [RL1].
     wake_another();
@@ -226,8 +283,7 @@ bool worker::round_if_free() noexcept {
 void worker::wake_another() noexcept {
     if (core_.width() == 1) return;
     const bool nobody_waits = core_.role.timed() && !core_.idle.driver_taken();
-    const bool more = !slot_.runs.empty() || !slot_.ready_consumer.empty();
-    if (nobody_waits || more || core_.arrivals_visible()) core_.idle.wake_one();
+    if (nobody_waits || core_.work_visible(slot_)) core_.idle.wake_one();
 }
 
 // Sleeps in the driver if nobody else does, until `limit` at most. False: it cannot be had. True: look
@@ -253,7 +309,7 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     return true;
 }
 
-void worker::park() noexcept {
+void worker::park(time_point limit) noexcept {
     core_.idle.prepare_park(index_);
     // Once more, after the word [ID1].
     bool stay = !core_.work_visible(slot_) && !core_.halting.load(sync::acquire);
@@ -274,7 +330,7 @@ void worker::park() noexcept {
         return;
     }
     slot_.wakeups.add(1);
-    core_.idle.park(index_);
+    if (!core_.idle.park_until(index_, limit)) core_.idle.cancel_park(index_);
 }
 
 // --- posts from a step, and running without a thread ---------------------------------------------------
@@ -282,23 +338,31 @@ void worker::park() noexcept {
 // From a step. To the slot while the shared front is empty, so that what is in a slot is older than
 // what is in the front; a post that comes after one from outside stands behind it. The worker looks at
 // what it posted when the step and its run are done; others can take it in a round before that, but a
-// single worker keeps it in a plain list. One that sleeps is woken for it, because the step may take
-// long, unless it ends with this post and there is nothing else.
+// single worker keeps it in a plain list.
+//
+// Whether to wake another for it: not for one task, which this worker will take itself, if somebody
+// watches in case the step takes long, or the step ends with this post. For a second one, yes.
 void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (!core_.front.empty()) {
         core_.push(newest, oldest);
         return;
     }
     if (core_.width() == 1) {
-        sole_post_ = how.plain && slot_.posted_alone.empty();
+        if (slot_.posted_alone.empty()) own_posts_ = 0;
+        own_posts_ = how.plain ? own_posts_ + 1 : not_direct;
         slot_.posted_alone.append(front_queue::turn_over(&newest));
         return;
     }
-    const bool was_empty = slot_.posted.push_reversed(newest, oldest);
-    const bool alone = was_empty && &newest == &oldest;
-    sole_post_ = how.plain && alone;
-    if (how.last && alone && slot_.runs.empty()) return;
-    if (core_.idle.seems_asleep()) core_.idle.wake_one();
+    const bool first = slot_.posted.empty();  // this worker alone adds to it
+    if (first) own_posts_ = 0;
+    own_posts_ = how.plain ? own_posts_ + 1 : not_direct;
+    const bool kept = first && &newest == &oldest;
+    if (slot_.keeps_post.load(sync::relaxed) != kept) {
+        slot_.keeps_post.store(kept, sync::relaxed);  // published by the push
+    }
+    slot_.posted.push_reversed(newest, oldest);
+    if (kept && how.last && slot_.runs.empty()) return;
+    if (kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep()) core_.idle.wake_one();
 }
 
 std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {

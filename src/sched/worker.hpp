@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,7 @@ class core;
 
 // What is known of a post.
 struct posted {
-    bool plain;  // fresh and due at once
+    bool plain;  // one task, fresh and due at once
     bool last;   // the step ends with it
 };
 
@@ -60,7 +61,10 @@ private:
     basic_task* search() noexcept;
     basic_task* claim() noexcept;
     basic_task* steal() noexcept;
-    basic_task* take_own_post() noexcept;
+    basic_task* take_own_posts() noexcept;
+    void put_into_run(std::span<basic_task* const> tasks) noexcept;
+    void sleep() noexcept;
+    void rescue_posts() noexcept;
     bool time_to_look_for_stuck() noexcept;
     basic_task* take_over_stuck() noexcept;
     basic_task* take_from(slot& victim) noexcept;
@@ -68,12 +72,15 @@ private:
     bool round_if_free() noexcept;
     void wake_another() noexcept;
     bool sleep_in_driver(time_point limit) noexcept;
-    void park() noexcept;
+    void park(time_point limit) noexcept;
     void execute(basic_task& task) noexcept;
 
     static constexpr unsigned claim_max = 128;
     static constexpr unsigned stride_max = 16;
     static constexpr duration stuck_after = std::chrono::microseconds{100};
+    static constexpr unsigned direct_max = run_queue::capacity;
+    static constexpr duration watch_min = std::chrono::microseconds{100};
+    static constexpr duration watch_max = std::chrono::milliseconds{1};
 
     core& core_;
     slot& slot_;
@@ -87,8 +94,16 @@ private:
     std::uint32_t running_depth_ = 0;
 
     unsigned victim_ = 0;  // whom to steal from first
-    bool sole_post_ =
-        false;  // the last step's only post is plain, and nothing was posted before it
+
+    // What is in the slot's own front: how many, if each is a plain post; else `not_direct` or more.
+    static constexpr unsigned not_direct = 1U << 30;
+    unsigned own_posts_ = 0;
+    // How many tasks of its own it may still take before it runs a round, with several workers.
+    unsigned direct_left_ = direct_max;
+
+    // As a watcher: for how long it sleeps, and how many steps each slot had run when it began.
+    duration watch_interval_ = watch_min;
+    std::vector<std::uint64_t> watched_finished_;
 
     // The search for stuck runs.
     unsigned look_stride_ = 1;

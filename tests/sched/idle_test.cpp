@@ -103,7 +103,7 @@ TEST(Idle, TheLastToParkIsWokenFirst) {
     }
     for (unsigned i = 3; i-- != 0;) {
         p.idle.wake_one();
-        p.idle.park(i);  // returns at once, or the test hangs
+        ASSERT_TRUE(p.idle.park_until(i, never));  // returns at once, or the test hangs
         EXPECT_TRUE(p.idle.end_search());
     }
     EXPECT_FALSE(p.idle.seems_asleep());
@@ -117,7 +117,7 @@ TEST(Idle, ParkedWorkersAreWokenBeforeTheOneThatWaitsForDeadlines) {
     for (const auto wake : {&idle::wake_one, &idle::announce}) {
         p.idle.prepare_park(0);
         (p.idle.*wake)();
-        p.idle.park(0);
+        ASSERT_TRUE(p.idle.park_until(0, never));
         EXPECT_EQ(p.driver.wakes, 0);
     }
     EXPECT_TRUE(p.idle.end_search());
@@ -152,7 +152,7 @@ TEST(Idle, KnowsWhetherAllAreAsleep) {
     EXPECT_TRUE(p.idle.all_asleep());
     p.idle.wake_one();
     EXPECT_FALSE(p.idle.all_asleep());
-    p.idle.park(1);
+    ASSERT_TRUE(p.idle.park_until(1, never));
     p.idle.prepare_park(1);
     EXPECT_TRUE(p.idle.all_asleep());
     p.idle.leave_driver();
@@ -184,7 +184,7 @@ TEST(Idle, WakeAllWakesAll) {
     }
     p.sleep_in_driver();
     p.idle.wake_all();
-    for (unsigned i = 0; i != 3; ++i) p.idle.park(i);
+    for (unsigned i = 0; i != 3; ++i) ASSERT_TRUE(p.idle.park_until(i, never));
     EXPECT_EQ(p.driver.wakes, 1);
     EXPECT_FALSE(p.idle.seems_asleep());
 }

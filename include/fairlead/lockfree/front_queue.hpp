@@ -47,8 +47,9 @@ public:
         do {
             oldest.*Next = top;
             // [FQ1] release: publishes the nodes to take_all. acquire: a push that finds the queue
-            // empty comes after the take that emptied it. Failure is relaxed: it only retries.
-        } while (!top_.compare_exchange_weak(top, &newest, sync::acq_rel, sync::relaxed));
+            // empty comes after the take that emptied it. seq_cst: see `empty`; it costs nothing on
+            // top of these. Failure is relaxed: it only retries.
+        } while (!top_.compare_exchange_weak(top, &newest, sync::seq_cst, sync::relaxed));
         return top == nullptr;  // of the exchange that succeeded, not of the first load
     }
 
@@ -75,8 +76,10 @@ public:
     /// Whether there was nothing to take. Any thread; only a hint unless the caller has ordered
     /// itself with the producers by other means.
     [[nodiscard]] bool empty() const noexcept {
-        // acquire: who sees a node here may rely on what its producer did before the push.
-        return top_.load(sync::acquire) == nullptr;
+        // acquire: who sees a node here may rely on what its producer did before the push. seq_cst:
+        // a producer that pushes and then looks for sleepers, and a worker that goes to sleep and
+        // then looks here, do not miss each other [ID2].
+        return top_.load(sync::seq_cst) == nullptr;
     }
 
 private:

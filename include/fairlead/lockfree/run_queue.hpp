@@ -46,7 +46,9 @@ public:
         for (std::size_t i = 0; i != items.size(); ++i) {
             slots_[(tail + i) & mask].store(items[i], sync::relaxed);  // published below
         }
-        tail_.store(tail + items.size(), sync::release);  // [RQ1] publishes the slots to thieves
+        // [RQ1] release: publishes the slots to thieves. seq_cst: an owner that adds and then looks for
+        // sleepers, and a thief that goes to sleep and then looks here, do not miss each other [ID2].
+        tail_.store(tail + items.size(), sync::seq_cst);
     }
 
     /// Slots free for push. Owner; thieves can only make it grow.
@@ -97,7 +99,7 @@ public:
     /// Whether there was nothing to take. Any thread; a hint.
     [[nodiscard]] bool empty() const noexcept {
         const std::uint64_t head = head_.load(sync::acquire);
-        return tail_.load(sync::acquire) <= head;  // [RQ1]
+        return tail_.load(sync::seq_cst) <= head;  // [RQ1] [ID2]
     }
 
 private:

@@ -2,8 +2,9 @@
 //
 // Everything concurrent in the library says `sync::atomic<T>` and `sync::acquire`, so that the same
 // code can be compiled against a model checker, which supplies these names with
-// `FAIRLEAD_ATOMIC_HEADER`. There are no standalone fences: thread sanitizers cannot see them, and
-// every protocol here is a read-modify-write on both of its sides instead.
+// `FAIRLEAD_ATOMIC_HEADER`. There are no standalone fences: thread sanitizers cannot see them. Where
+// two threads each write and then look at what the other wrote, both sides are read-modify-writes of
+// one word, or all four accesses are sequentially consistent.
 #pragma once
 
 #ifdef FAIRLEAD_ATOMIC_HEADER
@@ -21,6 +22,7 @@ inline constexpr auto relaxed = std::memory_order_relaxed;
 inline constexpr auto acquire = std::memory_order_acquire;
 inline constexpr auto release = std::memory_order_release;
 inline constexpr auto acq_rel = std::memory_order_acq_rel;
+inline constexpr auto seq_cst = std::memory_order_seq_cst;
 
 }  // namespace fairlead::sync
 
