@@ -36,9 +36,9 @@ public:
     [[nodiscard]] bool arrivals_visible(const slot& own) const noexcept {
         if (!front.empty() || role.has_backlog()) return true;
         if (width() == 1) return !own.posted_alone.empty();
-        return !own.posted.empty() ||
-               std::any_of(slots.begin(), slots.end(),
-                           [](const auto& each) { return each->has_open_posts(); });
+        return !own.posted.empty() || std::any_of(slots.begin(), slots.end(), [](const auto& each) {
+            return each->has_open_posts();
+        });
     }
 
     // Whether a post that its owner kept should be watched, and is not. Likewise.

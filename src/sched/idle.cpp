@@ -81,7 +81,8 @@ void idle::cancel_park(unsigned index) noexcept {
             return;
         }
     }
-    signals_[index].receive();  // somebody chose this worker meanwhile, and its signal is on the way
+    signals_[index]
+        .receive();  // somebody chose this worker meanwhile, and its signal is on the way
 }
 
 bool idle::enter_driver() noexcept {

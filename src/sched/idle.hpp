@@ -132,8 +132,7 @@ public:
     [[nodiscard]] bool all_left(std::uint32_t pushes) const noexcept {
         // acquire: what they did happened before what the destructor does next.
         const std::uint64_t word = word_.load(sync::acquire);
-        return word >> announced_shift == (pushes & announced_mask) &&
-               waking_of(word) == 0;
+        return word >> announced_shift == (pushes & announced_mask) && waking_of(word) == 0;
     }
 
 private:

@@ -21,6 +21,7 @@ worker::worker(core& owner, slot& own, unsigned index)
     : core_{owner},
       slot_{own},
       index_{index},
+      alone_{owner.width() == 1},
       watched_finished_(owner.width()),
       seen_finished_(owner.width()) {}
 
@@ -83,7 +84,7 @@ basic_task* worker::next() noexcept {
 basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.runs.pop()) return task;
-    if (core_.width() > 1 && time_to_look_for_stuck()) {
+    if (!alone_ && time_to_look_for_stuck()) {
         if (basic_task* const task = take_over_stuck()) return task;
     }
     if (basic_task* const task = take_own_posts()) return task;
@@ -92,7 +93,7 @@ basic_task* worker::look() noexcept {
         if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
         if (basic_task* const task = claim()) return task;
     }
-    return core_.width() > 1 ? steal() : nullptr;
+    return alone_ ? nullptr : steal();
 }
 
 // Nothing to do: looks again as a searcher, and sleeps. Null: the scheduler halts.
@@ -141,41 +142,46 @@ void worker::rescue_posts() noexcept {
 // --- where tasks come from --------------------------------------------------------------------------
 
 // What the last steps posted, if nothing older is known to wait: it needs no round then. Only plain
-// posts: one with a deadline, or a woken sleeper, is for the role. With several workers only so many
-// in a row, so that what others posted meanwhile has its turn.
+// posts: one with a deadline, or a woken sleeper, is for the role.
 basic_task* worker::take_own_posts() noexcept {
-    const bool alone = core_.width() == 1;
-    if (alone ? slot_.posted_alone.empty() : slot_.posted.empty()) return nullptr;
-    if (own_posts_ >= not_direct || (!alone && own_posts_ > direct_left_)) {
+    if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) || own_posts_ >= not_direct ||
+        !slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
         return nullptr;
     }
-    if (!slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
-        return nullptr;
-    }
+    return alone_ ? take_own_post() : move_own_posts_to_run();
+}
+
+basic_task* worker::take_own_post() noexcept {
     slot_.direct.add(1);  // before it disappears: see role::drained
-    if (alone) {
-        --own_posts_;
-        basic_task* const task = slot_.posted_alone.pop_front();
-        task->expired_ = true;
-        return task;
-    }
+    basic_task* const task = slot_.posted_alone.pop_front();
+    task->expired_ = true;
+    return task;
+}
+
+// Only so many in a row, so that what others posted meanwhile has its turn.
+basic_task* worker::move_own_posts_to_run() noexcept {
+    if (own_posts_ > direct_left_) return nullptr;
+    slot_.direct.add(1);  // before they disappear: see role::drained
     basic_task::chain taken = slot_.posted.take_all();
     own_posts_ = 0;
     basic_task* const first = taken.pop_front();
-    if (first == nullptr) {      // a round of another worker was faster
+    if (first == nullptr) {     // a round of another worker was faster
         slot_.finished.add(1);  // so that the numbers stay equal
         return nullptr;
     }
-    slot_.direct.add(taken.size());  // likewise before they can run
-    direct_left_ -= static_cast<unsigned>(taken.size()) + 1;
     first->expired_ = true;
-    std::array<basic_task*, run_queue::capacity> rest;
-    std::size_t count = 0;
-    while (basic_task* const task = taken.pop_front()) {
-        task->expired_ = true;
-        rest[count++] = task;
+    --direct_left_;
+    if (!taken.empty()) {
+        slot_.direct.add(taken.size());  // likewise before they can run
+        direct_left_ -= static_cast<unsigned>(taken.size());
+        std::array<basic_task*, run_queue::capacity> rest;
+        std::size_t count = 0;
+        while (basic_task* const task = taken.pop_front()) {
+            task->expired_ = true;
+            rest[count++] = task;
+        }
+        put_into_run({rest.data(), count});
     }
-    put_into_run({rest.data(), count});
     return first;
 }
 
@@ -281,7 +287,7 @@ bool worker::round_if_free() noexcept {
 // Wakes another worker if there is more to do than this one will: tasks for it, or the duty to sleep
 // on deadlines and events.
 void worker::wake_another() noexcept {
-    if (core_.width() == 1) return;
+    if (alone_) return;
     const bool nobody_waits = core_.role.timed() && !core_.idle.driver_taken();
     if (nobody_waits || core_.work_visible(slot_)) core_.idle.wake_one();
 }
@@ -347,9 +353,9 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
         core_.push(newest, oldest);
         return;
     }
-    if (core_.width() == 1) {
+    if (alone_) {
         if (slot_.posted_alone.empty()) own_posts_ = 0;
-        own_posts_ = how.plain ? own_posts_ + 1 : not_direct;
+        if (!how.plain) own_posts_ = not_direct;
         slot_.posted_alone.append(front_queue::turn_over(&newest));
         return;
     }

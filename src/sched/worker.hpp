@@ -62,6 +62,8 @@ private:
     basic_task* claim() noexcept;
     basic_task* steal() noexcept;
     basic_task* take_own_posts() noexcept;
+    basic_task* take_own_post() noexcept;
+    basic_task* move_own_posts_to_run() noexcept;
     void put_into_run(std::span<basic_task* const> tasks) noexcept;
     void sleep() noexcept;
     void rescue_posts() noexcept;
@@ -85,6 +87,7 @@ private:
     core& core_;
     slot& slot_;
     const unsigned index_;
+    const bool alone_;  // the only worker
 
     // When the clock is looked at: every `stride_` steps, which adapts to their length.
     unsigned stride_ = 1;
@@ -95,7 +98,8 @@ private:
 
     unsigned victim_ = 0;  // whom to steal from first
 
-    // What is in the slot's own front: how many, if each is a plain post; else `not_direct` or more.
+    // What is in the slot's own front: how many, if each is a plain post; else `not_direct` or more. A
+    // single worker does not count them.
     static constexpr unsigned not_direct = 1U << 30;
     unsigned own_posts_ = 0;
     // How many tasks of its own it may still take before it runs a round, with several workers.
