@@ -78,7 +78,8 @@ public:
     // Gives every task that is left back to its owner. With the role held and all workers ended.
     void abandon_all() noexcept;
 
-    // Tells who waits in drain if everything is done. Takes the role. For workers that go to sleep.
+    // Tells who waits in drain if everything is done. For workers that go to sleep. Takes the role: the
+    // caller must look after it whether somebody is to be woken [RL1].
     void tell_if_drained() noexcept;
 
     // Waits until every push has been taken and every thread has left its post.

@@ -304,8 +304,8 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     core_.role.release();
     wake_another();  // after the release [RL1]
     if (!entered) return found;
-    // Once more, after the word [ID1]. acquire: pairs with drain and stop, which wake all after it.
-    if (core_.drain_wanted.load(sync::acquire)) core_.tell_if_drained();
+    answer_drain();
+    // Once more, after the word [ID1]. acquire: pairs with stop, which wakes all after it.
     if (!core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
         slot_.wakeups.add(1);
         core_.options.driver->wait();
@@ -313,6 +313,14 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     }
     core_.idle.leave_driver();
     return true;
+}
+
+// On the way to sleep: tells who waits in drain if everything is done.
+void worker::answer_drain() noexcept {
+    // acquire: pairs with drain, which wakes all after it.
+    if (!core_.drain_wanted.load(sync::acquire)) return;
+    core_.tell_if_drained();
+    wake_another();  // it has held the role [RL1]
 }
 
 void worker::park(time_point limit) noexcept {
@@ -329,8 +337,7 @@ void worker::park(time_point limit) noexcept {
         core_.role.release();
         wake_another();  // after the release [RL1]
     }
-    // acquire: pairs with drain, which wakes all after it.
-    if (core_.drain_wanted.load(sync::acquire)) core_.tell_if_drained();
+    answer_drain();
     if (!stay) {
         core_.idle.cancel_park(index_);
         return;

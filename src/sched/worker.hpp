@@ -75,6 +75,7 @@ private:
     void wake_another() noexcept;
     bool sleep_in_driver(time_point limit) noexcept;
     void park(time_point limit) noexcept;
+    void answer_drain() noexcept;
     void execute(basic_task& task) noexcept;
 
     static constexpr unsigned claim_max = 128;

@@ -120,7 +120,7 @@ struct cache_of_thread {
     return ::operator new(size);
 }
 
-[[gnu::noinline]] void free_recycled(void* memory, std::size_t size) noexcept {
+[[gnu::noinline]] void free_recycled(void* memory, [[maybe_unused]] std::size_t size) noexcept {
 #if !defined(FAIRLEAD_SANITIZED)
     recycler::cache* own = own_cache;
     if (own == nullptr) own = first_use();

@@ -132,6 +132,22 @@ TEST(Worker, AStepMayWaitForWhatItPosted) {
     }
 }
 
+// Who asks whether all is done holds the role for a moment, maybe after drain has returned. A worker
+// that could not have it then, to sleep on deadlines, relies on that one to see to it.
+TEST(Worker, ADeadlineRightAfterADrainIsServed) {
+    test::watchdog guard;
+    for (const unsigned workers : {2U, 4U, 8U}) {
+        scheduler scheduler{{.workers = workers}};
+        for (int round = 0; round != 2'000; ++round) {
+            std::latch ran{1};
+            scripted task{[&](scripted&) { ran.count_down(); }};
+            scheduler.post_deadline(task, scheduler.now() + 30us);
+            ran.wait();
+            scheduler.drain();
+        }
+    }
+}
+
 // --- what a step keeps for its own worker --------------------------------------------------------
 
 // Posts itself again until `hops` steps have run, and counts how often another thread than before
