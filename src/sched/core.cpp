@@ -165,16 +165,23 @@ bool core::defer_abandon(basic_task& task) noexcept {
     return true;
 }
 
-void core::tell_if_drained() noexcept {
-    // Under the mutex: who registers meanwhile may have posted something after the question.
-    std::lock_guard lock{drain_mutex};
+bool core::is_drained() noexcept {
     while (!role.try_acquire()) std::this_thread::yield();  // held for a round at most
     const bool drained = role.drained();
     role.release();
-    if (!drained) return;
+    return drained;
+}
+
+void core::tell_drainers() noexcept {
     for (sync::signal* waiting : drainers) waiting->send();
     drainers.clear();
     drain_wanted.store(false, sync::release);  // pairs with its readers; set again under the mutex
+}
+
+void core::tell_if_drained() noexcept {
+    // Under the mutex: who registers meanwhile may have posted something after the question.
+    std::lock_guard lock{drain_mutex};
+    if (is_drained()) tell_drainers();
 }
 
 void core::await_posters() noexcept {

@@ -78,6 +78,12 @@ public:
     // Gives every task that is left back to its owner. With the role held and all workers ended.
     void abandon_all() noexcept;
 
+    // Whether everything is done. Takes the role.
+    [[nodiscard]] bool is_drained() noexcept;
+
+    // Tells everybody who waits in drain. Requires drain_mutex.
+    void tell_drainers() noexcept;
+
     // Tells who waits in drain if everything is done. For workers that go to sleep. Takes the role: the
     // caller must look after it whether somebody is to be woken [RL1].
     void tell_if_drained() noexcept;

@@ -113,7 +113,7 @@ public:
     // Leaves the search with a task. True: it was the last searcher, so it must look whether there
     // is more to do.
     [[nodiscard]] bool end_search() noexcept {
-        return searching_of(word_.fetch_sub(one_searching, sync::acq_rel)) == 1;  // [ID1]
+        return searching_of(word_.fetch_sub(one_searching, sync::seq_cst)) == 1;  // [ID1] [ID2]
     }
 
     // Parking in two steps; between them the worker looks everywhere once more.

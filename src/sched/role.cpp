@@ -45,7 +45,9 @@ void role::round(slot& own) {
 // A system call: worth it when it is asked for, when there is nothing else to do, or when it is time.
 void role::poll_events(time_point now, bool asked) {
     const bool possible = core_.options.driver->has_sources();
-    const bool worth_it = possible && (batch_size_ == 0 || now - last_poll_ >= poll_interval);
+    // Without the time of the round, sources have only just come.
+    const bool worth_it =
+        possible && (batch_size_ == 0 || now == immediately || now - last_poll_ >= poll_interval);
     if (!asked && !worth_it) return;
     core_.options.driver->poll(*this);
     if (now != immediately) last_poll_ = now;

@@ -87,8 +87,9 @@ void scheduler::enqueue(basic_task& newest, basic_task& oldest, sched::posted ho
 void scheduler::start() {
     FAIRLEAD_ASSERT(!on_own_worker(), "start was called from a worker");
     for (const auto& each : core_->workers) {
-        FAIRLEAD_ASSERT(each->ended(), "start was called while workers run: stop first");
-        each->join();
+        FAIRLEAD_ASSERT(each->ended() || core_->halting.load(sync::acquire),
+                        "start was called while workers run: stop first");
+        each->join();  // one may still be in a step that the stop gave up on
     }
     core_->role.forget_stop();
     core_->stopping.store(false, sync::release);  // pairs with stopping()
@@ -115,13 +116,14 @@ void scheduler::halt() noexcept {
 
 void scheduler::drain() {
     while (!drain_for(std::chrono::hours{24 * 365})) {
+        if (workers_ended()) return;  // stopped: nothing will change
     }
 }
 
 bool scheduler::drain_for(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "drain was called from a worker: it would wait for itself");
     if (core_->options.run_on_caller) return drain_on_caller(after(now(), limit));
-    if (workers_ended()) return core_->role.drained();  // stopped: nothing will change
+    if (workers_ended()) return core_->is_drained();  // stopped: nothing will change
     sync::signal drained;
     {
         std::lock_guard lock{core_->drain_mutex};
@@ -129,10 +131,13 @@ bool scheduler::drain_for(duration limit) {
         core_->drain_wanted.store(true, sync::release);  // then wake_all, see worker::park
     }
     core_->idle.wake_all();
-    if (drained.receive_until(after(clock::now(), limit))) return true;
+    // The last worker to end tells those who are registered by then.
+    if (!workers_ended() && drained.receive_until(after(clock::now(), limit))) {
+        return !workers_ended() || core_->is_drained();
+    }
     std::lock_guard lock{core_->drain_mutex};
-    if (std::erase(core_->drainers, &drained) != 0) return false;
-    return true;  // told just now
+    const bool told = std::erase(core_->drainers, &drained) == 0;
+    return workers_ended() ? core_->is_drained() : told;
 }
 
 bool scheduler::drain_on_caller(time_point deadline) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -57,7 +58,12 @@ void worker::run() noexcept {
     current_worker = nullptr;
     ended_.store(true, sync::release);  // pairs with ended()
     // acq_rel: the last one has seen the others end.
-    if (core_.running_workers.fetch_sub(1, sync::acq_rel) == 1) core_.all_ended.send();
+    if (core_.running_workers.fetch_sub(1, sync::acq_rel) != 1) return;
+    {
+        std::lock_guard lock{core_.drain_mutex};
+        core_.tell_drainers();
+    }
+    core_.all_ended.send();
 }
 
 void worker::execute(basic_task& task) noexcept {
@@ -88,6 +94,15 @@ basic_task* worker::look() noexcept {
         if (basic_task* const task = take_over_stuck()) return task;
     }
     if (basic_task* const task = take_own_posts()) return task;
+    basic_task* const task = look_elsewhere();
+    // It turns to something older than the post that it has kept.
+    if (task != nullptr && !alone_ && !slot_.posted.empty() && core_.idle.needs_watcher()) {
+        core_.idle.wake_one();
+    }
+    return task;
+}
+
+basic_task* worker::look_elsewhere() noexcept {
     if (basic_task* const task = claim()) return task;
     if (core_.arrivals_visible(slot_) && round_if_free()) {
         if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
@@ -165,8 +180,8 @@ basic_task* worker::move_own_posts_to_run() noexcept {
     basic_task::chain taken = slot_.posted.take_all();
     own_posts_ = 0;
     basic_task* const first = taken.pop_front();
-    if (first == nullptr) {     // a round of another worker was faster
-        slot_.finished.add(1);  // so that the numbers stay equal
+    if (first == nullptr) {  // a round of another worker was faster
+        slot_.direct.publish(slot_.direct.value() - 1);
         return nullptr;
     }
     first->expired_ = true;
@@ -205,7 +220,8 @@ void worker::put_into_run(std::span<basic_task* const> tasks) noexcept {
 }
 
 // Under saturation nobody is idle, so nobody steals. A run whose owner has not finished a step since
-// this worker looked last is taken over, so that its tasks do not wait for one long step. Looking
+// this worker looked last is taken over, and what its steps posted, so that they do not wait for one
+// long step. Looking
 // touches the lines of all slots, so it is done every full run of short steps, or after a while.
 bool worker::time_to_look_for_stuck() noexcept {
     const std::uint64_t finished = slot_.finished.value();
@@ -226,15 +242,18 @@ bool worker::time_to_look_for_stuck() noexcept {
 
 basic_task* worker::take_over_stuck() noexcept {
     basic_task* taken = nullptr;
+    bool posts_are_stuck = false;
     for (unsigned i = 0; i != core_.width(); ++i) {
         slot& other = *core_.slots[i];
         if (i == index_) continue;
         const std::uint64_t finished = other.finished.read();
-        const bool stuck = seen_finished_[i] == finished && !other.runs.empty();
+        const bool stuck = seen_finished_[i] == finished;
         seen_finished_[i] = finished;
-        if (stuck && taken == nullptr) taken = take_from(other);
+        if (stuck && taken == nullptr && !other.runs.empty()) taken = take_from(other);
+        posts_are_stuck |= stuck && !other.posted.empty();
     }
-    return taken;
+    if (posts_are_stuck) round_if_free();  // if it is not free, its holder takes them
+    return taken != nullptr ? taken : std::exchange(slot_.next, nullptr);
 }
 
 basic_task* worker::steal() noexcept {

@@ -58,6 +58,7 @@ public:
 private:
     basic_task* next() noexcept;
     basic_task* look() noexcept;
+    basic_task* look_elsewhere() noexcept;
     basic_task* search() noexcept;
     basic_task* claim() noexcept;
     basic_task* steal() noexcept;

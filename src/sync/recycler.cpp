@@ -116,8 +116,10 @@ struct cache_of_thread {
     recycler::cache* own = own_cache;
     if (own == nullptr) own = first_use();
     if (own != nullptr) return own->allocate(size);
-#endif
+    return ::operator new(recycler::allocation_size(size));  // another thread may recycle it
+#else
     return ::operator new(size);
+#endif
 }
 
 [[gnu::noinline]] void free_recycled(void* memory, [[maybe_unused]] std::size_t size) noexcept {

@@ -326,6 +326,22 @@ TEST_F(awaits, a_signal_is_remembered_across_a_hop) {
     EXPECT_EQ(handle.get(), wake_reason::signalled);
 }
 
+// The thread that waits sleeps in the scheduler that it runs; the end comes from another's worker.
+TEST(awaits_on_threads, a_task_that_moved_away_is_joined_by_who_runs_the_first_scheduler) {
+    const test::watchdog guard;
+    static constexpr auto moves = [](scheduler& to) -> task<int> {
+        co_await resume_on(to);
+        co_await sleep_for(100us);
+        co_return 7;
+    };
+    scheduler threads{{.workers = 1}};
+    for (int i = 0; i != 200; ++i) {
+        scheduler on_caller{{.run_on_caller = true}};
+        EXPECT_EQ(block_on(on_caller, moves(threads)), 7);
+        EXPECT_EQ(spawn(on_caller, moves(threads)).get(), 7);
+    }
+}
+
 // --- turns ------------------------------------------------------------------------------------------
 
 TEST_F(awaits, those_who_yield_take_turns_in_order) {

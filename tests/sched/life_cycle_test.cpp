@@ -156,6 +156,48 @@ TEST(Drain, IsSeenByAWorkerThatIsAboutToSleep) {
 
 // --- stop -----------------------------------------------------------------------------------------
 
+TEST(Drain, ReturnsWhenTheSchedulerIsStopped) {
+    test::watchdog guard;
+    for (int round = 0; round != 50; ++round) {
+        scheduler scheduler{{.workers = 2}};
+        stubborn left{scheduler};
+        scheduler.post_wait(left.task);
+        std::jthread drains{
+            [&] { scheduler.drain(); }};  // before the stop, at the same time, or after
+        if (round % 2 == 0) std::this_thread::yield();
+        EXPECT_FALSE(scheduler.stop(round % 3 == 0 ? 0s : 1ms).clean());
+        drains.join();
+        EXPECT_FALSE(scheduler.drain_for(1h));
+        scheduler.drain();
+        left.may_end = true;
+        left.task.wakeup();
+        scheduler.start();
+        EXPECT_TRUE(scheduler.drain_for(1h));
+    }
+}
+
+TEST(Drain, ReturnsWhenTheLastStuckStepOfAStoppedSchedulerEnds) {
+    test::watchdog guard;
+    std::latch started{1};
+    std::latch release{1};
+    scheduler scheduler{{.workers = 2}};
+    stubborn left{scheduler};
+    scheduler.post_wait(left.task);
+    scheduler.post([&] {
+        started.count_down();
+        release.wait();
+    });
+    started.wait();
+    EXPECT_EQ(scheduler.stop(1ms).running, 1U);
+    std::jthread drains{[&] { scheduler.drain(); }};
+    release.count_down();
+    drains.join();
+    left.may_end = true;
+    left.task.wakeup();
+    scheduler.start();
+    scheduler.drain();
+}
+
 TEST(Stop, OfNothingIsClean) {
     simulation sim;
     EXPECT_FALSE(sim.scheduler.stopping());
@@ -372,6 +414,27 @@ TEST(Restart, GoesOnWithSleepers) {
     left.may_end = true;
     left.task.wakeup();
     scheduler.drain();
+}
+
+TEST(Restart, WaitsForTheStepThatTheStopGaveUpOn) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2}};
+    std::latch started{1};
+    std::latch release{1};
+    std::atomic<bool> ended{false};
+    scheduler.post([&] {
+        started.count_down();
+        release.wait();
+        ended = true;
+    });
+    started.wait();
+    EXPECT_EQ(scheduler.stop(0s).running, 1U);
+    std::jthread releases{[&] { release.count_down(); }};
+    scheduler.start();
+    EXPECT_TRUE(ended);
+    std::latch ran{1};
+    scheduler.post([&] { ran.count_down(); });
+    ran.wait();
 }
 
 TEST(Restart, AfterAStopWithoutPatience) {

@@ -352,6 +352,31 @@ TEST(WaitSource, ManyEventsInOneLookAllRunInOrder) {
     for (const auto& each : sources) EXPECT_EQ(each.disarms, 1);
 }
 
+// The first descriptor is registered while a round is under way that has no time.
+TEST(WaitSource, ComesDuringARound) {
+    class late_driver final : public driver {
+    public:
+        [[nodiscard]] bool set_deadline(time_point) noexcept override { return true; }
+        void wait() noexcept override {}
+        void poll(event_sink&) noexcept override { ++polls; }
+        void wake() noexcept override {}
+        [[nodiscard]] bool has_sources() const noexcept override { return questions++ % 2 == 1; }
+        mutable int questions = 0;
+        int polls = 0;
+    };
+    auto made = std::make_unique<late_driver>();
+    late_driver& own = *made;
+    scheduler_options options;
+    options.run_on_caller = true;
+    options.driver = std::move(made);
+    scheduler scheduler{std::move(options)};
+    for (int i = 0; i != 3; ++i) {
+        scheduler.post([] {});
+        scheduler.run_until_idle();
+    }
+    EXPECT_GE(own.polls, 1);
+}
+
 TEST(WaitSource, EventsAreServedWhileTheWorkerIsSaturated) {
     io_simulation sim;
     // Sleeps without anything to look at before: the first look must not count from the beginning

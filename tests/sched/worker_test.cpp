@@ -236,6 +236,35 @@ TEST(KeptPosts, AreWatchedWhateverElseArrives) {
     }
 }
 
+// Nobody sleeps, so nobody watches: the other worker, which takes its own posts without a round, looks.
+TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
+    test::watchdog guard;
+    for (const int posts : {1, 2}) {
+        scheduler scheduler{{.workers = 2}};
+        std::atomic<int> steps{0};
+        std::atomic<bool> over{false};
+        scripted chain{[&](scripted& self) {
+            for (const time_point end = clock::now() + 200us; clock::now() < end;) {
+            }
+            ++steps;
+            if (!over) scheduler.post(self);
+        }};
+        scheduler.post(chain);
+        test::await([&] { return steps > 10; });
+        std::latch posts_ran{posts};
+        std::atomic<int> steps_meanwhile{0};
+        scheduler.post([&] {
+            const int before = steps;
+            for (int i = 0; i != posts; ++i) scheduler.post([&] { posts_ran.count_down(); });
+            posts_ran.wait();
+            steps_meanwhile = steps - before;
+            over = true;
+        });
+        scheduler.drain();
+        EXPECT_LT(steps_meanwhile, 100);
+    }
+}
+
 // All of them are posted by one step, so they begin in one slot.
 TEST(KeptPosts, ManyChainsHaveTheirTurnsInEqualMeasure) {
     test::watchdog guard;

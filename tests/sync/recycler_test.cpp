@@ -43,6 +43,15 @@ TEST(Recycler, GivesTheLastFreedBlockOfTheSameSizeFirst) {
     }
 }
 
+// Blocks change hands between caches, so what one thread allocates must do for all sizes of a class.
+TEST(Recycler, AllBlocksOfAClassHaveTheSameSize) {
+    for (std::size_t size = 0; size != 1100; ++size) {
+        const std::size_t allocated = recycler::allocation_size(size);
+        EXPECT_GE(allocated, size);
+        EXPECT_EQ(recycler::allocation_size(allocated), allocated) << size;
+    }
+}
+
 TEST(Recycler, BlocksInUseAreApart) {
     recycler depot;
     recycler::cache own{depot};

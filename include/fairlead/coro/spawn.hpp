@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fairlead/coro/task.hpp>
+#include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sync/atomic.hpp>
 #include <fairlead/sync/signal.hpp>
 
@@ -20,29 +21,42 @@ public:
 
 namespace coro {
 
-// Waits on a thread that is no worker.
-// `run_here`: the scheduler to run meanwhile, or null.
-inline void await_signal(scheduler* run_here, sync::signal& ended) {
-    if (run_here != nullptr) {
-        while (!ended.try_receive()) run_here->run_until(never, 1);
-    } else {
-        ended.receive();
-    }
-}
-
-// Who waits for a spawned task: a coroutine or a thread.
-struct joiner {
-    root* waiting_task = nullptr;
-    sync::signal thread;
-
+// Who waits for the end of a task.
+class joiner {
+public:
     // The last touch of the joiner: it may be gone when this returns.
-    void tell() noexcept {
-        if (waiting_task != nullptr) {
-            waiting_task->complete();
+    virtual void tell() noexcept = 0;
+
+protected:
+    ~joiner() = default;
+};
+
+// A thread that is no worker.
+class waiting_thread final : public joiner {
+public:
+    // `run_here`: the scheduler that it runs meanwhile; null: that has threads of its own.
+    explicit waiting_thread(scheduler* run_here) noexcept : run_here_{run_here} {}
+
+    void wait() {
+        if (run_here_ == nullptr) {
+            ended_.receive();
+            return;
+        }
+        while (!ended_.try_receive()) run_here_->run_until(never, 1);
+    }
+
+    void tell() noexcept override {
+        if (run_here_ == nullptr || scheduler::current() == run_here_) {
+            ended_.send();
         } else {
-            thread.send();
+            run_here_->post(tell_there_);  // the thread may sleep in its driver
         }
     }
+
+private:
+    scheduler* const run_here_;
+    sync::signal ended_;
+    callback_task tell_there_{[this](callback_task&) { ended_.send(); }, "end of a task"};
 };
 
 // A spawned task. It lives until it has ended and its handle is gone: whoever comes second frees it.
@@ -50,17 +64,11 @@ template <class T>
 class spawned : public root, public sync::recycled {
 public:
     spawned(scheduler& home, task<T> body, const char* name)
-        : root{home, name}, runs_on_caller_{home.runs_on_caller()}, body_{std::move(body)} {
+        : root{home, name}, body_{std::move(body)} {
         body_.start_on(*this);
     }
 
     // --- the handle -------------------------------------------------------------------------------
-
-    // The scheduler that a thread must run while it joins; null: it has threads of its own, and may
-    // be gone.
-    [[nodiscard]] scheduler* run_by_joiner() const noexcept {
-        return runs_on_caller_ ? &home() : nullptr;
-    }
 
     [[nodiscard]] bool ended() const noexcept {
         return state_.load(sync::acquire) == has_ended;  // [SP1] sees the result
@@ -129,7 +137,6 @@ private:
 
     // First, where the base has room left.
     sync::atomic<std::uint8_t> state_{nobody};
-    const bool runs_on_caller_;
     bool abandoned_ = false;
     task<T> body_;
     joiner* joiner_ = nullptr;
@@ -163,11 +170,13 @@ template <class T>
 class blocked_on final : public root {
 public:
     blocked_on(scheduler& home, task<T> body, const char* name)
-        : root{home, name}, body_{std::move(body)} {
+        : root{home, name},
+          thread_{home.runs_on_caller() ? &home : nullptr},
+          body_{std::move(body)} {
         body_.start_on(*this);
     }
 
-    [[nodiscard]] sync::signal& ended() noexcept { return ended_; }
+    void wait() { thread_.wait(); }
 
     T take() {
         if (abandoned_) throw stopped_error{};
@@ -175,14 +184,14 @@ public:
     }
 
 private:
-    void on_end() noexcept override { ended_.send(); }
+    void on_end() noexcept override { thread_.tell(); }
     void on_abandon() noexcept override {
         abandoned_ = true;
-        ended_.send();
+        thread_.tell();
     }
 
+    waiting_thread thread_;
     task<T> body_;
-    sync::signal ended_;
     bool abandoned_ = false;
 };
 
@@ -194,12 +203,15 @@ private:
 template <class T>
 class [[nodiscard]] join_handle {
 public:
-    explicit join_handle(coro::spawned<T>& started) noexcept : started_{&started} {}
-    join_handle(join_handle&& other) noexcept : started_{std::exchange(other.started_, nullptr)} {}
+    join_handle(coro::spawned<T>& started, scheduler& home) noexcept
+        : started_{&started}, run_here_{home.runs_on_caller() ? &home : nullptr} {}
+    join_handle(join_handle&& other) noexcept
+        : started_{std::exchange(other.started_, nullptr)}, run_here_{other.run_here_} {}
     join_handle& operator=(join_handle&& other) noexcept {
         if (this != &other) {
             detach();
             started_ = std::exchange(other.started_, nullptr);
+            run_here_ = other.run_here_;
         }
         return *this;
     }
@@ -223,20 +235,20 @@ public:
     T get() {
         FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                         "get() on a worker would block it: co_await");
-        coro::joiner self;
-        if (started_->join(self)) coro::await_signal(started_->run_by_joiner(), self.thread);
+        coro::waiting_thread self{run_here_};
+        if (started_->join(self)) self.wait();
         return take();
     }
 
-    class awaiter final : public coro::awaited_operation {
+    class awaiter final : public coro::awaited_operation, coro::joiner {
     public:
         explicit awaiter(join_handle& handle) noexcept : handle_{handle} {}
         [[nodiscard]] bool await_ready() const noexcept { return handle_.ended(); }
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             coro::root& bottom = *leaf.promise().bottom;
-            self_.waiting_task = &bottom;
-            if (!handle_.started_->join(self_)) return false;
+            waiting_task_ = &bottom;
+            if (!handle_.started_->join(*this)) return false;
             bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
             bottom.await_operation(*this);
             return true;
@@ -245,9 +257,10 @@ public:
 
     private:
         [[nodiscard]] bool withdraw() noexcept override { return handle_.started_->withdraw(); }
+        void tell() noexcept override { waiting_task_->complete(); }
 
         join_handle& handle_;
-        coro::joiner self_;
+        coro::root* waiting_task_ = nullptr;
     };
 
     /// Waits for the result. Once.
@@ -263,6 +276,8 @@ private:
     }
 
     coro::spawned<T>* started_;
+    scheduler*
+        run_here_;  // by a thread that joins; null: it has threads of its own, and may be gone
 };
 
 /// Starts `body` on `home`. `stop`, if it can be stopped, asks the task to stop. Any thread.
@@ -274,7 +289,7 @@ join_handle<T> spawn(scheduler& home, task<T> body, std::stop_token stop = {},
         stop.stop_possible()
             ? new coro::spawned_with_token<T>{home, std::move(body), std::move(stop), name}
             : new coro::spawned<T>{home, std::move(body), name};
-    join_handle<T> handle{*started};
+    join_handle<T> handle{*started, home};
     home.post(*started);
     return handle;
 }
@@ -287,7 +302,7 @@ T block_on(scheduler& home, task<T> body, const char* name = "block_on") {
                     "block_on on a worker would block it: co_await");
     coro::blocked_on<T> waiting{home, std::move(body), name};
     home.post(waiting);
-    coro::await_signal(home.runs_on_caller() ? &home : nullptr, waiting.ended());
+    waiting.wait();
     return waiting.take();
 }
 

@@ -102,7 +102,8 @@ public:
     // --- life cycle: from outside the workers ------------------------------------------------------
 
     /// Waits until nothing is queued, runs or waits, exactly. What the tasks wrote is visible to the
-    /// caller. A task that waits for ever keeps it waiting. With `run_on_caller` it runs the tasks.
+    /// caller. A task that waits for ever keeps it waiting. With `run_on_caller` it runs the tasks. Of a
+    /// scheduler that is stopped it returns at once, whatever the stop has left.
     void drain();
 
     /// Waits at most `limit`; whether everything was done.
@@ -113,7 +114,8 @@ public:
     /// destructor gives them back. Calling it again waits again. The report says what was left.
     stop_report stop(duration limit);
 
-    /// Goes on after a stop: starts the workers again. Throws like the constructor.
+    /// Goes on after a stop: starts the workers again, when steps that the stop gave up on have ended.
+    /// Throws like the constructor.
     void start();
 
     /// Whether `stop` was called, and `start` not since. Any thread. Long steps may ask.

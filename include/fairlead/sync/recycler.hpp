@@ -41,6 +41,11 @@ public:
     /// All caches must be gone.
     ~recycler();
 
+    /// Bytes that are allocated for `size`: every block of a class has the same.
+    [[nodiscard]] static constexpr std::size_t allocation_size(std::size_t size) noexcept {
+        return size > size_max ? size : block_size(class_of(size));
+    }
+
     /// Bytes in the depot. Any thread.
     [[nodiscard]] std::size_t kept() const noexcept { return kept_.load(relaxed); }
 
