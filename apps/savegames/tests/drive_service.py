@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 PLAYERS = ["--players", "60", "--games", "3", "--size-median", "3000", "--connections", "16",
            "--workers", "2", "--timeout", "60"]
@@ -56,9 +57,14 @@ def serve_and_verify(programs, folder, scheduler):
     assert status == 0, status
 
 
-def wait_for_writes(load, wal):
-    """Until the service has written for some time, and so is in the midst of requests."""
-    while load.poll() is None and not (wal.exists() and wal.stat().st_size > 200_000):
+def jobs_done(url):
+    with urllib.request.urlopen(url + "/stats", timeout=60) as answer:
+        return json.load(answer)["latency_ms"]["jobs"]["count"]
+
+
+def wait_for_writes(load, url):
+    """Until the service has answered some time, and so is in the midst of requests."""
+    while load.poll() is None and jobs_done(url) < 100:
         with contextlib.suppress(subprocess.TimeoutExpired):
             load.wait(0.002)
 
@@ -68,7 +74,7 @@ def kill_and_verify(programs, folder):
     load = subprocess.Popen(
         [programs / "savegames-load", "--url", url, *PLAYERS, "--mix", "50:0:50:0",
          "--requests", "3000", "--ledger", folder / "ledger"], stdout=subprocess.PIPE, text=True)
-    wait_for_writes(load, folder / "saves.db-wal")
+    wait_for_writes(load, url)
     end(service, signal.SIGKILL)
     output, _ = load.communicate(timeout=240)
     assert load.returncode == 0, output  # errors of transport, but no wrong answer

@@ -1,0 +1,164 @@
+// What a step posts is kept for its own worker, and nevertheless nothing waits for a long step.
+#include "support/tasks.hpp"
+#include "support/threads.hpp"
+#include "support/watchdog.hpp"
+
+#include <fairlead/sched/scheduler.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <latch>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using test::scripted;
+
+// Posts itself again until `hops` steps have run, and counts how often another thread than before
+// runs it.
+class hopping {
+public:
+    hopping(scheduler& home, int hops) : home_{home}, left_{hops} {}
+
+    void start() { home_.post(task_); }
+    [[nodiscard]] int moves() const { return moves_; }
+
+private:
+    void step() {
+        const std::thread::id here = std::this_thread::get_id();
+        moves_ += static_cast<int>(std::exchange(ran_on_, here) != here);
+        if (--left_ != 0) home_.post(task_);
+    }
+
+    scheduler& home_;
+    int left_;
+    int moves_ = 0;
+    std::thread::id ran_on_;
+    callback_task task_{[this](callback_task&) { step(); }};
+};
+
+// Otherwise every hop costs a wake-up, and a way through the caches.
+TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
+    test::watchdog guard;
+    constexpr int hops = 100'000;
+    scheduler scheduler{{.workers = 2}};
+    hopping chain{scheduler, hops};
+    chain.start();
+    scheduler.drain();
+    EXPECT_LT(chain.moves(), hops / 20);
+    std::uint64_t wakeups = 0;
+    for (const auto& each : scheduler.stats()) wakeups += each.wakeups;
+    EXPECT_LT(wakeups, hops / 20U);
+}
+
+TEST(KeptPosts, AreTakenOverOneAfterTheOtherWhileTheirStepsGoOn) {
+    test::watchdog guard;
+    for (const unsigned workers : {2U, 3U, 5U}) {
+        scheduler scheduler{{.workers = workers}};
+        // Each step keeps a post, and ends only when that has run: as deep as there are workers.
+        std::function<void(unsigned)> nest = [&](unsigned depth) {
+            if (depth == workers) return;
+            std::latch child_ended{1};
+            scheduler.post([&, depth] {
+                nest(depth + 1);
+                child_ended.count_down();
+            });
+            child_ended.wait();
+        };
+        for (int round = 0; round != 100; ++round) {
+            std::latch done{1};
+            scheduler.post([&] {
+                nest(1);
+                done.count_down();
+            });
+            done.wait();
+        }
+    }
+}
+
+// The watch goes over to another when the one who watches gets something to do.
+TEST(KeptPosts, AreWatchedWhateverElseArrives) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 3}};
+    for (int round = 0; round != 300; ++round) {
+        std::latch kept_ran{1};
+        std::latch posted{1};
+        std::latch done{2};
+        scheduler.post([&] {
+            scheduler.post([&] { kept_ran.count_down(); });
+            posted.count_down();
+            kept_ran.wait();
+            done.count_down();
+        });
+        posted.wait();
+        scheduler.post(
+            [&] {  // occupies the worker that is woken for it, maybe the one that watches
+                kept_ran.wait();
+                done.count_down();
+            });
+        done.wait();
+    }
+}
+
+// Nobody sleeps, so nobody watches: the other worker, which takes its own posts without a round, looks.
+TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
+    test::watchdog guard;
+    for (const int posts : {1, 2}) {
+        scheduler scheduler{{.workers = 2}};
+        std::atomic<int> steps{0};
+        std::atomic<bool> over{false};
+        scripted chain{[&](scripted& self) {
+            for (const time_point end = clock::now() + 200us; clock::now() < end;) {
+            }
+            ++steps;
+            if (!over) scheduler.post(self);
+        }};
+        scheduler.post(chain);
+        test::await([&] { return steps > 10; });
+        std::latch posts_ran{posts};
+        std::atomic<int> steps_meanwhile{0};
+        scheduler.post([&] {
+            const int before = steps;
+            for (int i = 0; i != posts; ++i) scheduler.post([&] { posts_ran.count_down(); });
+            posts_ran.wait();
+            steps_meanwhile = steps - before;
+            over = true;
+        });
+        scheduler.drain();
+        EXPECT_LT(steps_meanwhile, 100);
+    }
+}
+
+// All of them are posted by one step, so they begin in one slot.
+TEST(KeptPosts, ManyChainsHaveTheirTurnsInEqualMeasure) {
+    test::watchdog guard;
+    constexpr int most = 5'000;
+    for (const unsigned workers : {1U, 2U, 3U}) {
+        scheduler scheduler{{.workers = workers}};
+        std::atomic<bool> over{false};
+        std::vector<std::atomic<int>> turns(50);
+        std::deque<scripted> chains;
+        for (auto& each : turns) {
+            chains.emplace_back([&](scripted& self) {
+                if (++each == most) over = true;
+                if (!over) scheduler.post(self);
+            });
+        }
+        scheduler.post([&] {
+            for (auto& each : chains) scheduler.post(each);
+        });
+        scheduler.drain();
+        for (auto& each : turns) EXPECT_GT(each, most / 4) << workers;
+    }
+}
+
+}  // namespace
+}  // namespace fairlead
