@@ -241,10 +241,8 @@ task<std::expected<tcp_stream, std::error_code>> tcp_listener::accept(time_point
         if (fd) {
             co_return tcp_stream::adopt(epoll_driver::of(home), std::move(*fd), options_.stream);
         }
-        if (!out_of_descriptors(fd.error().value()) ||
-            fd.error().category() != std::system_category()) {
-            co_return std::unexpected{fd.error()};
-        }
+        // What cut it short has other numbers.
+        if (!out_of_descriptors(fd.error().value())) co_return std::unexpected{fd.error()};
         // No edge will tell of a descriptor that another part of the process frees.
         const time_point again = std::min(deadline, after(home.now(), starved_retry));
         if (co_await sleep_until(again) == wake_reason::stopped) {

@@ -1,6 +1,7 @@
 // Parking and waking: nothing is woken without need, nothing sleeps through what is needed.
 #include "sched/idle.hpp"
 
+#include "support/switches.hpp"
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
@@ -9,8 +10,6 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -202,52 +201,12 @@ TEST(Idle, CountsPushesUntilTheirThreadsHaveLeft) {
 
 // --- the whole scheduler at rest -----------------------------------------------------------------------
 
-struct switches {
-    std::uint64_t total = 0;
-    int threads = 0;
-};
-
-// Context switches, voluntary and not, of the threads of this process called `prefix`...
-switches switches_of(const std::string& prefix) {
-    switches sum;
-    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
-        std::ifstream file{task.path() / "status"};
-        std::uint64_t own = 0;
-        bool ours = false;
-        for (std::string line; std::getline(file, line);) {
-            const auto value = line.substr(line.find_last_of(" \t") + 1);
-            if (line.starts_with("Name:")) ours = value.starts_with(prefix);
-            if (line.find("ctxt_switches:") != std::string::npos) own += std::stoull(value);
-        }
-        if (!ours) continue;
-        sum.total += own;
-        ++sum.threads;
-    }
-    return sum;
-}
-
-// Runs for a second in which nothing happens: the passing of time is what is measured.
-void expect_rest(int workers) {
-    // A worker may still be on its way to sleep when drain returns: wait for the first still moment.
-    switches before;
-    switches after;
-    do {
-        before = switches_of("still");
-        std::this_thread::sleep_for(100ms);
-        after = switches_of("still");
-    } while (before.total != after.total);
-    std::this_thread::sleep_for(1s);
-    after = switches_of("still");
-    EXPECT_EQ(after.threads, workers);
-    EXPECT_EQ(after.total, before.total);
-}
-
 TEST(Idle, AnIdleSchedulerMakesNoContextSwitches) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 4, .name = "still"}};
     for (int i = 0; i != 1'000; ++i) scheduler.post([] {});
     scheduler.drain();
-    expect_rest(4);
+    test::expect_rest("still", 4);
 }
 
 TEST(Idle, SleepersAndFarDeadlinesCostNoContextSwitches) {
@@ -260,7 +219,7 @@ TEST(Idle, SleepersAndFarDeadlinesCostNoContextSwitches) {
                                                        : scheduler.now() + 1h);
     }
     EXPECT_FALSE(scheduler.drain_for(1ms));
-    expect_rest(3);
+    test::expect_rest("still", 3);
     EXPECT_TRUE(scheduler.stop(1h).clean());
 }
 
