@@ -163,6 +163,17 @@ TEST(spawn_death_test, an_unhandled_exception_ends_the_program_with_its_name) {
         "the thrower.*thrown");
 }
 
+TEST(spawn_death_test, a_handle_gives_its_result_once) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    EXPECT_DEATH(
+        {
+            scheduler here{{.run_on_caller = true}};
+            auto handle = spawn(here, number(1));
+            static_cast<void>(handle.get());
+            static_cast<void>(handle.get());
+        },
+        "after it gave its result");
+}
 TEST(spawn_death_test, blocking_on_a_worker_says_so) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     static constexpr auto blocks = [](scheduler& on) -> task<> {

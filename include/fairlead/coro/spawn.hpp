@@ -178,6 +178,9 @@ public:
     }
     ~join_handle() { detach(); }
 
+    /// Whether it has a task: not after it was awaited, detached, or moved from.
+    [[nodiscard]] bool valid() const noexcept { return started_ != nullptr; }
+
     /// Lets the task go on by itself.
     void detach() noexcept {
         if (started_ != nullptr) std::exchange(started_, nullptr)->detach();
@@ -196,6 +199,7 @@ public:
     T get() {
         FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                         "get() on a worker would block it: co_await");
+        FAIRLEAD_ASSERT(valid(), "a join_handle was used after it gave its result");
         coro::waiting_thread self{run_here_};
         if (started_->join(self)) self.wait();
         return take();
@@ -225,7 +229,10 @@ public:
     };
 
     /// Waits for the result. Once.
-    [[nodiscard]] awaiter operator co_await() noexcept { return awaiter{*this}; }
+    [[nodiscard]] awaiter operator co_await() noexcept {
+        FAIRLEAD_ASSERT(valid(), "a join_handle was used after it gave its result");
+        return awaiter{*this};
+    }
 
 private:
     T take() {
