@@ -17,7 +17,7 @@ namespace fairlead::sync {
 
 recycler::~recycler() {
     for (std::size_t size_class = 0; size_class != classes; ++size_class) {
-        while (free_block* const batch = take_batch(size_class)) free_batch(size_class, batch);
+        while (free_block* const batch = take_batch(size_class)) free_batch(batch);
     }
 }
 
@@ -33,7 +33,7 @@ void recycler::give_batch(std::size_t size_class, free_block* batch) noexcept {
     const std::size_t bytes = batch_size(size_class) * block_size(size_class);
     if (kept_.fetch_add(bytes, relaxed) + bytes > kept_max) {  // only a number
         kept_.fetch_sub(bytes, relaxed);
-        free_batch(size_class, batch);
+        free_batch(batch);
         return;
     }
     shelf& to = shelves_[size_class];
@@ -41,10 +41,8 @@ void recycler::give_batch(std::size_t size_class, free_block* batch) noexcept {
     batch->next_batch = std::exchange(to.batches, batch);
 }
 
-void recycler::free_batch(std::size_t size_class, free_block* batch) noexcept {
-    while (batch != nullptr) {
-        ::operator delete(std::exchange(batch, batch->next), block_size(size_class));
-    }
+void recycler::free_batch(free_block* batch) noexcept {
+    while (batch != nullptr) ::operator delete(std::exchange(batch, batch->next));
 }
 
 // --- a thread's -------------------------------------------------------------------------------------
@@ -52,7 +50,7 @@ void recycler::free_batch(std::size_t size_class, free_block* batch) noexcept {
 recycler::cache::~cache() {
     for (std::size_t size_class = 0; size_class != classes; ++size_class) {
         bin& own = bins_[size_class];
-        free_batch(size_class, own.loaded);
+        free_batch(own.loaded);
         if (own.spare != nullptr) depot_.give_batch(size_class, own.spare);
     }
 }

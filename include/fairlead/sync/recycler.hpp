@@ -74,7 +74,7 @@ private:
     // One batch, or null.
     [[nodiscard]] free_block* take_batch(std::size_t size_class) noexcept;
     void give_batch(std::size_t size_class, free_block* batch) noexcept;
-    static void free_batch(std::size_t size_class, free_block* batch) noexcept;
+    static void free_batch(free_block* batch) noexcept;
 
     struct shelf {
         sync::mutex mutex;
@@ -111,7 +111,7 @@ public:
     /// `size`: as it was allocated, by any cache of the same recycler.
     void free(void* memory, std::size_t size) noexcept {
         if (size > size_max) {
-            ::operator delete(memory, size);
+            ::operator delete(memory);  // clang 16 has no sized one by default
             return;
         }
         const std::size_t size_class = class_of(size);
@@ -154,9 +154,8 @@ struct recycled {
     static void* operator new(std::size_t size, std::align_val_t alignment) {
         return ::operator new(size, alignment);
     }
-    static void operator delete(void* memory, std::size_t size,
-                                std::align_val_t alignment) noexcept {
-        ::operator delete(memory, size, alignment);
+    static void operator delete(void* memory, std::align_val_t alignment) noexcept {
+        ::operator delete(memory, alignment);
     }
 };
 
