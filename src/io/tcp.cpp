@@ -161,7 +161,7 @@ bool accept_operation::attempt() noexcept {
         }
         if (errno == EINTR || peers_fault(errno)) continue;
         if (would_block(errno)) return false;
-        if (out_of_descriptors(errno)) ++starved_;
+        if (out_of_descriptors(errno)) starved_.add();
         error_ = errno;
         return true;
     }

@@ -172,8 +172,11 @@ bool core::is_drained() noexcept {
     return drained;
 }
 
-void core::tell_drainers() noexcept {
-    for (sync::signal* waiting : drainers) waiting->send();
+void core::tell_drainers(bool drained) noexcept {
+    for (drainer* waiting : drainers) {
+        waiting->drained = drained;
+        waiting->told.send();
+    }
     drainers.clear();
     drain_wanted.store(false, sync::release);  // pairs with its readers; set again under the mutex
 }
@@ -181,7 +184,7 @@ void core::tell_drainers() noexcept {
 void core::tell_if_drained() noexcept {
     // Under the mutex: who registers meanwhile may have posted something after the question.
     std::lock_guard lock{drain_mutex};
-    if (is_drained()) tell_drainers();
+    if (is_drained()) tell_drainers(true);
 }
 
 void core::await_posters() noexcept {

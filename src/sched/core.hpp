@@ -16,6 +16,12 @@ namespace fairlead::sched {
 
 class worker;
 
+// A thread that waits in drain.
+struct drainer {
+    sync::signal told;
+    bool drained = false;  // written before it is told
+};
+
 class core {
     [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
     [[nodiscard]] std::vector<basic_task*> take_all_that_is_left();
@@ -81,8 +87,9 @@ public:
     // Whether everything is done. Takes the role.
     [[nodiscard]] bool is_drained() noexcept;
 
-    // Tells everybody who waits in drain. Requires drain_mutex.
-    void tell_drainers() noexcept;
+    // Tells everybody who waits in drain, either that all is done, or that the workers have ended.
+    // Requires drain_mutex.
+    void tell_drainers(bool drained) noexcept;
 
     // Tells who waits in drain if everything is done. For workers that go to sleep. Takes the role: the
     // caller must look after it whether somebody is to be woken [RL1].
@@ -117,8 +124,9 @@ public:
     sync::atomic<unsigned> running_workers{0};
     sync::signal all_ended;
 
+    // Also held while the workers are started, so that nobody takes them for ended and does their part.
     sync::mutex drain_mutex;
-    std::vector<sync::signal*> drainers;  // guarded by drain_mutex
+    std::vector<drainer*> drainers;  // guarded by drain_mutex
 };
 
 }  // namespace fairlead::sched

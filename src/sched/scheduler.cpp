@@ -96,6 +96,7 @@ void scheduler::start() {
     core_->halting.store(false, sync::release);   // the threads do not run yet
     if (core_->options.run_on_caller) return;
     try {
+        std::lock_guard lock{core_->drain_mutex};
         for (const auto& each : core_->workers) each->start();
     } catch (...) {
         halt();
@@ -115,29 +116,33 @@ void scheduler::halt() noexcept {
 }
 
 void scheduler::drain() {
-    while (!drain_for(std::chrono::hours{24 * 365})) {
-        if (workers_ended()) return;  // stopped: nothing will change
+    while (wait_drained(std::chrono::hours{24 * 365}) == drain_result::timed_out) {
     }
 }
 
-bool scheduler::drain_for(duration limit) {
+bool scheduler::drain_for(duration limit) { return wait_drained(limit) == drain_result::drained; }
+
+scheduler::drain_result scheduler::wait_drained(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "drain was called from a worker: it would wait for itself");
-    if (core_->options.run_on_caller) return drain_on_caller(after(now(), limit));
-    if (workers_ended()) return core_->is_drained();  // stopped: nothing will change
-    sync::signal drained;
+    if (core_->options.run_on_caller) {
+        return drain_on_caller(after(now(), limit)) ? drain_result::drained
+                                                    : drain_result::timed_out;
+    }
+    const auto verdict = [](bool drained) {
+        return drained ? drain_result::drained : drain_result::stopped;
+    };
+    sched::drainer self;
     {
         std::lock_guard lock{core_->drain_mutex};
-        core_->drainers.push_back(&drained);
-        core_->drain_wanted.store(true, sync::release);  // then wake_all, see worker::park
+        if (workers_ended()) return verdict(core_->is_drained());
+        core_->drainers.push_back(&self);
+        core_->drain_wanted.store(true, sync::release);  // then wake_all, see worker::answer_drain
     }
     core_->idle.wake_all();
-    // The last worker to end tells those who are registered by then.
-    if (!workers_ended() && drained.receive_until(after(clock::now(), limit))) {
-        return !workers_ended() || core_->is_drained();
-    }
+    if (self.told.receive_until(after(clock::now(), limit))) return verdict(self.drained);
     std::lock_guard lock{core_->drain_mutex};
-    const bool told = std::erase(core_->drainers, &drained) == 0;
-    return workers_ended() ? core_->is_drained() : told;
+    if (std::erase(core_->drainers, &self) != 0) return drain_result::timed_out;
+    return verdict(self.drained);  // told just now
 }
 
 bool scheduler::drain_on_caller(time_point deadline) {

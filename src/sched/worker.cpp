@@ -61,12 +61,13 @@ void worker::run() noexcept {
     if (core_.running_workers.fetch_sub(1, sync::acq_rel) != 1) return;
     {
         std::lock_guard lock{core_.drain_mutex};
-        core_.tell_drainers();
+        core_.tell_drainers(core_.is_drained());
     }
     core_.all_ended.send();
 }
 
 void worker::execute(basic_task& task) noexcept {
+    FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
     slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
     running_depth_ = task.depth_;
     task.owner_ = nullptr;
@@ -90,12 +91,13 @@ basic_task* worker::next() noexcept {
 basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.runs.pop()) return task;
-    if (!alone_ && time_to_look_for_stuck()) {
-        if (basic_task* const task = take_over_stuck()) return task;
+    basic_task* task = nullptr;
+    if (!alone_ && time_to_look_for_stuck()) task = take_over_stuck();
+    if (task == nullptr) {
+        if (basic_task* const own = take_own_posts()) return own;
+        task = look_elsewhere();
     }
-    if (basic_task* const task = take_own_posts()) return task;
-    basic_task* const task = look_elsewhere();
-    // It turns to something older than the post that it has kept.
+    // It turns to something else than the post that it has kept.
     if (task != nullptr && !alone_ && !slot_.posted.empty() && core_.idle.needs_watcher()) {
         core_.idle.wake_one();
     }
@@ -241,7 +243,7 @@ bool worker::time_to_look_for_stuck() noexcept {
 }
 
 basic_task* worker::take_over_stuck() noexcept {
-    basic_task* taken = nullptr;
+    slot* stuck_run = nullptr;
     bool posts_are_stuck = false;
     for (unsigned i = 0; i != core_.width(); ++i) {
         slot& other = *core_.slots[i];
@@ -249,11 +251,15 @@ basic_task* worker::take_over_stuck() noexcept {
         const std::uint64_t finished = other.finished.read();
         const bool stuck = seen_finished_[i] == finished;
         seen_finished_[i] = finished;
-        if (stuck && taken == nullptr && !other.runs.empty()) taken = take_from(other);
+        if (stuck && !other.runs.empty()) stuck_run = &other;
         posts_are_stuck |= stuck && !other.posted.empty();
     }
-    if (posts_are_stuck) round_if_free();  // if it is not free, its holder takes them
-    return taken != nullptr ? taken : std::exchange(slot_.next, nullptr);
+    // The round may leave a task in `next`, which must run before any other. If the role is not free,
+    // its holder takes the posts.
+    if (posts_are_stuck && round_if_free() && slot_.next != nullptr) {
+        return std::exchange(slot_.next, nullptr);
+    }
+    return stuck_run != nullptr ? take_from(*stuck_run) : nullptr;
 }
 
 basic_task* worker::steal() noexcept {

@@ -174,6 +174,7 @@ TEST(spawn_death_test, a_handle_gives_its_result_once) {
         },
         "after it gave its result");
 }
+
 TEST(spawn_death_test, blocking_on_a_worker_says_so) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     static constexpr auto blocks = [](scheduler& on) -> task<> {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -51,12 +52,14 @@ TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
     constexpr int hops = 100'000;
     scheduler scheduler{{.workers = 2}};
     hopping chain{scheduler, hops};
+    const time_point begin = clock::now();
     chain.start();
     scheduler.drain();
-    EXPECT_LT(chain.moves(), hops / 20);
+    const auto watches = static_cast<std::uint64_t>((clock::now() - begin) / 100us);
+    EXPECT_LT(chain.moves(), hops / 20 + static_cast<int>(watches));
     std::uint64_t wakeups = 0;
     for (const auto& each : scheduler.stats()) wakeups += each.wakeups;
-    EXPECT_LT(wakeups, hops / 20U);
+    EXPECT_LT(wakeups, hops / 20U + watches);
 }
 
 TEST(KeptPosts, AreTakenOverOneAfterTheOtherWhileTheirStepsGoOn) {
@@ -81,6 +84,25 @@ TEST(KeptPosts, AreTakenOverOneAfterTheOtherWhileTheirStepsGoOn) {
             });
             done.wait();
         }
+    }
+}
+
+// The worker that frees a post from behind a stuck step also takes a task of its run: none of the two
+// may be hidden behind the other.
+TEST(KeptPosts, AreNotHiddenByWhatIsTakenOverWithThem) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 3}};
+    for (int round = 0; round != 300; ++round) {
+        std::latch kept_ran{1};
+        scripted first{[&](scripted&) {
+            scheduler.post([&] { kept_ran.count_down(); });
+            kept_ran.wait();
+        }};
+        scripted second{[&](scripted&) { kept_ran.wait(); }};
+        std::deque<scripted> others(2);
+        std::array<basic_task*, 4> all{&first, &second, &others[0], &others[1]};
+        scheduler.post(all);
+        scheduler.drain();
     }
 }
 

@@ -176,6 +176,21 @@ TEST(Drain, ReturnsWhenTheSchedulerIsStopped) {
     }
 }
 
+TEST(Drain, IsNotDeceivedByAStopAndAStart) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2}};
+    stubborn left{scheduler};
+    scheduler.post_wait(left.task);
+    for (int round = 0; round != 100; ++round) {
+        std::jthread drains{[&] { EXPECT_FALSE(scheduler.drain_for(2ms)); }};
+        static_cast<void>(scheduler.stop(0s));
+        scheduler.start();
+    }
+    left.may_end = true;
+    left.task.wakeup();
+    EXPECT_TRUE(scheduler.drain_for(1h));
+}
+
 TEST(Drain, ReturnsWhenTheLastStuckStepOfAStoppedSchedulerEnds) {
     test::watchdog guard;
     std::latch started{1};

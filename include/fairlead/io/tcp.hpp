@@ -18,6 +18,7 @@
 #include <fairlead/coro/task.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/epoll_driver.hpp>
+#include <fairlead/sync/atomic.hpp>
 
 #include <coroutine>
 #include <cstddef>
@@ -116,16 +117,33 @@ private:
     int error_ = -1;
 };
 
+// A number that moves with its listener, and that any thread may read meanwhile.
+class starved_count {
+public:
+    starved_count() = default;
+    starved_count(starved_count&& other) noexcept : count_{other.value()} {}
+    starved_count& operator=(starved_count&& other) noexcept {
+        count_.store(other.value(), sync::relaxed);
+        return *this;
+    }
+    // Relaxed: only a number.
+    void add() noexcept { count_.fetch_add(1, sync::relaxed); }
+    [[nodiscard]] std::uint64_t value() const noexcept { return count_.load(sync::relaxed); }
+
+private:
+    sync::atomic<std::uint64_t> count_{0};
+};
+
 class accept_operation final : public waiting_operation {
 public:
-    accept_operation(const descriptor& on, std::uint64_t& starved, time_point deadline) noexcept
+    accept_operation(const descriptor& on, starved_count& starved, time_point deadline) noexcept
         : waiting_operation{on, on.readable(), deadline, true}, starved_{starved} {}
 
     [[nodiscard]] std::expected<os::unique_fd, std::error_code> await_resume() noexcept;
     [[nodiscard]] bool attempt() noexcept override;
 
 private:
-    std::uint64_t& starved_;
+    starved_count& starved_;
     os::unique_fd accepted_;
     int error_ = -1;
 };
@@ -202,8 +220,8 @@ public:
 
     static constexpr duration starved_retry = std::chrono::milliseconds{20};
 
-    /// How often an accept had to wait for a descriptor, for reports. The task that accepts.
-    [[nodiscard]] std::uint64_t starved() const noexcept { return starved_; }
+    /// How often an accept had to wait for a descriptor, for reports. Any thread.
+    [[nodiscard]] std::uint64_t starved() const noexcept { return starved_.value(); }
 
     [[nodiscard]] std::expected<address, std::error_code> local_address() const noexcept;
 
@@ -216,7 +234,7 @@ private:
 
     descriptor socket_;
     listener_options options_;
-    std::uint64_t starved_ = 0;
+    detail::starved_count starved_;
 };
 
 }  // namespace fairlead::io

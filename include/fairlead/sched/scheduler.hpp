@@ -103,7 +103,7 @@ public:
 
     /// Waits until nothing is queued, runs or waits, exactly. What the tasks wrote is visible to the
     /// caller. A task that waits for ever keeps it waiting. With `run_on_caller` it runs the tasks. Of a
-    /// scheduler that is stopped it returns at once, whatever the stop has left.
+    /// scheduler whose workers a stop has ended it returns at once, whatever is left.
     void drain();
 
     /// Waits at most `limit`; whether everything was done.
@@ -169,6 +169,8 @@ private:
     void halt() noexcept;
     [[nodiscard]] bool on_own_worker() const noexcept;
     [[nodiscard]] bool workers_ended() const noexcept;
+    enum class drain_result : std::uint8_t { drained, timed_out, stopped };
+    [[nodiscard]] drain_result wait_drained(duration limit);
     [[nodiscard]] bool drain_on_caller(time_point deadline);
 
     std::unique_ptr<sched::core> core_;
