@@ -223,8 +223,8 @@ void worker::put_into_run(std::span<basic_task* const> tasks) noexcept {
 
 // Under saturation nobody is idle, so nobody steals. A run whose owner has not finished a step since
 // this worker looked last is taken over, and what its steps posted, so that they do not wait for one
-// long step. Looking
-// touches the lines of all slots, so it is done every full run of short steps, or after a while.
+// long step. Looking touches the lines of all slots, so it is done every full run of short steps, or
+// after a while.
 bool worker::time_to_look_for_stuck() noexcept {
     const std::uint64_t finished = slot_.finished.value();
     if (finished - looked_at_step_ < run_queue::capacity) {
