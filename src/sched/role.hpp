@@ -111,8 +111,10 @@ public:
     }
 
 private:
-    static constexpr std::size_t batch_max = 256;   // tasks dealt at once
-    static constexpr std::size_t admit_max = 4096;  // tasks admitted in a round
+    static constexpr std::size_t batch_max = 256;  // tasks dealt at once
+    // Tasks admitted in a round. The first of them wait in the hands of the holder for its end, while others
+    // run what it deals to them: so it must not be many more than a run holds.
+    static constexpr std::size_t admit_max = 512;
     static constexpr duration poll_interval = std::chrono::microseconds{50};
 
     void take_arrivals() noexcept;

@@ -403,21 +403,28 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep()) core_.idle.wake_one();
 }
 
+// A round admits only so many: what is ready may stand behind thousands that go to sleep.
+basic_task* worker::next_behind_arrivals() noexcept {
+    basic_task* task = next();
+    while (task == nullptr && core_.arrivals_visible(slot_)) task = next();
+    return task;
+}
+
 std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {
     FAIRLEAD_ASSERT(current_worker != this, "a scheduler was run from a task of its own");
     worker* const outer = std::exchange(current_worker, this);
-    basic_task* task = next();
+    basic_task* task = next_behind_arrivals();
     if (task == nullptr) {
         core_.idle.begin_search();
         static_cast<void>(sleep_in_driver(limit));
         static_cast<void>(core_.idle.end_search());
-        task = next();
+        task = next_behind_arrivals();
     }
     std::size_t steps = 0;
     while (task != nullptr) {
         execute(*task);
         if (++steps == steps_max) break;
-        task = next();
+        task = next_behind_arrivals();
     }
     current_worker = outer;
     return steps;

@@ -57,6 +57,7 @@ public:
 
 private:
     basic_task* next() noexcept;
+    basic_task* next_behind_arrivals() noexcept;
     basic_task* look() noexcept;
     basic_task* look_elsewhere() noexcept;
     basic_task* search() noexcept;

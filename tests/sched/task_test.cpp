@@ -117,6 +117,20 @@ TEST(Task, WokenTasksStandInLineWithPosts) {
     EXPECT_EQ(log, (std::vector{0, 1, 2}));
 }
 
+// However many sleepers come before it.
+TEST(Task, APostBehindManyWaitersIsReady) {
+    simulation sim;
+    std::deque<scripted> tasks(20'000);
+    for (auto& each : tasks) sim.scheduler.post_wait(each);
+    bool ran = false;
+    sim.scheduler.post([&] { ran = true; });
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 1U);
+    EXPECT_TRUE(ran);
+    EXPECT_TRUE(sim.driver->waits.empty());
+    for (auto& each : tasks) each.wakeup();
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 20'000U);
+}
+
 TEST(Task, ManyWaitersCostNoDeadline) {
     simulation sim;
     std::deque<scripted> tasks(5'000);
