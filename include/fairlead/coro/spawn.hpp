@@ -244,8 +244,9 @@ private:
     }
 
     coro::spawned<T>* started_;
-    scheduler*
-        run_here_;  // by a thread that joins; null: it has threads of its own, and may be gone
+    // What a thread that joins must run, and what must outlive its `get`; null: that has threads of its
+    // own, and may be gone.
+    scheduler* run_here_;
 };
 
 /// Starts `body` on `home`. `stop`, if it can be stopped, asks the task to stop. Any thread.
