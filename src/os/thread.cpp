@@ -1,21 +1,45 @@
 #include <fairlead/os/thread.hpp>
 
 #include <pthread.h>
+#include <sched.h>
 
-#include <utility>
+#include <memory>
 
 namespace fairlead::os {
+namespace {
 
-std::expected<std::thread, std::error_code> start_thread(const std::string& name,
-                                                         std::move_only_function<void()> body) {
-    try {
-        return std::thread{[short_name = name.substr(0, 15), body = std::move(body)]() mutable {
-            pthread_setname_np(pthread_self(), short_name.c_str());
-            body();
-        }};
-    } catch (const std::system_error& failure) {
-        return std::unexpected{failure.code()};
-    }
+static_assert(sizeof(pthread_t) <= sizeof(std::uintptr_t));
+
+struct start {
+    std::string name;
+    std::move_only_function<void()> body;
+};
+
+extern "C" void* run_started(void* given) {
+    const std::unique_ptr<start> mine{static_cast<start*>(given)};
+    pthread_setname_np(pthread_self(), mine->name.c_str());
+    mine->body();
+    return nullptr;
 }
+
+}  // namespace
+
+std::expected<thread, std::error_code> start_thread(const std::string& name,
+                                                    std::move_only_function<void()> body) {
+    auto given = std::make_unique<start>(name.substr(0, 15), std::move(body));
+    pthread_t handle{};
+    if (const int error = pthread_create(&handle, nullptr, run_started, given.get())) {
+        return std::unexpected{std::error_code{error, std::system_category()}};
+    }
+    static_cast<void>(given.release());  // the thread's now
+    return thread{static_cast<std::uintptr_t>(handle)};
+}
+
+void thread::join() noexcept {
+    pthread_join(static_cast<pthread_t>(handle_), nullptr);
+    joinable_ = false;
+}
+
+void yield() noexcept { sched_yield(); }
 
 }  // namespace fairlead::os

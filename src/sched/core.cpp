@@ -3,13 +3,13 @@
 #include "sched/worker.hpp"
 
 #include <fairlead/os/cpu.hpp>
+#include <fairlead/os/thread.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 
 #include <algorithm>
 #include <array>
 #include <mutex>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -100,7 +100,7 @@ stop_report core::report() {
             add(name, "running");
         }
     }
-    while (!role.try_acquire()) std::this_thread::yield();
+    while (!role.try_acquire()) os::yield();
     role.hold_back(take_queued());
     role.for_each_held([&](const basic_task& task) {
         ++report.queued;
@@ -120,7 +120,7 @@ void core::abandon_all() noexcept {
     for (;;) {
         std::vector<basic_task*> left = take_all_that_is_left();
         if (left.empty() && deferred == 0) return;
-        if (left.empty()) std::this_thread::yield();
+        if (left.empty()) os::yield();
         // Children before what they may refer to.
         std::stable_sort(left.begin(), left.end(), [](const basic_task* a, const basic_task* b) {
             return a->depth_ > b->depth_;
@@ -147,7 +147,7 @@ std::vector<basic_task*> core::take_all_that_is_left() {
     do {
         basic_task::chain taken = role.take_everything();
         taken.append(take_queued());
-        if (taken.empty() && role.has_sleepers()) std::this_thread::yield();
+        if (taken.empty() && role.has_sleepers()) os::yield();
         while (basic_task* const task = taken.pop_front()) left.push_back(task);
     } while (role.has_sleepers());
     return left;
@@ -166,7 +166,7 @@ bool core::defer_abandon(basic_task& task) noexcept {
 }
 
 bool core::is_drained() noexcept {
-    while (!role.try_acquire()) std::this_thread::yield();  // held for a round at most
+    while (!role.try_acquire()) os::yield();  // held for a round at most
     const bool drained = role.drained();
     role.release();
     return drained;
@@ -190,7 +190,7 @@ void core::tell_if_drained() noexcept {
 void core::await_posters() noexcept {
     // A thread inside a push may be anywhere between its exchange and its return. The pushes that
     // found the front empty are counted on both sides; the others touch nothing after the exchange.
-    while (!idle.all_left(role.announced_pushes())) std::this_thread::yield();
+    while (!idle.all_left(role.announced_pushes())) os::yield();
 }
 
 }  // namespace fairlead::sched

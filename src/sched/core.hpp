@@ -54,11 +54,16 @@ public:
                            [](const auto& each) { return each->has_kept_post(); });
     }
 
-    // Whether `own`'s worker would miss something if it went to sleep. Likewise.
-    [[nodiscard]] bool work_visible(const slot& own) const noexcept {
-        if (arrivals_visible(own) || watcher_wanted() || !own.ready_consumer.empty()) return true;
+    // Whether there is something that a worker can do without the role. Likewise.
+    [[nodiscard]] bool tasks_visible(const slot& own) const noexcept {
+        if (watcher_wanted() || !own.ready_consumer.empty()) return true;
         return std::any_of(slots.begin(), slots.end(),
                            [](const auto& each) { return !each->runs.empty(); });
+    }
+
+    // Whether `own`'s worker would miss something if it went to sleep. Likewise.
+    [[nodiscard]] bool work_visible(const slot& own) const noexcept {
+        return arrivals_visible(own) || tasks_visible(own);
     }
 
     // The number of workers among which tasks are dealt.

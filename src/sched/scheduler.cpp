@@ -3,12 +3,13 @@
 #include "sched/core.hpp"
 #include "sched/worker.hpp"
 
+#include <fairlead/os/thread.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
-#include <thread>
 
 namespace fairlead {
 
@@ -28,7 +29,7 @@ scheduler::scheduler(scheduler_options options)
 scheduler::~scheduler() {
     static_cast<void>(stop(core_->options.stop_limit));
     for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
-    while (!core_->role.try_acquire()) std::this_thread::yield();
+    while (!core_->role.try_acquire()) os::yield();
     core_->abandon_all();
     core_->await_posters();
 }

@@ -3,6 +3,7 @@
 #include "sched/core.hpp"
 
 #include <fairlead/os/thread.hpp>
+#include <fairlead/sync/per_thread.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,7 @@
 namespace fairlead::sched {
 namespace {
 
-thread_local worker* current_worker = nullptr;
+using current_worker = sync::per_thread<worker*, class worker_that_runs>;
 
 }  // namespace
 
@@ -26,7 +27,7 @@ worker::worker(core& owner, slot& own, unsigned index)
       watched_finished_(owner.width()),
       seen_finished_(owner.width()) {}
 
-[[gnu::noinline]] worker* worker::current() noexcept { return current_worker; }
+[[gnu::noinline]] worker* worker::current() noexcept { return current_worker::get(); }
 
 void worker::start() {
     ended_.store(false, sync::relaxed);                 // the thread does not run yet
@@ -48,14 +49,14 @@ void worker::join() {
 // --- the loop -----------------------------------------------------------------------------------------
 
 void worker::run() noexcept {
-    current_worker = this;
+    current_worker::set(this);
     // acquire: pairs with the store in stop, so that everything before the stop is visible.
     while (!core_.halting.load(sync::acquire)) {
         basic_task* task = next();
         if (task == nullptr) task = search();
         if (task != nullptr) execute(*task);
     }
-    current_worker = nullptr;
+    current_worker::set(nullptr);
     ended_.store(true, sync::release);  // pairs with ended()
     // acq_rel: the last one has seen the others end.
     if (core_.running_workers.fetch_sub(1, sync::acq_rel) != 1) return;
@@ -349,12 +350,16 @@ void worker::answer_drain() noexcept {
 }
 
 void worker::park(time_point limit) noexcept {
+    // Nobody needs to be woken for it otherwise: its owner would look at it.
+    if (!slot_.posted.empty()) slot_.keeps_post.store(false, sync::relaxed);  // published below
     core_.idle.prepare_park(index_);
     // Once more, after the word [ID1].
-    bool stay = !core_.work_visible(slot_) && !core_.halting.load(sync::acquire);
-    // Somebody should sleep in the driver, and as long as it must. If the role is not free, its holder
-    // finds this worker parked after the release [RL1].
-    if (stay && !core_.idle.driver_taken() && core_.role.try_acquire()) {
+    bool stay = !core_.tasks_visible(slot_) && !core_.halting.load(sync::acquire);
+    // What only the role can do: a round, and sleeping in the driver as long as it must. If the role is
+    // not free, its holder finds this worker parked after the release [RL1]; to go on looking would be
+    // to spin until then.
+    const bool wants_role = core_.arrivals_visible(slot_) || !core_.idle.driver_taken();
+    if (stay && wants_role && core_.role.try_acquire()) {
         core_.role.release();
         stay = false;
     } else if (stay && core_.idle.all_asleep() && core_.role.try_acquire()) {
@@ -411,8 +416,9 @@ basic_task* worker::next_behind_arrivals() noexcept {
 }
 
 std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {
-    FAIRLEAD_ASSERT(current_worker != this, "a scheduler was run from a task of its own");
-    worker* const outer = std::exchange(current_worker, this);
+    worker* const outer = current();
+    FAIRLEAD_ASSERT(outer != this, "a scheduler was run from a task of its own");
+    current_worker::set(this);
     basic_task* task = next_behind_arrivals();
     if (task == nullptr) {
         core_.idle.begin_search();
@@ -426,7 +432,7 @@ std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept 
         if (++steps == steps_max) break;
         task = next_behind_arrivals();
     }
-    current_worker = outer;
+    current_worker::set(outer);
     return steps;
 }
 

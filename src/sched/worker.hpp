@@ -4,12 +4,12 @@
 
 #include "sched/slot.hpp"
 
+#include <fairlead/os/thread.hpp>
 #include <fairlead/sched/task.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
 #include <vector>
 
 namespace fairlead::sched {
@@ -121,7 +121,7 @@ private:
     std::vector<std::uint64_t> seen_finished_;  // of each slot, when it looked last
 
     sync::atomic<bool> ended_{true};
-    std::thread thread_;
+    os::thread thread_;
 };
 
 }  // namespace fairlead::sched

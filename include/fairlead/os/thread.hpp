@@ -1,17 +1,49 @@
 // Threads with a name, whose failure to start is a value.
 #pragma once
 
+#include <cstdint>
+#include <exception>
 #include <expected>
 #include <functional>
 #include <string>
 #include <system_error>
-#include <thread>
+#include <utility>
 
 namespace fairlead::os {
 
+/// A thread of the system. It must be joined before it is destroyed.
+class thread {
+public:
+    thread() = default;
+    explicit thread(std::uintptr_t handle) noexcept : handle_{handle}, joinable_{true} {}
+    thread(thread&& other) noexcept
+        : handle_{other.handle_}, joinable_{std::exchange(other.joinable_, false)} {}
+    thread& operator=(thread&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        std::swap(joinable_, other.joinable_);
+        return *this;
+    }
+    /// Ends the program if it was not joined.
+    ~thread() {
+        if (joinable_) std::terminate();
+    }
+
+    [[nodiscard]] bool joinable() const noexcept { return joinable_; }
+
+    /// Waits until its body has returned. Once.
+    void join() noexcept;
+
+private:
+    std::uintptr_t handle_ = 0;  // the system's
+    bool joinable_ = false;
+};
+
 /// Starts a thread named `name` (cut to the 15 characters that the kernel keeps) that runs `body`.
 /// Errors: what the system says, typically `resource_unavailable_try_again`. Allocates.
-[[nodiscard]] std::expected<std::thread, std::error_code> start_thread(
+[[nodiscard]] std::expected<thread, std::error_code> start_thread(
     const std::string& name, std::move_only_function<void()> body);
+
+/// Lets another thread have the processor. For loops that wait for something that takes a moment.
+void yield() noexcept;
 
 }  // namespace fairlead::os

@@ -35,6 +35,6 @@ private:
     const char* name_ = "callback_task";
 };
 
-static_assert(sizeof(callback_task) <= 96);
+static_assert(sizeof(callback_task) <= 96 || sizeof(task_state) != 4);  // as for basic_task
 
 }  // namespace fairlead

@@ -1,0 +1,109 @@
+// The ready queue, with blocks of two items: its producer and consumers, blocks that are used again.
+#include "model/explore.hpp"
+
+#include <fairlead/lockfree/block_queue.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+namespace fairlead::lockfree {
+namespace {
+
+using model::plain;
+using model::require;
+using model::thread;
+
+using queue = block_queue<plain<int>, 2>;
+
+class items {
+public:
+    static constexpr std::size_t count = 6;
+
+    // Pushes the items [first, first + size) at once.
+    void push(queue& to, std::size_t first, std::size_t size) {
+        std::array<plain<int>*, count> batch{};
+        for (std::size_t i = 0; i != size; ++i) {
+            payload_[first + i] = 1;
+            batch[i] = &payload_[first + i];
+        }
+        to.push({batch.data(), size});
+    }
+    // Claims up to `at_most`; what one consumer gets comes in order. Returns how many.
+    std::size_t claim(queue::consumer& from, plain<int>*& last, std::size_t at_most) {
+        std::array<plain<int>*, count> taken{};
+        const std::size_t size = from.claim({taken.data(), at_most});
+        for (std::size_t i = 0; i != size; ++i) {
+            require(last == nullptr || last < taken[i], "in order");
+            last = taken[i];
+            require(*last == 1, "it is taken once");
+            *last = 2;
+        }
+        return size;
+    }
+    void check(std::size_t filled) const {
+        for (std::size_t i = 0; i != filled; ++i) require(payload_[i] == 2, "each is taken");
+    }
+
+private:
+    std::array<plain<int>, count> payload_;
+};
+
+void producer_and_consumers(std::size_t count, int consumers, int claims, std::size_t at_most) {
+    queue ready;
+    items all;
+    {
+        const auto consume = [&] {
+            queue::consumer mine{ready};
+            plain<int>* last = nullptr;
+            for (int i = 0; i != claims; ++i) all.claim(mine, last, at_most);
+        };
+        thread first{consume};
+        std::optional<thread> second;
+        if (consumers == 2) second.emplace(consume);
+        for (std::size_t i = 0; i != count; ++i) all.push(ready, i, 1);
+    }
+    queue::consumer rest{ready};
+    plain<int>* last = nullptr;
+    while (all.claim(rest, last, 2) != 0) {
+    }
+    all.check(count);
+}
+
+TEST(ModelBlockQueue, ProducerAndAConsumer) {
+    model::expect_passes({.stale_reads = 1}, [] { producer_and_consumers(3, 1, 2, 2); });
+}
+
+TEST(ModelBlockQueue, ProducerAndTwoConsumers) {
+    model::expect_passes({.preemptions = 2, .stale_reads = 1},
+                         [] { producer_and_consumers(3, 2, 2, 1); });
+}
+
+TEST(ModelBlockQueue, BlocksAreUsedAgain) {
+    model::expect_passes({.preemptions = 2, .stale_reads = 1},
+                         [] { producer_and_consumers(6, 2, 3, 2); });
+    model::expect_passes({.how = model::search::pct, .executions_max = 100'000, .depth = 4},
+                         [] { producer_and_consumers(6, 2, 4, 2); });
+}
+
+TEST(ModelBlockQueue, ABatchOverSeveralBlocks) {
+    model::expect_passes({.preemptions = 3, .stale_reads = 1}, [] {
+        queue ready;
+        items all;
+        plain<int>* last = nullptr;
+        {
+            thread producer{[&] { all.push(ready, 0, 5); }};
+            queue::consumer mine{ready};
+            all.claim(mine, last, 3);
+            all.claim(mine, last, 3);
+        }
+        queue::consumer rest{ready};
+        while (all.claim(rest, last, 6) != 0) {
+        }
+        all.check(5);
+    });
+}
+
+}  // namespace
+}  // namespace fairlead::lockfree

@@ -1,0 +1,335 @@
+// The checker's side of the seam: what `sync/atomic.hpp`, `sync/mutex.hpp` and `sync/per_thread.hpp`
+// supply in a build that is checked.
+#pragma once
+
+#include "model/checker/explorer.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <source_location>
+#include <string>
+#include <type_traits>
+
+namespace fairlead::model {
+
+/// Knows whether the object that holds it still exists.
+class lifetime {
+public:
+    lifetime() = default;
+    lifetime(const lifetime&) = delete;
+    lifetime& operator=(const lifetime&) = delete;
+    ~lifetime() { mark_ = gone; }
+
+    void check() const {
+        if (mark_ != alive) explorer::running()->fail("a touch of something that is destroyed");
+    }
+
+private:
+    static constexpr std::uint32_t alive = 0x600d600d;
+    static constexpr std::uint32_t gone = 0xdeaddead;
+
+    volatile std::uint32_t mark_ = alive;
+};
+
+/// Plain memory that several threads use, relying on what happens before what: a race is seen.
+template <class T>
+class plain {
+public:
+    plain() : plain(T{}) {}
+    plain(T value) : value_{value} { set_writer(); }
+    plain(const plain&) = delete;
+    plain& operator=(const plain&) = delete;
+    ~plain() {
+        if (explorer::running() != nullptr) check_write();
+    }
+
+    operator T() const { return get(); }
+    [[nodiscard]] T get() const {
+        lifetime_.check();
+        check_writer();
+        explorer& model = *explorer::running();
+        readers_[model.here()] = model.known().current.clock[model.here()];
+        return value_;
+    }
+    plain& operator=(T value) {
+        check_write();
+        set_writer();
+        value_ = value;
+        return *this;
+    }
+
+private:
+    void set_writer() {
+        explorer& model = *explorer::running();
+        writer_ = model.here();
+        written_at_ = model.known().current.clock[writer_];
+    }
+    void check_writer() const {
+        explorer& model = *explorer::running();
+        if (model.known().current.clock[writer_] < written_at_) {
+            model.fail("a data race with a write by thread " + std::to_string(writer_));
+        }
+    }
+    void check_write() const {
+        lifetime_.check();
+        check_writer();
+        explorer& model = *explorer::running();
+        for (std::size_t i = 0; i != threads_max; ++i) {
+            if (i != model.here() && model.known().current.clock[i] < readers_[i]) {
+                model.fail("a data race with a read by thread " + std::to_string(i));
+            }
+        }
+    }
+
+    T value_;
+    std::size_t writer_ = 0;
+    std::uint16_t written_at_ = 0;
+    mutable std::array<std::uint16_t, threads_max> readers_{};
+    lifetime lifetime_;
+};
+
+/// A thread of the scenario.
+class thread {
+public:
+    explicit thread(std::move_only_function<void()> body)
+        : index_{explorer::running()->start_thread(std::move(body))} {}
+    thread(const thread&) = delete;
+    thread& operator=(const thread&) = delete;
+    ~thread() { join(); }
+
+    void join() { explorer::running()->join_thread(index_); }
+
+private:
+    std::size_t index_;
+};
+
+/// A fence, for checking the checker: the library has none.
+inline void fence(order how) {
+    explorer& model = *explorer::running();
+    model.visible({how == order::seq_cst ? step::fence : step::local});
+    if (model.tracing()) model.note("fence");
+    model.fence(how);
+}
+
+}  // namespace fairlead::model
+
+namespace fairlead::sync {
+
+inline constexpr auto relaxed = model::order::relaxed;
+inline constexpr auto acquire = model::order::acquire;
+inline constexpr auto release = model::order::release;
+inline constexpr auto acq_rel = model::order::acq_rel;
+inline constexpr auto seq_cst = model::order::seq_cst;
+
+/// As std::atomic. Each use is a step of the execution; memory behaves as weakly as C++ allows.
+template <class T>
+class atomic {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
+    using order = model::order;
+    using place = std::source_location;
+
+public:
+    constexpr atomic() noexcept : atomic(T{}) {}
+    constexpr atomic(T value) noexcept : initial_{value} {}
+    atomic(const atomic&) = delete;
+    atomic& operator=(const atomic&) = delete;
+
+    [[nodiscard]] T load(order how = sync::seq_cst, place at = place::current()) const {
+        how = begin(model::access::load, how, how, at);
+        const T value = decode(here().load(location(), how));
+        note("load", how, at, value);
+        return value;
+    }
+
+    void store(T value, order how = sync::seq_cst, place at = place::current()) {
+        how = begin(model::access::store, how, how, at);
+        here().store(location(), encode(value), how);
+        note("store", how, at, value);
+    }
+
+    T exchange(T value, order how = sync::seq_cst, place at = place::current()) {
+        return change("exchange", how, at, [&](T) { return value; });
+    }
+    T fetch_add(T more, order how = sync::seq_cst, place at = place::current()) {
+        return change("fetch_add", how, at,
+                      [&](T before) { return static_cast<T>(before + more); });
+    }
+    T fetch_sub(T less, order how = sync::seq_cst, place at = place::current()) {
+        return change("fetch_sub", how, at,
+                      [&](T before) { return static_cast<T>(before - less); });
+    }
+    T fetch_or(T bits, order how = sync::seq_cst, place at = place::current()) {
+        return change("fetch_or", how, at, [&](T before) { return static_cast<T>(before | bits); });
+    }
+    T fetch_and(T bits, order how = sync::seq_cst, place at = place::current()) {
+        return change("fetch_and", how, at,
+                      [&](T before) { return static_cast<T>(before & bits); });
+    }
+
+    bool compare_exchange_strong(T& expected, T desired, order success, order failure,
+                                 place at = place::current()) {
+        return compare_exchange(expected, desired, success, failure, false, at);
+    }
+    bool compare_exchange_weak(T& expected, T desired, order success, order failure,
+                               place at = place::current()) {
+        return compare_exchange(expected, desired, success, failure, true, at);
+    }
+
+    /// For the kernel of the model, and for requirements at the end: the newest value, not a step.
+    [[nodiscard]] T newest() const {
+        lifetime_.check();
+        return decode(here().newest(location()));
+    }
+
+private:
+    static model::explorer& here() { return *model::explorer::running(); }
+
+    static std::uint64_t encode(T value) noexcept {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &value, sizeof value);
+        return bits;
+    }
+    static T decode(std::uint64_t bits) noexcept {
+        T value;
+        std::memcpy(static_cast<void*>(&value), &bits, sizeof value);
+        return value;
+    }
+
+    // The step before the access. Returns the order that it is to have.
+    order begin(model::access of, order how, order failure, const place& at) const {
+        how = here().effective(how, of, at);
+        const bool sequential = how == sync::seq_cst || failure == sync::seq_cst;
+        const auto what = of == model::access::load ? model::step::read : model::step::write;
+        here().visible({what, sequential, this});
+        lifetime_.check();
+        return how;
+    }
+
+    std::size_t location() const {
+        here().use_location(location_, encode(initial_));
+        return static_cast<std::size_t>(location_);
+    }
+
+    template <class Change>
+    T change(const char* name, order how, const place& at, Change changed) {
+        how = begin(model::access::change, how, how, at);
+        const T before = decode(here().read_newest(location(), how));
+        here().rewrite(location(), encode(changed(before)), how);
+        note(name, how, at, before, changed(before));
+        return before;
+    }
+
+    bool compare_exchange(T& expected, T desired, order success, order failure, bool weak,
+                          const place& at) {
+        failure = here().effective(failure, model::access::failed_change, at);
+        success = begin(model::access::change, success, failure, at);
+        std::uint64_t bits = encode(expected);
+        if (here().exchange_if(location(), bits, encode(desired), success, failure, weak)) {
+            note("compare_exchange", success, at, expected, desired);
+            return true;
+        }
+        expected = decode(bits);
+        note("compare_exchange fails", failure, at, expected);
+        return false;
+    }
+
+    template <class... Values>
+    void note(const char* name, order how, const place& at, Values... values) const {
+        if (!here().tracing()) return;
+        static constexpr const char* orders[] = {"relaxed", "acquire", "release", "acq_rel",
+                                                 "seq_cst"};
+        const char* file = std::strrchr(at.file_name(), '/');
+        char line[256];
+        int used = std::snprintf(line, sizeof line, "%-22s %-8s a%-3d", name,
+                                 orders[static_cast<int>(how)], location_);
+        ((used += std::snprintf(line + used, sizeof line - static_cast<std::size_t>(used),
+                                " %16llx", static_cast<unsigned long long>(encode(values)))),
+         ...);
+        std::snprintf(line + used, sizeof line - static_cast<std::size_t>(used), "  %s:%u",
+                      file == nullptr ? at.file_name() : file + 1, at.line());
+        here().note(line);
+    }
+
+    T initial_;
+    mutable int location_ = -1;
+    model::lifetime lifetime_;
+};
+
+/// A value that each thread of the scenario has for itself.
+template <class T, class Tag>
+class per_thread {
+    static_assert(std::is_pointer_v<T>);
+
+public:
+    [[nodiscard]] static T get() noexcept {
+        // Outside of scenarios there is none, as with a thread that has not set it.
+        if (model::explorer::running() == nullptr) return nullptr;
+        return reinterpret_cast<T>(model::explorer::running()->thread_storage(which_));
+    }
+    static void set(T value) noexcept {
+        model::explorer::running()->thread_storage(which_) = reinterpret_cast<std::uint64_t>(value);
+    }
+
+private:
+    static inline const std::size_t which_ = model::explorer::new_thread_storage();
+};
+
+class mutex {
+public:
+    mutex() = default;
+    mutex(const mutex&) = delete;
+    mutex& operator=(const mutex&) = delete;
+
+    void lock() {
+        model::explorer& model = *model::explorer::running();
+        model.visible({model::step::write, false, this});
+        lifetime_.check();
+        while (locked_) {
+            static_cast<void>(model.block(this, "waits for a mutex", no_limit,
+                                          {model::step::write, false, this}));
+            lifetime_.check();
+        }
+        take(model);
+    }
+
+    [[nodiscard]] bool try_lock() {
+        model::explorer& model = *model::explorer::running();
+        model.visible({model::step::write, false, this});
+        lifetime_.check();
+        if (locked_) return false;
+        take(model);
+        return true;
+    }
+
+    void unlock() {
+        model::explorer& model = *model::explorer::running();
+        model.visible({model::step::write, false, this});
+        lifetime_.check();
+        if (!locked_ || holder_ != model.here())
+            model.fail("unlocks a mutex that it does not hold");
+        if (model.tracing()) model.note("unlocks");
+        locked_ = false;
+        left_ = model.known().current;
+        model.known().tick();
+        model.wake(this, model::threads_max);
+    }
+
+private:
+    static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+    void take(model::explorer& model) {
+        if (model.tracing()) model.note("locks");
+        locked_ = true;
+        holder_ = model.here();
+        model.known().current.join(left_);
+    }
+
+    bool locked_ = false;
+    std::size_t holder_ = 0;
+    model::view left_;  // what is known to who unlocked it
+    model::lifetime lifetime_;
+};
+
+}  // namespace fairlead::sync

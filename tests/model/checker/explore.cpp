@@ -1,0 +1,89 @@
+// `explore`, with what the environment of the program asks for: see explorer.hpp.
+#include "model/checker/explorer.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace fairlead::model {
+namespace {
+
+constexpr std::array access_names{"load", "store", "change", "failed_change"};
+constexpr std::array order_names{"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
+
+template <class Enum, std::size_t Size>
+Enum named(const std::array<const char*, Size>& names, const std::string& name) {
+    for (std::size_t i = 0; i != Size; ++i) {
+        if (name == names[i]) return static_cast<Enum>(i);
+    }
+    throw std::invalid_argument{"no access or memory order is called '" + name + "'"};
+}
+
+std::ostream& operator<<(std::ostream& out, const order_site& site) {
+    return out << site.file << ' ' << site.line << ' ' << site.column << ' '
+               << access_names[static_cast<std::size_t>(site.of)] << ' '
+               << order_names[static_cast<std::size_t>(site.written)];
+}
+
+// What the environment asks for. Its sites are those of all explorations of the program.
+class environment {
+public:
+    environment() {
+        const char* const mutate = std::getenv("FAIRLEAD_MODEL_MUTATE");
+        if (mutate == nullptr) return;
+        std::istringstream words{mutate};
+        mutation wanted;
+        std::string of;
+        std::string written;
+        std::string weaker;
+        words >> wanted.site.file >> wanted.site.line >> wanted.site.column >> of >> written >>
+            weaker;
+        wanted.site.of = named<access>(access_names, of);
+        wanted.site.written = named<order>(order_names, written);
+        wanted.weaker = named<order>(order_names, weaker);
+        mutation_ = wanted;
+    }
+    environment(const environment&) = delete;
+    environment& operator=(const environment&) = delete;
+    ~environment() {
+        if (path_ == nullptr) return;
+        std::ofstream file{path_};
+        for (const order_site& each : sites_) file << each << '\n';
+    }
+
+    void apply(options& to) {
+        if (to.how != search::exhaustive && to.executions_max != unlimited) {
+            if (executions_ != 0) to.executions_max = executions_;
+            if (seed_ != 0) to.seed = seed_;
+        }
+        if (!to.mutate) to.mutate = mutation_;
+        if (to.sites == nullptr && path_ != nullptr) to.sites = &sites_;
+    }
+
+private:
+    // 0: it is not set.
+    static std::uint64_t number(const char* name) {
+        const char* const text = std::getenv(name);
+        return text == nullptr ? 0 : std::stoull(text);
+    }
+
+    const char* const path_ = std::getenv("FAIRLEAD_MODEL_SITES");
+    const std::uint64_t executions_ = number("FAIRLEAD_MODEL_EXECUTIONS");
+    const std::uint64_t seed_ = number("FAIRLEAD_MODEL_SEED");
+    std::optional<mutation> mutation_;
+    std::set<order_site> sites_;
+};
+
+}  // namespace
+
+verdict explore(const options& wanted, const std::function<void()>& scenario) {
+    static environment of_program;
+    options with_environment = wanted;
+    of_program.apply(with_environment);
+    explorer search{with_environment};
+    return search.run(scenario);
+}
+
+}  // namespace fairlead::model

@@ -1,0 +1,70 @@
+// The system below a scenario: futexes, threads and time as the checker has them.
+#include "model/checker/atomic.hpp"
+
+#include <fairlead/os/futex.hpp>
+#include <fairlead/os/thread.hpp>
+#include <fairlead/sync/recycler.hpp>
+
+#include <ctime>
+#include <utility>
+
+namespace fairlead::os {
+
+void futex_wait(const std::uint32_t* word, std::uint32_t expected, time_point deadline) noexcept {
+    model::explorer& model = *model::explorer::running();
+    model.visible({model::step::write, false, word});
+    // The word is that of an atomic; the kernel compares its newest value and queues in one step.
+    if (reinterpret_cast<const sync::atomic<std::uint32_t>*>(word)->newest() != expected) return;
+    if (model.fails_for_no_reason()) return;
+    static_cast<void>(
+        model.block(word, "sleeps on a futex", deadline.time_since_epoch().count(), {}));
+}
+
+void futex_wake(const std::uint32_t* word, int count) noexcept {
+    model::explorer& model = *model::explorer::running();
+    model.visible({model::step::write, false, word});
+    if (model.tracing()) model.note("wakes who sleeps on the futex");
+    model.wake(word, static_cast<std::size_t>(count));
+}
+
+std::expected<thread, std::error_code> start_thread(const std::string&,
+                                                    std::move_only_function<void()> body) {
+    return thread{model::explorer::running()->start_thread(std::move(body))};
+}
+
+void thread::join() noexcept {
+    model::explorer::running()->join_thread(handle_);
+    joinable_ = false;
+}
+
+void yield() noexcept { model::explorer::running()->yield(); }
+
+}  // namespace fairlead::os
+
+// Each object by itself, as with the sanitizers.
+namespace fairlead::sync {
+
+void* allocate_recycled(std::size_t size) { return ::operator new(size); }
+void free_recycled(void* memory, std::size_t) noexcept { ::operator delete(memory); }
+
+}  // namespace fairlead::sync
+
+// The clock of the checked program: it stands still, but a time-out moves it to its deadline. In place
+// of the one of the standard library, for this program.
+namespace std::chrono {
+inline namespace _V2 {
+
+steady_clock::time_point steady_clock::now() noexcept {
+    using namespace fairlead::model;
+    if (explorer::owns_allocations()) {
+        explorer& model = *explorer::running();
+        model.visible({step::read, false, &model});
+        return time_point{duration{model.now()}};
+    }
+    timespec since_boot{};
+    clock_gettime(CLOCK_MONOTONIC, &since_boot);
+    return time_point{seconds{since_boot.tv_sec} + nanoseconds{since_boot.tv_nsec}};
+}
+
+}  // namespace _V2
+}  // namespace std::chrono

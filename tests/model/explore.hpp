@@ -1,0 +1,39 @@
+// What the model tests say: a scenario passes, or it fails in a known way.
+#pragma once
+
+#include "model/checker/atomic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <iostream>
+#include <string>
+
+namespace fairlead::model {
+
+/// Expects that no execution goes wrong; for an exhaustive search, that all were seen.
+inline void expect_passes(const options& wanted, const std::function<void()>& scenario) {
+    const verdict found = explore(wanted, scenario);
+    EXPECT_TRUE(found.passed) << found.what << "\nreplay: " << found.choices << '\n' << found.trace;
+    if (wanted.how == search::exhaustive && wanted.executions_max == unlimited) {
+        EXPECT_TRUE(found.complete || !found.passed);
+    }
+    std::cout << found.executions << " executions, " << found.steps << " steps\n";
+}
+
+inline void expect_passes(const std::function<void()>& scenario) { expect_passes({}, scenario); }
+
+/// Expects that some execution goes wrong, in a way that `what` is a part of.
+inline void expect_fails(const options& wanted, const std::string& what,
+                         const std::function<void()>& scenario) {
+    const verdict found = explore(wanted, scenario);
+    EXPECT_FALSE(found.passed) << "all " << found.executions << " executions passed";
+    EXPECT_NE(found.what.find(what), std::string::npos) << found.what << '\n' << found.trace;
+    std::cout << "found after " << found.executions << " executions\n";
+}
+
+inline void expect_fails(const std::string& what, const std::function<void()>& scenario) {
+    expect_fails({}, what, scenario);
+}
+
+}  // namespace fairlead::model

@@ -1,0 +1,174 @@
+// The state word of a task: wakers, the role that puts it to sleep, the worker that runs it.
+#include "model/bell.hpp"
+#include "model/explore.hpp"
+
+#include <fairlead/sched/task_state.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace fairlead {
+namespace {
+
+using model::bell;
+using model::plain;
+using model::require;
+using model::thread;
+
+// A task whose sleep one of several may end: who ends it pushes it, and the front is a count and a bell.
+struct sleeper {
+    task_state state;
+    plain<int> data{0};
+    sync::atomic<int> pushes{0};
+    bell pushed;
+
+    void push() {
+        pushes.fetch_add(1, sync::acq_rel);
+        pushed.ring();
+    }
+};
+
+void wake_by(sleeper& task, int how) {
+    const bool mine = how == 0   ? task.state.wake()
+                      : how == 1 ? task.state.signal()
+                      : how == 2 ? task.state.complete()
+                                 : task.state.request_stop();
+    if (mine) task.push();
+}
+
+// Two wakers of any kinds against one that parks the task and waits for the push.
+TEST(ModelTaskState, OfTwoWakersOneHasTheDuty) {
+    for (int first = 0; first != 4; ++first) {
+        for (int second = first; second != 4; ++second) {
+            model::expect_passes([=] {
+                sleeper task;
+                bool asleep = false;
+                {
+                    thread one{[&] { wake_by(task, first); }};
+                    thread two{[&] { wake_by(task, second); }};
+                    asleep = task.state.park(false);
+                    if (asleep) task.pushed.wait();
+                    task.state.begin_run();
+                }
+                require(task.pushes.newest() == (asleep ? 1 : 0), "one push for one sleep");
+            });
+        }
+    }
+}
+
+// A deadline, an event and a waker: the role takes it, or waits for the push, never both.
+TEST(ModelTaskState, AnUnparkAndAWakerEndASleepOnce) {
+    for (int how = 0; how != 4; ++how) {
+        model::expect_passes([=] {
+            sleeper task;
+            bool asleep = false;
+            bool taken = false;
+            {
+                thread waker{[&] { wake_by(task, how); }};
+                asleep = task.state.park(false);
+                if (asleep) {
+                    taken = task.state.unpark();
+                    if (!taken) task.pushed.wait();
+                }
+                task.state.begin_run();
+            }
+            require(task.pushes.newest() == (asleep && !taken ? 1 : 0), "one end for one sleep");
+        });
+    }
+}
+
+// What a waker wrote before is seen by the run that it causes, or by one that is still to come [TS1].
+TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
+    model::expect_passes([] {
+        sleeper task;
+        sync::atomic<int> arrived{0};
+        {
+            const auto wake = [&] {
+                arrived.fetch_add(1, sync::relaxed);
+                wake_by(task, 0);
+            };
+            thread one{wake};
+            thread two{wake};
+            // Runs until it has seen both, asleep in between.
+            for (;;) {
+                if (task.state.park(false)) task.pushed.wait();
+                task.state.begin_run();
+                if (arrived.load(sync::relaxed) == 2) break;
+            }
+        }
+    });
+}
+
+// The receiver of a signal or a completion may free the task: the sender's exchange is its last touch.
+TEST(ModelTaskState, MayBeFreedOnceTheSignalIsTaken) {
+    for (const bool completion : {false, true}) {
+        model::expect_passes([=] {
+            auto* const task = new sleeper;
+            thread sender{[=] {
+                task->data = 1;
+                if (completion ? task->state.complete() : task->state.signal()) task->push();
+            }};
+            const auto take = [&] {
+                return completion ? task->state.take_completed() : task->state.take_signal();
+            };
+            while (!take()) {
+                if (task->state.park(false)) {
+                    task->pushed.wait();
+                    task->state.begin_run();
+                }
+            }
+            require(task->data == 1, "the data is there");
+            // A push is a touch, too: then the duty was the sender's, and its push is over.
+            sender.join();
+            delete task;
+        });
+    }
+}
+
+TEST(ModelTaskState, MayBeFreedByWhoIsAwakeWhenTheSignalComes) {
+    model::expect_passes([] {
+        auto* const state = new task_state;
+        plain<int> data{0};
+        thread sender{[&, state] {
+            data = 1;
+            require(!state->signal(), "nobody sleeps");
+        }};
+        while (!state->take_signal()) model::explorer::running()->yield();
+        require(data == 1, "the data is there");
+        delete state;
+    });
+}
+
+// Deaf: signals are remembered, and do not wake.
+TEST(ModelTaskState, ADeafSleepIsNotEndedByASignal) {
+    model::expect_passes([] {
+        sleeper task;
+        {
+            thread sender{[&] { wake_by(task, 1); }};
+            thread waker{[&] { wake_by(task, 0); }};
+            if (task.state.park(true)) task.pushed.wait();
+            task.state.begin_run();
+        }
+        require(task.state.take_signal(), "the signal is remembered");
+        require(!task.state.take_signal(), "once");
+    });
+}
+
+// A stop is for good: the task sees it in this run or in the next.
+TEST(ModelTaskState, AStopIsSeen) {
+    model::expect_passes([] {
+        sleeper task;
+        {
+            thread stopper{[&] { wake_by(task, 3); }};
+            while (!task.state.is_stopping()) {
+                if (task.state.park(false)) task.pushed.wait();
+                task.state.begin_run();
+            }
+        }
+        require(task.state.is_stopping(), "for good");
+    });
+}
+
+}  // namespace
+}  // namespace fairlead
