@@ -35,8 +35,10 @@ void role::round(slot& own) {
     poll_events(now, asked);
     deal();
 
-    backlog_.store(!pending_.empty(), sync::release);               // pairs with has_backlog
-    timed_.store(now != immediately, sync::relaxed);                // a hint
+    backlog_.store(!pending_.empty(), sync::release);  // pairs with has_backlog
+    // Asked again: the first source may have come with a task of this round, for which nobody would wait.
+    const bool timed = now != immediately || core_.options.driver->has_sources();
+    timed_.store(timed, sync::relaxed);                             // a hint
     if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
     hurry_sleeper();
     dealing_to_ = nullptr;

@@ -46,7 +46,7 @@ struct alignas(base::cache_line) slot {
     basic_task::chain posted_alone;
 
     // Whether what is in `posted` is one task, which the owner will look at when its step ends, so
-    // that nobody was woken for it. Written by the owner before the push.
+    // that nobody was woken for it. Written by the owner: before the push, and again before it parks.
     sync::atomic<bool> keeps_post{false};
 
     // Whether others should see to `posted`.

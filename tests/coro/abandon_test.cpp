@@ -173,9 +173,7 @@ TEST_F(abandon, a_when_all_with_children_that_sleep_on) {
 
 task<> tree(int depth, std::atomic<int>& count) {
     const counted held{count};
-    if (depth == 0) {
-        for (;;) co_await sleep_for(1h);
-    }
+    while (depth == 0) co_await sleep_for(1h);
     co_await when_all(tree(depth - 1, count), tree(depth - 1, count));
 }
 

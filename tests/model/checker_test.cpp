@@ -144,6 +144,32 @@ TEST(Checker, FindsTouchesOfFreedMemory) {
     });
 }
 
+// Though the search may leave out one of the two orders.
+TEST(Checker, FindsADestructionThatIsNotAfterAllUses) {
+    expect_fails("destroyed while thread 1 may still use it", [] {
+        struct shared {
+            cell told{0};
+            cell data{0};
+        };
+        auto* const both = new shared;
+        thread sender{[=] {
+            both->told.store(1, sync::release);
+            static_cast<void>(both->data.load(sync::relaxed));
+        }};
+        if (both->told.load(sync::acquire) != 1) sender.join();
+        delete both;
+    });
+    expect_fails("destroyed", [] {
+        cell unrelated{0};
+        auto* const number = new cell{0};
+        thread deleter{[&, number] {
+            static_cast<void>(unrelated.load(sync::relaxed));
+            delete number;
+        }};
+        static_cast<void>(number->load(sync::relaxed));
+    });
+}
+
 TEST(Checker, FindsLeaksAndSecondFrees) {
     expect_fails("a leak of 4 bytes in 1 blocks", [] {
         sync::atomic<int*> last{nullptr};

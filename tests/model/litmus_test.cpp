@@ -274,6 +274,32 @@ TEST(Litmus, OnlySequentialConsistencyOrdersIndependentWrites) {
     EXPECT_EQ(std::ranges::count(sequential, 1010), 0);  // they disagree about which came first
 }
 
+// Two sequentially consistent loads of a relaxed store: the second cannot read what is older than what the
+// first has read, whichever thread is the second.
+TEST(Litmus, SequentialLoadsAreInOneOrder) {
+    const numbers seen = outcomes([] {
+        cell x{0};
+        cell y{0};
+        int flags = 0;
+        int a = 0;
+        int b = 0;
+        {
+            thread one{[&] {
+                flags += y.load(relaxed);
+                a = x.load(seq_cst);
+            }};
+            thread two{[&] {
+                flags += y.load(relaxed);
+                b = x.load(seq_cst);
+            }};
+            x.store(1, relaxed);
+            y.store(1, relaxed);
+        }
+        return 100 * flags + 10 * a + b;
+    });
+    EXPECT_EQ(seen, (numbers{0, 1, 10, 11, 100, 101, 110, 111, 200, 201, 210, 211}));
+}
+
 // Three threads: what the second read before it wrote is known to who reads from it.
 TEST(Litmus, WhatARelaxedWriterHasReadIsNotPassedOn) {
     const auto chain = [](order first, order second) {

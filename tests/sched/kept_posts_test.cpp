@@ -159,28 +159,5 @@ TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
     }
 }
 
-// All of them are posted by one step, so they begin in one slot.
-TEST(KeptPosts, ManyChainsHaveTheirTurnsInEqualMeasure) {
-    test::watchdog guard;
-    constexpr int most = 5'000;
-    for (const unsigned workers : {1U, 2U, 3U}) {
-        scheduler scheduler{{.workers = workers}};
-        std::atomic<bool> over{false};
-        std::vector<std::atomic<int>> turns(50);
-        std::deque<scripted> chains;
-        for (auto& each : turns) {
-            chains.emplace_back([&](scripted& self) {
-                if (++each == most) over = true;
-                if (!over) scheduler.post(self);
-            });
-        }
-        scheduler.post([&] {
-            for (auto& each : chains) scheduler.post(each);
-        });
-        scheduler.drain();
-        for (auto& each : turns) EXPECT_GT(each, most / 4) << workers;
-    }
-}
-
 }  // namespace
 }  // namespace fairlead

@@ -14,16 +14,23 @@
 
 namespace fairlead::model {
 
-/// Knows whether the object that holds it still exists.
+/// Knows whether the object that holds it still exists, and that nobody uses it when it is destroyed: in
+/// whatever order the two run, what does not happen before the destruction is a mistake.
 class lifetime {
 public:
-    lifetime() = default;
+    constexpr lifetime() noexcept {}
     lifetime(const lifetime&) = delete;
     lifetime& operator=(const lifetime&) = delete;
-    ~lifetime() { mark_ = gone; }
+    ~lifetime() {
+        if (used_ && explorer::owns_allocations()) explorer::running()->end_use(uses_);
+        mark_ = gone;
+    }
 
-    void check() const {
+    /// The calling thread touches the object.
+    void touch() const {
         if (mark_ != alive) explorer::running()->fail("a touch of something that is destroyed");
+        explorer::running()->use(uses_);
+        used_ = true;
     }
 
 private:
@@ -31,6 +38,8 @@ private:
     static constexpr std::uint32_t gone = 0xdeaddead;
 
     volatile std::uint32_t mark_ = alive;
+    mutable bool used_ = false;
+    mutable explorer::last_uses uses_{};
 };
 
 /// Plain memory that several threads use, relying on what happens before what: a race is seen.
@@ -47,7 +56,7 @@ public:
 
     operator T() const { return get(); }
     [[nodiscard]] T get() const {
-        lifetime_.check();
+        lifetime_.touch();
         check_writer();
         explorer& model = *explorer::running();
         readers_[model.here()] = model.known().current.clock[model.here()];
@@ -73,7 +82,7 @@ private:
         }
     }
     void check_write() const {
-        lifetime_.check();
+        lifetime_.touch();
         check_writer();
         explorer& model = *explorer::running();
         for (std::size_t i = 0; i != threads_max; ++i) {
@@ -179,7 +188,7 @@ public:
 
     /// For the kernel of the model, and for requirements at the end: the newest value, not a step.
     [[nodiscard]] T newest() const {
-        lifetime_.check();
+        lifetime_.touch();
         return decode(here().newest(location()));
     }
 
@@ -203,7 +212,7 @@ private:
         const bool sequential = how == sync::seq_cst || failure == sync::seq_cst;
         const auto what = of == model::access::load ? model::step::read : model::step::write;
         here().visible({what, sequential, this});
-        lifetime_.check();
+        lifetime_.touch();
         return how;
     }
 
@@ -285,11 +294,11 @@ public:
     void lock() {
         model::explorer& model = *model::explorer::running();
         model.visible({model::step::write, false, this});
-        lifetime_.check();
+        lifetime_.touch();
         while (locked_) {
             static_cast<void>(model.block(this, "waits for a mutex", no_limit,
                                           {model::step::write, false, this}));
-            lifetime_.check();
+            lifetime_.touch();
         }
         take(model);
     }
@@ -297,7 +306,7 @@ public:
     [[nodiscard]] bool try_lock() {
         model::explorer& model = *model::explorer::running();
         model.visible({model::step::write, false, this});
-        lifetime_.check();
+        lifetime_.touch();
         if (locked_) return false;
         take(model);
         return true;
@@ -306,7 +315,7 @@ public:
     void unlock() {
         model::explorer& model = *model::explorer::running();
         model.visible({model::step::write, false, this});
-        lifetime_.check();
+        lifetime_.touch();
         if (!locked_ || holder_ != model.here())
             model.fail("unlocks a mutex that it does not hold");
         if (model.tracing()) model.note("unlocks");

@@ -20,7 +20,9 @@ bool depend(const step& a, const step& b) noexcept {
     if (a.what == step::everything || b.what == step::everything) return true;
     if (a.what == step::fence) return b.what == step::fence || b.sequential;
     if (b.what == step::fence) return a.sequential;
-    return a.object == b.object && !(a.what == step::read && b.what == step::read);
+    if (a.object != b.object) return false;
+    // A sequentially consistent load is seen by the next one.
+    return a.what != step::read || b.what != step::read || (a.sequential && b.sequential);
 }
 
 std::vector<std::size_t> parse_choices(const std::string& text) {
@@ -224,8 +226,16 @@ std::size_t explorer::find_candidates(candidates& found, bool may_stay) {
         count == 0 || !replay_.empty() ||
         (options_.early_time_outs && (options_.how == search::exhaustive || random() % 32 == 0));
     if (time_out_now) {
+        // Time passes for all: the earliest comes first.
+        std::int64_t earliest = never;
+        for (std::size_t i = 0; i != thread_count_; ++i) {
+            if (threads_[i].now == status::blocked) {
+                earliest = std::min(earliest, threads_[i].deadline);
+            }
+        }
         add([&](std::size_t i) {
-            return threads_[i].now == status::blocked && threads_[i].deadline != never;
+            return threads_[i].now == status::blocked && threads_[i].deadline == earliest &&
+                   earliest != never;
         });
     }
     return count;
@@ -440,6 +450,15 @@ void explorer::yield() {
 }
 
 // --- memory -------------------------------------------------------------------------------------------
+
+void explorer::end_use(const last_uses& of) {
+    const own_work work{*this};
+    for (std::size_t i = 0; i != thread_count_; ++i) {
+        if (i != current_ && known().current.clock[i] < of[i]) {
+            fail("destroyed while thread " + std::to_string(i) + " may still use it");
+        }
+    }
+}
 
 void explorer::use_location(int& location, std::uint64_t initial) {
     if (location >= 0) return;

@@ -161,6 +161,12 @@ public:
 
     // --- memory -------------------------------------------------------------------------------------
 
+    /// When each thread has used an object last.
+    using last_uses = std::array<std::uint16_t, threads_max>;
+    void use(last_uses& of) { of[current_] = known().current.clock[current_]; }
+    /// The object is destroyed: all that was done with it must have happened before.
+    void end_use(const last_uses& of);
+
     /// `location`: of an atomic, negative before its first use.
     void use_location(int& location, std::uint64_t initial);
     [[nodiscard]] std::uint64_t load(std::size_t location, order how);
