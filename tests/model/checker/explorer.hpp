@@ -101,9 +101,9 @@ struct verdict {
 /// way each time but for the checker's choices. One exploration at a time.
 ///
 /// From the environment: FAIRLEAD_MODEL_EXECUTIONS and FAIRLEAD_MODEL_SEED are for searches by random or
-/// priorities that have a limit, to look for longer. FAIRLEAD_MODEL_SITES names a file to which the memory orders that were used are
-/// written at the end of the program; FAIRLEAD_MODEL_MUTATE is one line of it, a space and the weaker
-/// order. See tools/orders.py.
+/// priorities that have a limit, to look for longer. FAIRLEAD_MODEL_SITES names a file to which the memory
+/// orders that were used are written at the end of the program; FAIRLEAD_MODEL_MUTATE is one line of it, a
+/// space and the weaker order.
 [[nodiscard]] verdict explore(const options& wanted, const std::function<void()>& scenario);
 
 /// A step as others see it: what it touches decides whether its order with another step matters.
