@@ -19,7 +19,7 @@ constexpr order release = order::release;
 constexpr order acq_rel = order::acq_rel;
 constexpr order seq_cst = order::seq_cst;
 
-constexpr options one_stale_read{.stale_reads = 1};
+const options one_stale_read{.stale_reads = 1};
 
 // --- who pushes and then looks for a sleeper; who goes to sleep and then looks at the queue -----------
 
