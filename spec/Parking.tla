@@ -84,7 +84,7 @@ Release(w) == /\ pc[w] = "release" /\ role' = None
               /\ Go(w, IF Bug = 5 THEN "found" ELSE "after")
               /\ UNCHANGED <<queue, parked, searching, driver, told, hand, unchanged>>
 WakeAnother(w) == /\ pc[w] = "after"
-                  /\ IF queue > 0 \/ occupied = None THEN WakeSleeper ELSE WakesNobody
+                  /\ IF queue > 0 THEN WakeSleeper ELSE WakesNobody
                   /\ Go(w, IF Bug = 5 THEN "release" ELSE "found")
                   /\ UNCHANGED <<queue, role, hand, unchanged>>
 Found(w) == /\ pc[w] = "found"

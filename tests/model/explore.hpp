@@ -11,6 +11,12 @@
 
 namespace fairlead::model {
 
+/// Runs each of `bodies` in a thread of its own; all have ended when it returns.
+template <class... Bodies>
+void in_threads(const Bodies&... bodies) {
+    const thread running[]{thread{bodies}...};
+}
+
 /// Expects that no execution goes wrong; for an exhaustive search, that all were seen.
 inline void expect_passes(const options& wanted, const std::function<void()>& scenario) {
     const verdict found = explore(wanted, scenario);

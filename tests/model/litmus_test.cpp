@@ -16,11 +16,7 @@ namespace {
 using numbers = std::vector<int>;
 using cell = sync::atomic<int>;
 
-constexpr order relaxed = order::relaxed;
-constexpr order acquire = order::acquire;
-constexpr order release = order::release;
-constexpr order acq_rel = order::acq_rel;
-constexpr order seq_cst = order::seq_cst;
+using namespace sync;  // the memory orders
 
 // What all executions of `program` return, ascending.
 template <class Program>
@@ -45,10 +41,7 @@ numbers store_buffering(First first, Second second) {
         cell y{0};
         int a = 0;
         int b = 0;
-        {
-            thread one{[&] { a = first(x, y); }};
-            thread two{[&] { b = second(y, x); }};
-        }
+        in_threads([&] { a = first(x, y); }, [&] { b = second(y, x); });
         return 10 * a + b;
     });
 }
@@ -112,16 +105,15 @@ numbers message_passing(order store, order load) {
         cell flag{0};
         int a = 0;
         int b = 0;
-        {
-            thread writer{[&] {
+        in_threads(
+            [&] {
                 data.store(1, relaxed);
                 flag.store(1, store);
-            }};
-            thread reader{[&] {
+            },
+            [&] {
                 a = flag.load(load);
                 b = data.load(relaxed);
-            }};
-        }
+            });
         return 10 * a + b;
     });
 }
@@ -141,18 +133,17 @@ TEST(Litmus, MessagePassingWithFences) {
         cell flag{0};
         int a = 0;
         int b = 0;
-        {
-            thread writer{[&] {
+        in_threads(
+            [&] {
                 data.store(1, relaxed);
                 fence(release);
                 flag.store(1, relaxed);
-            }};
-            thread reader{[&] {
+            },
+            [&] {
                 a = flag.load(relaxed);
                 fence(acquire);
                 b = data.load(relaxed);
-            }};
-        }
+            });
         return 10 * a + b;
     });
     EXPECT_EQ(seen, (numbers{0, 1, 11}));
@@ -165,17 +156,16 @@ TEST(Litmus, AReleaseSequenceGoesThroughExchanges) {
         cell flag{0};
         int a = 0;
         int b = 0;
-        {
-            thread writer{[&] {
+        in_threads(
+            [&] {
                 data.store(1, relaxed);
                 flag.store(1, release);
-            }};
-            thread middle{[&] { flag.fetch_add(2, relaxed); }};
-            thread reader{[&] {
+            },
+            [&] { flag.fetch_add(2, relaxed); },
+            [&] {
                 a = flag.load(acquire);
                 b = data.load(relaxed);
-            }};
-        }
+            });
         return 10 * a + b;
     });
     // 3: the store, then the addition. 1 when the store came second, or first and alone.
@@ -189,16 +179,15 @@ TEST(Litmus, ReadsOfOneLocationDoNotGoBack) {
         cell x{0};
         int a = 0;
         int b = 0;
-        {
-            thread writer{[&] {
+        in_threads(
+            [&] {
                 x.store(1, relaxed);
                 x.store(2, relaxed);
-            }};
-            thread reader{[&] {
+            },
+            [&] {
                 a = x.load(relaxed);
                 b = x.load(relaxed);
-            }};
-        }
+            });
         return 10 * a + b;
     });
     EXPECT_EQ(seen, (numbers{0, 1, 2, 11, 12, 22}));
@@ -209,10 +198,7 @@ TEST(Litmus, ReadModifyWritesSeeEachOther) {
         cell x{0};
         int a = 0;
         int b = 0;
-        {
-            thread one{[&] { a = x.fetch_add(1, relaxed); }};
-            thread two{[&] { b = x.fetch_add(1, relaxed); }};
-        }
+        in_threads([&] { a = x.fetch_add(1, relaxed); }, [&] { b = x.fetch_add(1, relaxed); });
         return 100 * a + 10 * b + x.newest();
     });
     EXPECT_EQ(seen, (numbers{12, 102}));
@@ -224,17 +210,16 @@ TEST(Litmus, AStrongExchangeMayFailByAnOldStore) {
         cell x{0};
         cell done{0};
         int read = 0;
-        {
-            thread writer{[&] {
+        in_threads(
+            [&] {
                 x.store(1, relaxed);
                 done.store(1, relaxed);
-            }};
-            thread other{[&] {
+            },
+            [&] {
                 if (done.load(relaxed) == 0) return;
                 int expected = 1;
                 read = x.compare_exchange_strong(expected, 2, relaxed, relaxed) ? 1 : 2;
-            }};
-        }
+            });
         return read;
     });
     EXPECT_EQ(seen, (numbers{0, 1, 2}));
@@ -250,18 +235,15 @@ numbers independent_reads(order store, order load) {
         int b = 0;
         int c = 0;
         int d = 0;
-        {
-            thread writes_x{[&] { x.store(1, store); }};
-            thread writes_y{[&] { y.store(1, store); }};
-            thread one{[&] {
-                a = x.load(load);
-                b = y.load(load);
-            }};
-            thread two{[&] {
-                c = y.load(load);
-                d = x.load(load);
-            }};
-        }
+        in_threads([&] { x.store(1, store); }, [&] { y.store(1, store); },
+                   [&] {
+                       a = x.load(load);
+                       b = y.load(load);
+                   },
+                   [&] {
+                       c = y.load(load);
+                       d = x.load(load);
+                   });
         return 1000 * a + 100 * b + 10 * c + d;
     });
 }
@@ -283,18 +265,19 @@ TEST(Litmus, SequentialLoadsAreInOneOrder) {
         int flags = 0;
         int a = 0;
         int b = 0;
-        {
-            thread one{[&] {
+        in_threads(
+            [&] {
                 flags += y.load(relaxed);
                 a = x.load(seq_cst);
-            }};
-            thread two{[&] {
+            },
+            [&] {
                 flags += y.load(relaxed);
                 b = x.load(seq_cst);
-            }};
-            x.store(1, relaxed);
-            y.store(1, relaxed);
-        }
+            },
+            [&] {
+                x.store(1, relaxed);
+                y.store(1, relaxed);
+            });
         return 100 * flags + 10 * a + b;
     });
     EXPECT_EQ(seen, (numbers{0, 1, 10, 11, 100, 101, 110, 111, 200, 201, 210, 211}));
@@ -308,16 +291,14 @@ TEST(Litmus, WhatARelaxedWriterHasReadIsNotPassedOn) {
             cell y{0};
             int a = 0;
             int b = 0;
-            {
-                thread writer{[&] { x.store(1, relaxed); }};
-                thread middle{[&] {
-                    if (x.load(relaxed) == 1) y.store(1, first);
-                }};
-                thread reader{[&] {
-                    a = y.load(second);
-                    b = x.load(relaxed);
-                }};
-            }
+            in_threads([&] { x.store(1, relaxed); },
+                       [&] {
+                           if (x.load(relaxed) == 1) y.store(1, first);
+                       },
+                       [&] {
+                           a = y.load(second);
+                           b = x.load(relaxed);
+                       });
             return 10 * a + b;
         });
     };
@@ -333,16 +314,15 @@ TEST(Litmus, LoadBufferingIsNotShown) {
         cell y{0};
         int a = 0;
         int b = 0;
-        {
-            thread one{[&] {
+        in_threads(
+            [&] {
                 a = y.load(relaxed);
                 x.store(1, relaxed);
-            }};
-            thread two{[&] {
+            },
+            [&] {
                 b = x.load(relaxed);
                 y.store(1, relaxed);
-            }};
-        }
+            });
         return 10 * a + b;
     });
     EXPECT_EQ(seen, (numbers{0, 1, 10}));  // C++20 allows 11 as well
@@ -352,16 +332,15 @@ TEST(Litmus, StoresThatPassEachOtherAreNotShown) {
     const numbers seen = outcomes([] {
         cell x{0};
         cell y{0};
-        {
-            thread one{[&] {
+        in_threads(
+            [&] {
                 x.store(1, relaxed);
                 y.store(2, relaxed);
-            }};
-            thread two{[&] {
+            },
+            [&] {
                 y.store(1, relaxed);
                 x.store(2, relaxed);
-            }};
-        }
+            });
         return 10 * x.newest() + y.newest();
     });
     EXPECT_EQ(seen, (numbers{12, 21, 22}));  // C++20 allows 11 as well

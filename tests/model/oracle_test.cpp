@@ -13,11 +13,7 @@ namespace {
 
 using cell = sync::atomic<int>;
 
-constexpr order relaxed = order::relaxed;
-constexpr order acquire = order::acquire;
-constexpr order release = order::release;
-constexpr order acq_rel = order::acq_rel;
-constexpr order seq_cst = order::seq_cst;
+using namespace sync;  // the memory orders
 
 const options one_stale_read{.stale_reads = 1};
 

@@ -52,12 +52,12 @@ public:
 
 private:
     void step(callback_task& task) {
-        running_ = true;
+        last_step_ = last_step_ + 1;
         body_(task);
     }
 
     std::function<void(callback_task&)> body_;
-    plain<bool> running_{false};
+    plain<int> last_step_{0};  // two steps at once would be a race
     callback_task task_{[this](callback_task& task) { step(task); }};
 };
 

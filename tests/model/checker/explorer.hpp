@@ -148,7 +148,7 @@ public:
     /// Wakes at most `count` threads that wait for it, which ones is a choice.
     void wake(const void* waited_for, std::size_t count);
 
-    /// Lets others go first; what it then reads is new.
+    /// Lets others go first; what it reads next is the newest store.
     void yield();
 
     std::size_t start_thread(std::move_only_function<void()> body);
@@ -220,7 +220,7 @@ private:
         step next;
         step after_wake;
         bool yielded = false;
-        bool fresh = false;  // its next reads are of the newest store
+        bool fresh = false;  // its next read is of the newest store
         bool timed_out = false;
         std::int64_t deadline = 0;
         std::int64_t priority = 0;
