@@ -17,10 +17,11 @@ VARIABLES head, tail, slot,
           opc, oseen, oitem,       \* of the owner: where it is, the head it has seen, the item it has read
           added,                   \* how many items it has added
           tpc, tseen, tcount, tread, \* of each thief: the head, how many, the items it has read
-          taken                    \* what was taken: items, in the order of the exchanges
+          taken                    \* the item that was taken from each position before the head
 vars == <<head, tail, slot, opc, oseen, oitem, added, tpc, tseen, tcount, tread, taken>>
 
 At(position) == position % Capacity
+Unread == -1 \* for a position that was taken, but not read yet
 Init == /\ head = 0 /\ tail = 0 /\ slot = [i \in 0..(Capacity - 1) |-> 0]
         /\ opc = "idle" /\ oseen = 0 /\ oitem = 0 /\ added = 0
         /\ tpc = [t \in Thieves |-> "head"] /\ tseen = [t \in Thieves |-> 0]
@@ -68,33 +69,34 @@ StealTail(t) == /\ tpc[t] = "tail"
                         /\ tpc' = [tpc EXCEPT ![t] = IF Bug = 5 THEN "steal" ELSE "read"]
                 /\ UNCHANGED <<head, tail, slot, owner, tseen, taken>>
 StealRead(t) == /\ tpc[t] = "read"
-                /\ tread' = [tread EXCEPT ![t] = Append(@, slot[At(tseen[t] + Len(@))])]
-                /\ tpc' = [tpc EXCEPT ![t] = IF Len(tread[t]) + 1 < tcount[t] THEN "read"
-                                             ELSE IF Bug = 5 THEN "have" ELSE "steal"]
-                /\ UNCHANGED <<head, tail, slot, owner, tseen, tcount, taken>>
+                /\ LET position == tseen[t] + Len(tread[t])
+                       item == slot[At(position)] IN
+                   /\ tread' = [tread EXCEPT ![t] = Append(@, item)]
+                   /\ taken' = IF Bug = 5 THEN [taken EXCEPT ![position + 1] = item] ELSE taken
+                   /\ tpc' = [tpc EXCEPT ![t] = IF Len(tread[t]) + 1 < tcount[t] THEN "read"
+                                                ELSE IF Bug = 5 THEN "head" ELSE "steal"]
+                /\ UNCHANGED <<head, tail, slot, owner, tseen, tcount>>
 Steal(t) == /\ tpc[t] = "steal"
             /\ IF head = tseen[t] \/ (Bug = 1 /\ head <= tseen[t] + tcount[t])   \* bug 1: a store
                THEN /\ head' = tseen[t] + tcount[t]
-                    /\ taken' = IF Bug = 5 THEN taken ELSE taken \o tread[t]
+                    /\ taken' = taken \o IF Bug = 5 THEN [i \in 1..tcount[t] |-> Unread] ELSE tread[t]
                     /\ tpc' = [tpc EXCEPT ![t] = IF Bug = 5 THEN "read" ELSE "head"] \* bug 5: read after the exchange
                ELSE /\ tpc' = [tpc EXCEPT ![t] = "head"] /\ UNCHANGED <<head, taken>>
             /\ UNCHANGED <<tail, slot, owner, tseen, tcount, tread>>
-Have(t) == /\ tpc[t] = "have" /\ taken' = taken \o tread[t] /\ tpc' = [tpc EXCEPT ![t] = "head"]
-           /\ UNCHANGED <<head, tail, slot, owner, tseen, tcount, tread>>
 
 Owner == Room \/ Write \/ Push \/ PopLoad \/ PopRead \/ Pop
-Thief(t) == StealHead(t) \/ StealTail(t) \/ StealRead(t) \/ Steal(t) \/ Have(t)
+Thief(t) == StealHead(t) \/ StealTail(t) \/ StealRead(t) \/ Steal(t)
 Next == Owner \/ \E t \in Thieves : Thief(t)
 Fair == WF_vars(Owner)
 Spec == Init /\ [][Next]_vars /\ Fair
 
 \* --- properties ----------------------------------------------------------------------------------------
 Range(s) == {s[i] : i \in DOMAIN s}
-TakenOnce == Cardinality(Range(taken)) = Len(taken)
-Right == \A i \in DOMAIN taken : taken[i] \in 1..Items
-NothingLost == (Bug # 5 /\ opc \notin {"write", "publish"}) =>
-                 /\ Range(taken) \cap {slot[At(p)] : p \in head..(tail - 1)} = {}
-                 /\ Len(taken) = head
-InOrder == \A i, j \in DOMAIN taken : Bug # 5 /\ i < j => taken[i] < taken[j]
+had == SelectSeq(taken, LAMBDA item : item # Unread)
+TakenOnce == Cardinality(Range(had)) = Len(had)
+Right == Range(had) \subseteq 1..Items
+NothingLost == /\ Range(had) \cap {slot[At(p)] : p \in head..(tail - 1)} = {}
+               /\ Len(taken) = head
+InOrder == \A i, j \in DOMAIN had : i < j => had[i] < had[j]
 Emptied == <>(Len(taken) = Items)
 =============================================================================

@@ -1,0 +1,118 @@
+"""Tests of tools/verify.py, with a stand-in for java that says what TLC would say."""
+
+import contextlib
+import io
+import json
+import os
+import unittest
+from unittest import mock
+
+from temporary_tree import TemporaryTree
+
+import verify
+
+MODELS = """
+[[spec]]
+name = "Lamp"
+invariants = ["Dark"]
+properties = ["Lit"]
+small = { Lamps = 1 }
+mutants = ["Dark", "liveness"]
+[[spec.model]]
+constants = { Lamps = 2 }
+[[spec.model]]
+constants = { Lamps = 9 }
+deep = true
+safety_only = true
+"""
+
+HOLDS = """
+echo '1,000 states generated, 70 distinct states found, 5 states left on queue.'
+echo '2,345 states generated, 1,234 distinct states found, 0 states left on queue.'
+echo 'The depth of the complete state graph search is 17.'
+exit 0
+"""
+DARK = "echo 'Error: Invariant Dark is violated.'; exit 12"
+LIVENESS = "echo 'Error: Temporal properties were violated.'; exit 13"
+
+
+class Verify(TemporaryTree):
+    def setUp(self):
+        super().setUp()
+        self.write("spec/models.toml", MODELS)
+        self.write("spec/Lamp.tla")
+        self.write("build/verify/tla2tools.jar")
+        path = f"{self.root}/bin{os.pathsep}{os.environ['PATH']}"
+        for bug, script in {"0": HOLDS, "1": DARK, "2": LIVENESS}.items():
+            self.answers(bug, script)
+        for patch in (mock.patch.object(verify, "SPECS", self.root / "spec"),
+                      mock.patch.object(verify, "BUILD", self.root / "build" / "verify"),
+                      mock.patch.dict(os.environ, {"PATH": path})):
+            self.enterContext(patch)
+        self.write("bin/java", '#!/bin/sh\n. ../../../../answers/$(sed -n "s/CONSTANT Bug = //p" model.cfg)\n')
+        (self.root / "bin/java").chmod(0o755)
+
+    def answers(self, bug, script):
+        self.write(f"answers/{bug}", script)
+
+    def verify(self, *arguments):
+        """The exit code, what is printed as the failures, and the summary."""
+        errors = io.StringIO()
+        with mock.patch("sys.argv", ["verify", *arguments]), \
+                contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+            code = verify.main()
+        return code, errors.getvalue(), json.loads((self.root / "build/verify/summary.json").read_text())
+
+    def config_of(self, run):
+        return (self.root / "build/verify/runs" / run / "model.cfg").read_text()
+
+    def test_all_holds_and_all_mutants_are_killed(self):
+        code, errors, summary = self.verify()
+        self.assertEqual((code, errors), (0, ""))
+        self.assertEqual(summary["distinct_states"], 1234)
+        self.assertEqual(summary["specs"][0]["models"][0]["depth"], 17)
+        self.assertEqual(summary["specs"][0]["models"][0]["generated"], 2345)
+        self.assertEqual([mutant["found"] for mutant in summary["specs"][0]["mutants"]], ["Dark", "liveness"])
+
+    def test_the_configuration_names_constants_bug_and_properties(self):
+        self.verify()
+        self.assertEqual(self.config_of("Lamp-2-0"), "SPECIFICATION Spec\nCONSTANT Lamps = 2\n"
+                         "CONSTANT Bug = 0\nINVARIANT Dark\nPROPERTY Lit\n")
+        self.assertIn("CONSTANT Lamps = 1\nCONSTANT Bug = 2\n", self.config_of("Lamp-1-2"))
+
+    def test_a_surviving_mutant_fails(self):
+        self.answers("1", HOLDS)
+        code, errors, _ = self.verify()
+        self.assertEqual(code, 1)
+        self.assertIn("Lamp: bug 1 should be found by Dark, was: not found", errors)
+
+    def test_a_mutant_that_another_property_finds_fails(self):
+        self.answers("1", LIVENESS)
+        code, errors, _ = self.verify()
+        self.assertEqual(code, 1)
+        self.assertIn("bug 1 should be found by Dark, was: liveness", errors)
+
+    def test_a_violated_property_fails(self):
+        self.answers("0", DARK)
+        code, errors, _ = self.verify()
+        self.assertEqual(code, 1)
+        self.assertIn("Lamp: Dark;", errors)
+
+    def test_a_run_that_breaks_fails(self):
+        self.answers("0", "echo 'Parsing or semantic analysis failed.'; exit 150")
+        code, errors, _ = self.verify()
+        self.assertEqual(code, 1)
+        self.assertIn("Lamp: TLC failed (150)", errors)
+
+    def test_deep_models_run_when_asked_for_and_without_liveness_if_so_marked(self):
+        _, _, summary = self.verify("--deep")
+        self.assertEqual(len(summary["specs"][0]["models"]), 2)
+        self.assertNotIn("PROPERTY", self.config_of("Lamp-9-0"))
+
+    def test_an_unknown_specification_is_an_error(self):
+        with self.assertRaises(SystemExit):
+            self.verify("--only", "Lantern")
+
+
+if __name__ == "__main__":
+    unittest.main()
