@@ -61,7 +61,7 @@ core::core(scheduler& owned_by, scheduler_options given)
 
 core::~core() = default;
 
-bool core::single_worker_is_here() const noexcept {
+[[gnu::noinline]] bool core::single_worker_is_here() const noexcept {
     return worker::current() == workers.front().get() || workers.front()->ended();
 }
 

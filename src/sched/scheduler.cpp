@@ -74,7 +74,8 @@ void scheduler::post(std::span<basic_task* const> tasks) noexcept {
     enqueue(*newest, *tasks.front(), {.plain = tasks.size() == 1, .last = false});
 }
 
-void scheduler::enqueue(basic_task& newest, basic_task& oldest, sched::posted how) noexcept {
+[[gnu::noinline]] void scheduler::enqueue(basic_task& newest, basic_task& oldest,
+                                          sched::posted how) noexcept {
     worker* const here = worker::current();
     if (here != nullptr && &here->owner() == core_.get()) {
         here->post(newest, oldest, how);
@@ -106,7 +107,7 @@ void scheduler::start() {
     }
 }
 
-bool scheduler::on_own_worker() const noexcept {
+[[gnu::noinline]] bool scheduler::on_own_worker() const noexcept {
     worker* const here = worker::current();
     return here != nullptr && &here->owner() == core_.get();
 }
@@ -235,7 +236,7 @@ std::vector<worker_stats> scheduler::stats() const {
 
 driver& scheduler::driver() const noexcept { return *core_->options.driver; }
 
-scheduler* scheduler::current() noexcept {
+[[gnu::noinline]] scheduler* scheduler::current() noexcept {
     worker* const here = worker::current();
     return here != nullptr ? &here->owner().owner : nullptr;
 }
@@ -264,7 +265,7 @@ void unhandled_reporter::operator()(std::exception_ptr failure,
     std::terminate();
 }
 
-std::uint32_t scheduler::depth_of_new_task() noexcept {
+[[gnu::noinline]] std::uint32_t scheduler::depth_of_new_task() noexcept {
     worker* const here = worker::current();
     return here != nullptr ? here->running_depth() + 1 : 0;
 }

@@ -3,7 +3,6 @@
 #include "sched/core.hpp"
 
 #include <fairlead/os/thread.hpp>
-#include <fairlead/sync/per_thread.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,11 +12,6 @@
 #include <utility>
 
 namespace fairlead::sched {
-namespace {
-
-using current_worker = sync::per_thread<worker*, class worker_that_runs>;
-
-}  // namespace
 
 worker::worker(core& owner, slot& own, unsigned index)
     : core_{owner},
@@ -26,8 +20,6 @@ worker::worker(core& owner, slot& own, unsigned index)
       alone_{owner.width() == 1},
       watched_finished_(owner.width()),
       seen_finished_(owner.width()) {}
-
-[[gnu::noinline]] worker* worker::current() noexcept { return current_worker::get(); }
 
 void worker::start() {
     ended_.store(false, sync::relaxed);                 // the thread does not run yet
@@ -48,15 +40,18 @@ void worker::join() {
 
 // --- the loop -----------------------------------------------------------------------------------------
 
+// What is done between any two steps is marked inline: a hop from task to task takes as long as a few
+// calls.
+
 void worker::run() noexcept {
-    current_worker::set(this);
+    of_thread::set(this);
     // acquire: pairs with the store in stop, so that everything before the stop is visible.
     while (!core_.halting.load(sync::acquire)) {
         basic_task* task = next();
         if (task == nullptr) task = search();
         if (task != nullptr) execute(*task);
     }
-    current_worker::set(nullptr);
+    of_thread::set(nullptr);
     ended_.store(true, sync::release);  // pairs with ended()
     // acq_rel: the last one has seen the others end.
     if (core_.running_workers.fetch_sub(1, sync::acq_rel) != 1) return;
@@ -67,9 +62,9 @@ void worker::run() noexcept {
     core_.all_ended.send();
 }
 
-void worker::execute(basic_task& task) noexcept {
+inline void worker::execute(basic_task& task) noexcept {
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
-    slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
+    slot_.running.store(task.name_, sync::release);  // pairs with core::report
     running_depth_ = task.depth_;
     task.owner_ = nullptr;
     task.deaf_ = false;
@@ -83,13 +78,13 @@ void worker::execute(basic_task& task) noexcept {
 }
 
 // The next task without sleeping, or null.
-basic_task* worker::next() noexcept {
-    look_at_clock();
+inline basic_task* worker::next() noexcept {
+    if (core_.role.timed() && --steps_to_look_ == 0) look_at_clock();
     return look();
 }
 
 // Looks everywhere for a task, in order of age: the own run, ready, the front, others' runs.
-basic_task* worker::look() noexcept {
+inline basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.runs.pop()) return task;
     basic_task* task = nullptr;
@@ -161,7 +156,7 @@ void worker::rescue_posts() noexcept {
 
 // What the last steps posted, if nothing older is known to wait: it needs no round then. Only plain
 // posts: one with a deadline, or a woken sleeper, is for the role.
-basic_task* worker::take_own_posts() noexcept {
+inline basic_task* worker::take_own_posts() noexcept {
     if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) || own_posts_ >= not_direct ||
         !slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
         return nullptr;
@@ -169,7 +164,7 @@ basic_task* worker::take_own_posts() noexcept {
     return alone_ ? take_own_post() : move_own_posts_to_run();
 }
 
-basic_task* worker::take_own_post() noexcept {
+inline basic_task* worker::take_own_post() noexcept {
     slot_.direct.add(1);  // before it disappears: see role::drained
     basic_task* const task = slot_.posted_alone.pop_front();
     task->expired_ = true;
@@ -286,10 +281,6 @@ basic_task* worker::take_from(slot& victim) noexcept {
 
 // Deadlines and events are served within `round_interval` even when no run ever empties.
 void worker::look_at_clock() noexcept {
-    if (!core_.role.timed() || --steps_to_look_ != 0) {
-        if (steps_to_look_ == 0) steps_to_look_ = stride_;
-        return;
-    }
     const time_point now = core_.now();
     const duration interval = core_.options.round_interval;
     // Steps are short: look less often, up to every stride_max steps. One is long: look at each.
@@ -418,7 +409,7 @@ basic_task* worker::next_behind_arrivals() noexcept {
 std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {
     worker* const outer = current();
     FAIRLEAD_ASSERT(outer != this, "a scheduler was run from a task of its own");
-    current_worker::set(this);
+    of_thread::set(this);
     basic_task* task = next_behind_arrivals();
     if (task == nullptr) {
         core_.idle.begin_search();
@@ -432,7 +423,7 @@ std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept 
         if (++steps == steps_max) break;
         task = next_behind_arrivals();
     }
-    current_worker::set(outer);
+    of_thread::set(outer);
     return steps;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fairlead/os/thread.hpp>
 #include <fairlead/sched/task.hpp>
+#include <fairlead/sync/per_thread.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -42,9 +43,9 @@ public:
     // Posts what a step posts or wakes: newest -> ... -> oldest. Only on this worker's thread.
     void post(basic_task& newest, basic_task& oldest, posted how) noexcept;
 
-    // The worker of the calling thread, or null. Not inline: a coroutine that moves to another
-    // thread must not reuse an address of thread-local memory.
-    [[nodiscard]] static worker* current() noexcept;
+    // The worker of the calling thread, or null. Only in functions that are not inlined: a coroutine
+    // that moves to another thread must not reuse an address of thread-local memory.
+    [[nodiscard]] static worker* current() noexcept { return of_thread::get(); }
 
     [[nodiscard]] core& owner() const noexcept { return core_; }
     [[nodiscard]] unsigned index() const noexcept { return index_; }
@@ -56,6 +57,8 @@ public:
     [[nodiscard]] bool ended() const noexcept { return ended_.load(sync::acquire); }
 
 private:
+    using of_thread = sync::per_thread<worker*, class worker_that_runs>;
+
     basic_task* next() noexcept;
     basic_task* next_behind_arrivals() noexcept;
     basic_task* look() noexcept;
