@@ -57,8 +57,8 @@ std::expected<std::unique_ptr<server>, std::string> server::start(
     auto bound = listener->local_address();
     if (!bound) return std::unexpected("the listener has no address: " + bound.error().message());
     made->address_ = *bound;
-    made->serving_.emplace(
-        fl::spawn(made->scheduler_, made->serve_all(std::move(*listener)), {}, "serve"));
+    made->listener_ = std::move(*listener);
+    made->serving_.emplace(fl::spawn(made->scheduler_, made->serve_all(), {}, "serve"));
     return made;
 }
 
@@ -81,34 +81,33 @@ std::size_t server::stop(std::chrono::milliseconds limit) {
     return left;
 }
 
-fl::task<> server::serve_all(fl::io::tcp_listener listener) {
+fl::task<> server::serve_all() {
     fl::scheduler& home = co_await fl::current_scheduler();
     fl::scope connections{home};
-    fl::join_handle<void> accepting = fl::spawn(home, accept_all(std::move(listener), connections),
-                                                stop_accepting_.get_token(), "accept");
+    fl::join_handle<void> accepting =
+        fl::spawn(home, accept_all(connections), stop_accepting_.get_token(), "accept");
     co_await accepting;
     co_await connections.join();
 }
 
-fl::task<> server::accept_all(fl::io::tcp_listener listener, fl::scope& connections) {
+fl::task<> server::accept_all(fl::scope& connections) {
     fl::basic_task& self = co_await fl::current_task();
     for (std::size_t number = 0; !self.stop_requested(); ++number) {
         bool accepted = false;
         try {
-            accepted = co_await accept_one(listener, connections, number);
+            accepted = co_await accept_one(connections, number);
         } catch (const std::bad_alloc&) {
             stats_.count_failure();  // the newcomer is closed; there may be memory for the next
         }
         // Stopped, or the kernel or the process has no memory: not to be tried at once.
         if (!accepted) co_await fl::sleep_for(accept_retry);
     }
+    listener_->close();
     table_.forget_acceptor();
 }
 
-fl::task<bool> server::accept_one(fl::io::tcp_listener& listener, fl::scope& connections,
-                                  std::size_t number) {
-    auto stream = co_await listener.accept();
-    stats_.set_accept_starved(listener.starved());
+fl::task<bool> server::accept_one(fl::scope& connections, std::size_t number) {
+    auto stream = co_await listener_->accept();
     if (!stream) co_return false;
     auto seat = co_await wait_for_seat();
     if (!seat) co_return false;
@@ -135,7 +134,7 @@ std::string server::stats_json() const {
         .uptime_s = std::chrono::duration<double>(clock::now() - started_).count(),
         .requests = stats_.requests(),
         .connections = table_.count(),
-        .accept_starved = stats_.accept_starved(),
+        .accept_starved = listener_->starved(),
         .failures = stats_.failures(),
         .memory_used = memory_.used(),
         .memory_max = memory_.max(),

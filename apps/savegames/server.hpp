@@ -63,11 +63,10 @@ private:
     server(const server_options& options, const job_context& jobs, const sqlite_store& store,
            std::shared_ptr<const token_table> tokens);
 
-    fairlead::task<> serve_all(fairlead::io::tcp_listener listener);
-    fairlead::task<> accept_all(fairlead::io::tcp_listener listener, fairlead::scope& connections);
+    fairlead::task<> serve_all();
+    fairlead::task<> accept_all(fairlead::scope& connections);
     fairlead::task<std::optional<connection_table::seat>> wait_for_seat();
-    fairlead::task<bool> accept_one(fairlead::io::tcp_listener& listener,
-                                    fairlead::scope& connections, std::size_t number);
+    fairlead::task<bool> accept_one(fairlead::scope& connections, std::size_t number);
     [[nodiscard]] std::string stats_json() const;
 
     const server_options options_;
@@ -84,6 +83,7 @@ private:
     service_parts parts_;
     std::stop_source stop_accepting_;
     fairlead::scheduler scheduler_;
+    std::optional<fairlead::io::tcp_listener> listener_;  // there from the start
     std::optional<fairlead::join_handle<void>> serving_;
 };
 

@@ -68,11 +68,6 @@ void service_stats::count_failure() {
     ++failures_;
 }
 
-void service_stats::set_accept_starved(std::uint64_t count) {
-    const std::lock_guard lock{mutex_};
-    accept_starved_ = count;
-}
-
 service_stats::by_kind service_stats::requests() const {
     by_kind merged;
     for (const shard& each : shards_) {
@@ -90,11 +85,6 @@ service_stats::by_kind service_stats::requests() const {
 std::uint64_t service_stats::failures() const {
     const std::lock_guard lock{mutex_};
     return failures_;
-}
-
-std::uint64_t service_stats::accept_starved() const {
-    const std::lock_guard lock{mutex_};
-    return accept_starved_;
 }
 
 process_meter::process_meter() : statm_{::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)} {}

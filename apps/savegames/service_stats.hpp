@@ -40,12 +40,8 @@ public:
     // A connection ended because something was thrown: memory is short.
     void count_failure();
 
-    // How often an accept waited for a descriptor, so far.
-    void set_accept_starved(std::uint64_t count);
-
     [[nodiscard]] by_kind requests() const;
     [[nodiscard]] std::uint64_t failures() const;
-    [[nodiscard]] std::uint64_t accept_starved() const;
 
 private:
     struct shard {
@@ -56,7 +52,6 @@ private:
     std::array<shard, 8> shards_;
     mutable std::mutex mutex_;
     std::uint64_t failures_ = 0;
-    std::uint64_t accept_starved_ = 0;
 };
 
 // What the kernel knows of this process.

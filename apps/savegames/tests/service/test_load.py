@@ -7,7 +7,7 @@ import socket
 import subprocess
 import unittest
 
-from service import PATIENCE, Client, Response, Server, request, save_path
+from service import PATIENCE, Response, Server, request, save_path, wait_for
 
 
 class Wrk(unittest.TestCase):
@@ -38,15 +38,19 @@ class FewDescriptors(unittest.TestCase):
 
     CLIENTS = 200
 
-    def crowd(self, server):
-        """Returns the answers' statuses."""
+    def crowd(self, server, before_asking=None):
+        """All get their answer. They ask as they come, or when all have come and `before_asking` is over."""
+        question = request("GET", save_path("anna"), None, ["Connection: close"])
         selector = selectors.DefaultSelector()
         for _ in range(self.CLIENTS):
-            client = Client.__new__(Client)
-            client.buffer = b""
-            client.socket = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
-            client.send(request("GET", save_path("anna"), None, ["Connection: close"]))
+            client = server.client()
             selector.register(client.socket, selectors.EVENT_READ, client)
+            if not before_asking:
+                client.send(question)
+        if before_asking:
+            before_asking()
+            for key in selector.get_map().values():
+                key.data.send(question)
         statuses = []
         while len(statuses) != self.CLIENTS:
             ready = selector.select(PATIENCE)
@@ -57,30 +61,33 @@ class FewDescriptors(unittest.TestCase):
                 selector.unregister(key.data.socket)
                 key.data.close()
         selector.close()
-        return statuses
-
-    def crowds(self, server):
-        """Three crowds one after the other. Returns what the service says of its connections after it."""
-        for _ in range(3):
-            self.assertEqual(self.crowd(server), [200] * self.CLIENTS)
-        self.assertEqual(server.ask("GET", save_path("anna")).status, 200)
-        return server.stats()["connections"]
+        self.assertEqual(statuses, [200] * self.CLIENTS)
 
     def test_limit_is_known(self):
         with Server(descriptors=64) as server:
             server.ask("PUT", save_path("anna"), b"{}")
-            connections = self.crowds(server)
+            for _ in range(3):
+                self.crowd(server)
+            connections = server.stats()["connections"]
         self.assertLessEqual(connections["limit"], 64)
         self.assertEqual(connections["accept_starved"], 0)
 
     def test_limit_is_hit(self):
         # The limit comes when the service has run for a while: the sanitizer of undefined behaviour needs
         # a descriptor itself for each kind of object that it sees for the first time.
-        with Server("--max-connections", "10000") as server:
+        with Server("--max-connections", "10000") as server, server.client() as observer:
             server.ask("PUT", save_path("anna"), b"{}")
-            self.crowds(server)
+            self.crowd(server)
+
+            def starved():
+                return observer.ask("GET", "/stats").json()["connections"]["accept_starved"]
+
+            self.assertEqual(starved(), 0)
             resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (64, 64))
-            self.assertGreater(self.crowds(server)["accept_starved"], 0)
+            for _ in range(3):
+                before = starved()
+                self.crowd(server, lambda: wait_for(lambda: starved() > before, "a starved accept"))
+            self.assertEqual(server.ask("GET", save_path("anna")).status, 200)
 
     def test_idle_clients_do_not_keep_others_out(self):
         with Server(descriptors=64) as server:
