@@ -93,7 +93,11 @@ void role::take_arrivals() noexcept {
     if (!arrived.empty()) ++announced_pushes_;  // exactly one of its pushes found the front empty
     // What steps posted to their slots is older than what is in the front: see worker::post.
     if (core_.width() != 1) {
-        for (const auto& each : core_.slots) pending_.append(each->posted.take_all());
+        for (const auto& each : core_.slots) {
+            if (each.get() != dealing_to_) pending_.append(each->posted.take_all());
+        }
+        // The holder's own last: its last step has only just ended.
+        if (dealing_to_ != nullptr) pending_.append(dealing_to_->posted.take_all());
     } else if (core_.single_worker_is_here()) {  // while its step runs they are its own
         pending_.append(std::move(core_.slots.front()->posted_alone));
     }

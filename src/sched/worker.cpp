@@ -64,7 +64,7 @@ void worker::run() noexcept {
 
 inline void worker::execute(basic_task& task) noexcept {
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
-    slot_.running.store(task.name_, sync::release);  // pairs with core::report
+    slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
     running_depth_ = task.depth_;
     task.owner_ = nullptr;
     task.deaf_ = false;
@@ -155,13 +155,15 @@ void worker::rescue_posts() noexcept {
 // --- where tasks come from --------------------------------------------------------------------------
 
 // What the last steps posted, if nothing older is known to wait: it needs no round then. Only plain
-// posts: one with a deadline, or a woken sleeper, is for the role.
+// posts: one with a deadline, or a woken sleeper, is for the role. And only while steps are short: what
+// another worker keeps may be older by a step.
 inline basic_task* worker::take_own_posts() noexcept {
     if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) || own_posts_ >= not_direct ||
         !slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
         return nullptr;
     }
-    return alone_ ? take_own_post() : move_own_posts_to_run();
+    if (alone_) return take_own_post();
+    return steps_are_long() ? nullptr : move_own_posts_to_run();
 }
 
 inline basic_task* worker::take_own_post() noexcept {

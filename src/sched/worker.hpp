@@ -115,7 +115,8 @@ private:
     duration watch_interval_ = watch_min;
     std::vector<std::uint64_t> watched_finished_;
 
-    // The search for stuck runs.
+    // The search for stuck runs. The stride is 1 while steps are long.
+    [[nodiscard]] bool steps_are_long() const noexcept { return look_stride_ == 1; }
     unsigned look_stride_ = 1;
     unsigned looks_to_clock_ = 1;
     time_point stuck_clock_{};

@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <latch>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -156,6 +157,75 @@ TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
         });
         scheduler.drain();
         EXPECT_LT(steps_meanwhile, 100);
+    }
+}
+
+// Tasks whose steps end when the test says so, the one that began first before the others.
+class relay {
+public:
+    relay(scheduler& home, int count) : home_{home}, turns_(static_cast<std::size_t>(count)) {
+        for (int i = 0; i != count; ++i) {
+            tasks_.emplace_back([this, i](scripted& self) { step(self, i); });
+        }
+        for (scripted& each : tasks_) home.post(each);
+    }
+
+    // Ends the step that goes on for the longest time, when `at_once` of them go on, and it was long.
+    void end_one(std::size_t at_once) {
+        test::await([&] {
+            const std::lock_guard lock{mutex_};
+            return running_.size() == at_once;
+        });
+        const std::lock_guard lock{mutex_};
+        while (clock::now() < running_.front()->begin + 100us) {
+        }
+        running_.front()->may_end.store(true);
+        running_.pop_front();
+    }
+
+    void end_all() {
+        over_.store(true);
+        home_.drain();
+    }
+
+    [[nodiscard]] const std::vector<int>& turns() const { return turns_; }
+
+private:
+    struct running_step {
+        time_point begin = clock::now();
+        std::atomic<bool> may_end{false};
+    };
+
+    void step(scripted& self, int number) {
+        running_step here;
+        {
+            const std::lock_guard lock{mutex_};
+            ++turns_[static_cast<std::size_t>(number)];
+            running_.push_back(&here);
+        }
+        while (!here.may_end.load() && !over_.load()) std::this_thread::yield();
+        if (!over_.load()) home_.post(self);
+    }
+
+    scheduler& home_;
+    std::mutex mutex_;
+    std::vector<int> turns_;             // guarded by mutex_
+    std::deque<running_step*> running_;  // likewise
+    std::atomic<bool> over_{false};
+    std::deque<scripted> tasks_;
+};
+
+// A worker that ends a long step must not go on with what that step posted while another keeps an older
+// post: two tasks would share one worker, and the third have the other for itself.
+TEST(KeptPosts, LongStepsTakeTurns) {
+    test::watchdog guard;
+    constexpr int rounds = 100;
+    for (const int tasks : {3, 5}) {
+        scheduler scheduler{{.workers = 2}};
+        relay relay{scheduler, tasks};
+        for (int i = 0; i != rounds * tasks; ++i) relay.end_one(2);
+        relay.end_all();
+        for (const int turns : relay.turns()) EXPECT_NEAR(turns, rounds, rounds / 10) << tasks;
     }
 }
 

@@ -81,7 +81,7 @@ public:
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
     root(scheduler& home, const char* name,
          std::uint32_t depth = scheduler::depth_of_new_task()) noexcept
-        : basic_task{kind, name, depth}, scheduler_{&home} {}
+        : basic_task{kind, depth}, scheduler_{&home}, name_{name} {}
 
     [[nodiscard]] scheduler& home() const noexcept { return *scheduler_; }
 
@@ -202,6 +202,7 @@ private:
         retried_operation* operation_;          // of an attempt
     };
     wait_source* source_ = nullptr;  // of an attempt
+    const char* name_;
     time_point deadline_ = immediately;
     until until_ = until::anything;
     what_next next_ = what_next::wait;

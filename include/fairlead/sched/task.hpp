@@ -33,6 +33,9 @@ struct task_kind {
     /// The scheduler is destroyed and gives the task back without running it. May free the task.
     void (*abandon)(basic_task& task) noexcept;
 
+    /// A name for reports. Never null, and of static storage: a report may outlive the task.
+    const char* (*name)(const basic_task& task) noexcept;
+
     /// Whether the task can be given back now. False: it waits for an operation of its own that will
     /// end and `complete` it, and is asked again after that. Null: always.
     bool (*can_abandon)(basic_task& task) noexcept = nullptr;
@@ -54,10 +57,9 @@ protected:
 
 class basic_task {
 public:
-    /// `name`: for reports, of static storage, as a report may outlive the task. `depth`: see
-    /// scheduler::depth_of_new_task.
-    basic_task(const task_kind& kind, const char* name, std::uint32_t depth = 0) noexcept
-        : kind_{&kind}, name_{name}, depth_{depth} {}
+    /// `depth`: see scheduler::depth_of_new_task.
+    explicit basic_task(const task_kind& kind, std::uint32_t depth = 0) noexcept
+        : kind_{&kind}, depth_{depth} {}
     basic_task(const basic_task&) = delete;
     basic_task& operator=(const basic_task&) = delete;
 
@@ -95,10 +97,7 @@ public:
     /// plain post, whose deadline is "now". May be true together with a signal: look at it first.
     [[nodiscard]] bool expired() const noexcept { return expired_; }
 
-    [[nodiscard]] const char* name() const noexcept { return name_; }
-
-    /// `name` must have static storage, such as a literal: a report may outlive the task.
-    void set_name(const char* name) noexcept { name_ = name; }
+    [[nodiscard]] const char* name() const noexcept { return kind_->name(*this); }
 
     /// Where it was posted last, while it is there; null while it runs or is with its user.
     [[nodiscard]] scheduler* owner() const noexcept { return owner_; }
@@ -137,7 +136,6 @@ private:
     time_point deadline_ = immediately;
     const task_kind* kind_;
     wait_source* source_ = nullptr;
-    const char* name_;
     std::uint32_t depth_;
     bool deaf_ = false;
     bool expired_ = false;
@@ -150,7 +148,7 @@ public:
     static constexpr auto place = &basic_task::place_;
 };
 
-static_assert(sizeof(basic_task) <= 64 ||
+static_assert(sizeof(basic_task) <= 56 ||
               sizeof(task_state) != 4);  // larger atomics: a checked build
 
 }  // namespace fairlead
