@@ -100,7 +100,6 @@ TEST(Worker, ATaskMayWaitForOneDealtBehindIt) {
             std::vector<std::unique_ptr<scripted>> tasks;
             std::vector<basic_task*> batch;
             const int count = 3 + round % 300;
-            std::atomic<int> ran{0};
             for (int i = 0; i != count; ++i) {
                 auto task = std::make_unique<scripted>();
                 if (i == 0) task->then([&](scripted&) { last_ran.wait(); });
