@@ -14,6 +14,12 @@ namespace fl = fairlead;
 
 constexpr std::chrono::milliseconds accept_retry{20};
 
+// Whatever ends the accepting.
+struct closing_at_end {
+    ~closing_at_end() { listener.close(); }
+    fl::io::tcp_listener& listener;
+};
+
 unsigned threads_of(const server_options& options) {
     const bool alone = options.scheduler == scheduler_choice::fairlead;
     return static_cast<unsigned>(alone ? options.workers : options.io_workers);
@@ -84,9 +90,12 @@ std::size_t server::stop(std::chrono::milliseconds limit) {
 fl::task<> server::serve_all() {
     fl::scheduler& home = co_await fl::current_scheduler();
     fl::scope connections{home};
-    fl::join_handle<void> accepting =
-        fl::spawn(home, accept_all(connections), stop_accepting_.get_token(), "accept");
-    co_await accepting;
+    {
+        const closing_at_end listening{*listener_};
+        fl::join_handle<void> accepting =
+            fl::spawn(home, accept_all(connections), stop_accepting_.get_token(), "accept");
+        co_await accepting;
+    }
     co_await connections.join();
 }
 
@@ -102,7 +111,6 @@ fl::task<> server::accept_all(fl::scope& connections) {
         // Stopped, or the kernel or the process has no memory: not to be tried at once.
         if (!accepted) co_await fl::sleep_for(accept_retry);
     }
-    listener_->close();
     table_.forget_acceptor();
 }
 

@@ -49,6 +49,15 @@ struct alignas(base::cache_line) slot {
     // that nobody was woken for it. Written by the owner: before the push, and again before it parks.
     sync::atomic<bool> keeps_post{false};
 
+    // How many steps had finished when a post was kept last. Written by the owner, before the push.
+    counter kept_after;
+
+    // Whether there is a post from before the step that runs now. A hint.
+    [[nodiscard]] bool has_older_posts() const noexcept {
+        return !posted.empty() &&
+               (!keeps_post.load(sync::relaxed) || kept_after.read() != finished.read());
+    }
+
     // Whether others should see to `posted`.
     [[nodiscard]] bool has_open_posts() const noexcept {
         // Relaxed: not older than the push that was seen.

@@ -62,7 +62,7 @@ void worker::run() noexcept {
     core_.all_ended.send();
 }
 
-inline void worker::execute(basic_task& task) noexcept {
+void worker::execute(basic_task& task) noexcept {
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
     slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
     running_depth_ = task.depth_;
@@ -78,13 +78,13 @@ inline void worker::execute(basic_task& task) noexcept {
 }
 
 // The next task without sleeping, or null.
-inline basic_task* worker::next() noexcept {
+basic_task* worker::next() noexcept {
     if (core_.role.timed() && --steps_to_look_ == 0) look_at_clock();
     return look();
 }
 
 // Looks everywhere for a task, in order of age: the own run, ready, the front, others' runs.
-inline basic_task* worker::look() noexcept {
+basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.runs.pop()) return task;
     basic_task* task = nullptr;
@@ -155,18 +155,26 @@ void worker::rescue_posts() noexcept {
 // --- where tasks come from --------------------------------------------------------------------------
 
 // What the last steps posted, if nothing older is known to wait: it needs no round then. Only plain
-// posts: one with a deadline, or a woken sleeper, is for the role. And only while steps are short: what
-// another worker keeps may be older by a step.
-inline basic_task* worker::take_own_posts() noexcept {
+// posts: one with a deadline, or a woken sleeper, is for the role. While steps are long what another worker
+// keeps since an earlier step is older, by much: then a round takes all of it. If the role is not free the
+// worker takes its own after all, rather than nothing.
+basic_task* worker::take_own_posts() noexcept {
     if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) || own_posts_ >= not_direct ||
         !slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
         return nullptr;
     }
     if (alone_) return take_own_post();
-    return steps_are_long() ? nullptr : move_own_posts_to_run();
+    if (steps_are_long() && others_keep_older_posts()) return nullptr;
+    return move_own_posts_to_run();
 }
 
-inline basic_task* worker::take_own_post() noexcept {
+bool worker::others_keep_older_posts() const noexcept {
+    return std::any_of(core_.slots.begin(), core_.slots.end(), [this](const auto& each) {
+        return each.get() != &slot_ && each->has_older_posts();
+    });
+}
+
+basic_task* worker::take_own_post() noexcept {
     slot_.direct.add(1);  // before it disappears: see role::drained
     basic_task* const task = slot_.posted_alone.pop_front();
     task->expired_ = true;
@@ -393,6 +401,7 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (first) own_posts_ = 0;
     own_posts_ = how.plain ? own_posts_ + 1 : not_direct;
     const bool kept = first && &newest == &oldest;
+    if (kept) slot_.kept_after.publish(slot_.finished.value());
     if (slot_.keeps_post.load(sync::relaxed) != kept) {
         slot_.keeps_post.store(kept, sync::relaxed);  // published by the push
     }
@@ -408,7 +417,7 @@ basic_task* worker::next_behind_arrivals() noexcept {
     return task;
 }
 
-std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {
+[[gnu::noinline]] std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {
     worker* const outer = current();
     FAIRLEAD_ASSERT(outer != this, "a scheduler was run from a task of its own");
     of_thread::set(this);

@@ -59,15 +59,16 @@ public:
 private:
     using of_thread = sync::per_thread<worker*, class worker_that_runs>;
 
-    basic_task* next() noexcept;
+    inline basic_task* next() noexcept;
     basic_task* next_behind_arrivals() noexcept;
-    basic_task* look() noexcept;
+    inline basic_task* look() noexcept;
     basic_task* look_elsewhere() noexcept;
     basic_task* search() noexcept;
     basic_task* claim() noexcept;
     basic_task* steal() noexcept;
-    basic_task* take_own_posts() noexcept;
-    basic_task* take_own_post() noexcept;
+    inline basic_task* take_own_posts() noexcept;
+    inline basic_task* take_own_post() noexcept;
+    bool others_keep_older_posts() const noexcept;
     basic_task* move_own_posts_to_run() noexcept;
     void put_into_run(std::span<basic_task* const> tasks) noexcept;
     void sleep() noexcept;
@@ -81,7 +82,7 @@ private:
     bool sleep_in_driver(time_point limit) noexcept;
     void park(time_point limit) noexcept;
     void answer_drain() noexcept;
-    void execute(basic_task& task) noexcept;
+    inline void execute(basic_task& task) noexcept;
 
     static constexpr unsigned claim_max = 128;
     static constexpr unsigned stride_max = 16;

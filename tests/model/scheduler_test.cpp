@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -82,6 +83,48 @@ TEST(ModelScheduler, RunsWhatIsPosted) {
             require_before(1s);
             require(first.steps == 1 && second.steps == 1, "each ran once");
         });
+    }
+}
+
+// A step that takes long for the scheduler, but not as long as any watch.
+constexpr duration long_step = 30us;
+void take_long() { model::explorer::running()->take_time(long_step / 1ns); }
+
+// While steps are long a worker does not go on with its own post if another keeps an older one, and then the
+// role may be busy. Nothing is left behind: all run, and no time passes but that of the steps.
+TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
+    constexpr int hops = 3;
+    for (const unsigned workers : {2U, 3U}) {
+        for (const bool posts_early : {false, true}) {
+            expect_passes([=] {
+                scheduler scheduler{{.workers = workers}};
+                std::array<sync::signal, 3> ended;
+                std::array<int, 3> left{hops, hops, hops};
+                const auto step_of = [&](std::size_t i) {
+                    return [&, i](callback_task& self) {
+                        if (--left[i] == 0) {
+                            take_long();
+                            ended[i].send();
+                            return;
+                        }
+                        const bool early = posts_early;  // after the post the task may be gone
+                        if (!early) take_long();
+                        scheduler.post(self);
+                        if (early) take_long();
+                    };
+                };
+                task_of first{step_of(0)};
+                task_of second{step_of(1)};
+                task_of third{step_of(2)};
+                {
+                    thread poster{[&] { scheduler.post(third); }};
+                    scheduler.post(first);
+                    scheduler.post(second);
+                }
+                for (sync::signal& each : ended) each.receive();
+                require(clock::now() <= time_point{long_step * hops * 3}, "no time-out was needed");
+            });
+        }
     }
 }
 

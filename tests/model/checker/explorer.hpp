@@ -155,6 +155,12 @@ public:
     void join_thread(std::size_t thread);
 
     [[nodiscard]] std::int64_t now() const noexcept { return now_; }
+
+    /// What the thread does takes so long. Deadlines that pass meanwhile end their waits as time-outs do.
+    void take_time(std::int64_t nanoseconds) {
+        visible({step::write, false, this});
+        now_ += nanoseconds;
+    }
     [[nodiscard]] std::size_t here() const noexcept { return current_; }
     [[nodiscard]] knowledge& known() noexcept { return threads_[current_].known; }
     [[nodiscard]] const options& wanted() const noexcept { return options_; }
