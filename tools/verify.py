@@ -106,7 +106,7 @@ class Run:
 def models_of(spec, deep):
     for model in spec["model"]:
         if deep or not model.get("deep", False):
-            yield Run(spec, model["constants"], 0, model.get("safety_only", False))
+            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0, model.get("safety_only", False))
 
 
 def mutants_of(spec):
@@ -114,7 +114,7 @@ def mutants_of(spec):
     for number, mutant in enumerate(spec["mutants"], start=1):
         if isinstance(mutant, str):
             mutant = {"finds": mutant}
-        yield Run(spec, {**spec["small"], **mutant.get("with", {})}, number), mutant["finds"]
+        yield Run(spec, {**spec["constants"], **mutant.get("with", {})}, number), mutant["finds"]
 
 
 def describe(constants):
@@ -137,7 +137,7 @@ def main():
     failures = []
     summary = []
 
-    print(f"{'specification':<14} {'constants':<58} {'distinct':>10} {'depth':>6} {'s':>6}  mutants")
+    print(f"{'specification':<14} {'distinct':>10} {'depth':>6} {'s':>6}  {'mutants killed':<14}  constants")
     for spec in specs:
         with concurrent.futures.ThreadPoolExecutor(processors) as pool:
             jobs = [(pool.submit(run.execute, jar, 1), expected) for run, expected in mutants_of(spec)]
@@ -149,15 +149,15 @@ def main():
             if result["found"] != expected:
                 failures.append(f"{spec['name']}: bug {result['bug']} should be found by {expected}, "
                                 f"was: {result['found'] or 'not found'}; see {result['output']}")
-        mutant_note = f"{killed} of {len(mutants)} killed"
+        mutant_note = f"{killed} of {len(mutants)}"
         models = []
         for run in models_of(spec, asked.deep):
             result = run.execute(jar, processors)
             models.append(result)
             if result["found"] is not None:
                 failures.append(f"{spec['name']}: {result['found']}; see {result['output']}")
-            print(f"{spec['name']:<14} {describe(result['constants']):<58} {result['distinct'] or 0:>10,} "
-                  f"{result['depth'] or 0:>6} {result['seconds']:>6}  {mutant_note}", flush=True)
+            print(f"{spec['name']:<14} {result['distinct'] or 0:>10,} {result['depth'] or 0:>6} "
+                  f"{result['seconds']:>6}  {mutant_note:<14}  {describe(result['constants'])}", flush=True)
             mutant_note = ""
         summary.append({"spec": spec["name"], "models": models,
                         "mutants": [result for result, _ in mutants]})

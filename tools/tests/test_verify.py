@@ -14,14 +14,14 @@ import verify
 MODELS = """
 [[spec]]
 name = "Lamp"
+constants = { Lamps = 1, Colour = 5 }
 invariants = ["Dark"]
 properties = ["Lit"]
-small = { Lamps = 1 }
-mutants = ["Dark", "liveness"]
+mutants = ["Dark", { finds = "liveness", with = { Lamps = 3 } }]
 [[spec.model]]
-constants = { Lamps = 2 }
+with = { Lamps = 2 }
 [[spec.model]]
-constants = { Lamps = 9 }
+with = { Lamps = 9 }
 deep = true
 safety_only = true
 """
@@ -76,9 +76,10 @@ class Verify(TemporaryTree):
 
     def test_the_configuration_names_constants_bug_and_properties(self):
         self.verify()
-        self.assertEqual(self.config_of("Lamp-2-0"), "SPECIFICATION Spec\nCONSTANT Lamps = 2\n"
-                         "CONSTANT Bug = 0\nINVARIANT Dark\nPROPERTY Lit\n")
-        self.assertIn("CONSTANT Lamps = 1\nCONSTANT Bug = 2\n", self.config_of("Lamp-1-2"))
+        self.assertEqual(self.config_of("Lamp-2-5-0"), "SPECIFICATION Spec\nCONSTANT Lamps = 2\n"
+                         "CONSTANT Colour = 5\nCONSTANT Bug = 0\nINVARIANT Dark\nPROPERTY Lit\n")
+        self.assertIn("CONSTANT Lamps = 1\nCONSTANT Colour = 5\nCONSTANT Bug = 1\n", self.config_of("Lamp-1-5-1"))
+        self.assertIn("CONSTANT Lamps = 3\nCONSTANT Colour = 5\nCONSTANT Bug = 2\n", self.config_of("Lamp-3-5-2"))
 
     def test_a_surviving_mutant_fails(self):
         self.answers("1", HOLDS)
@@ -107,7 +108,7 @@ class Verify(TemporaryTree):
     def test_deep_models_run_when_asked_for_and_without_liveness_if_so_marked(self):
         _, _, summary = self.verify("--deep")
         self.assertEqual(len(summary["specs"][0]["models"]), 2)
-        self.assertNotIn("PROPERTY", self.config_of("Lamp-9-0"))
+        self.assertNotIn("PROPERTY", self.config_of("Lamp-9-5-0"))
 
     def test_an_unknown_specification_is_an_error(self):
         with self.assertRaises(SystemExit):
