@@ -40,9 +40,6 @@ void worker::join() {
 
 // --- the loop -----------------------------------------------------------------------------------------
 
-// What is done between any two steps is marked inline: a hop from task to task takes as long as a few
-// calls.
-
 void worker::run() noexcept {
     of_thread::set(this);
     // acquire: pairs with the store in stop, so that everything before the stop is visible.

@@ -59,6 +59,7 @@ public:
 private:
     using of_thread = sync::per_thread<worker*, class worker_that_runs>;
 
+    // Inline is what is done between any two steps: a hop from task to task takes as long as a few calls.
     inline basic_task* next() noexcept;
     basic_task* next_behind_arrivals() noexcept;
     inline basic_task* look() noexcept;

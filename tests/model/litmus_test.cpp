@@ -262,23 +262,23 @@ TEST(Litmus, SequentialLoadsAreInOneOrder) {
     const numbers seen = outcomes([] {
         cell x{0};
         cell y{0};
-        int flags = 0;
+        int flags[2] = {};
         int a = 0;
         int b = 0;
         in_threads(
             [&] {
-                flags += y.load(relaxed);
+                flags[0] = y.load(relaxed);
                 a = x.load(seq_cst);
             },
             [&] {
-                flags += y.load(relaxed);
+                flags[1] = y.load(relaxed);
                 b = x.load(seq_cst);
             },
             [&] {
                 x.store(1, relaxed);
                 y.store(1, relaxed);
             });
-        return 100 * flags + 10 * a + b;
+        return 100 * (flags[0] + flags[1]) + 10 * a + b;
     });
     EXPECT_EQ(seen, (numbers{0, 1, 10, 11, 100, 101, 110, 111, 200, 201, 210, 211}));
 }

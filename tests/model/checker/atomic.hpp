@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/checker/explorer.hpp"
+#include "model/checker/races.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -12,22 +13,26 @@
 #include <string>
 #include <type_traits>
 
+// What the checker does with its own part of an object is no access by the program.
+#define FAIRLEAD_MODEL_OWN [[gnu::no_sanitize("thread")]]
+
 namespace fairlead::model {
 
 /// Knows whether the object that holds it still exists, and that nobody uses it when it is destroyed: in
 /// whatever order the two run, what does not happen before the destruction is a mistake.
 class lifetime {
 public:
-    constexpr lifetime() noexcept {}
+    FAIRLEAD_MODEL_OWN constexpr lifetime() noexcept {}
     lifetime(const lifetime&) = delete;
     lifetime& operator=(const lifetime&) = delete;
-    ~lifetime() {
-        if (used_ && explorer::owns_allocations()) explorer::running()->end_use(uses_);
+    FAIRLEAD_MODEL_OWN ~lifetime() {
+        if (!explorer::in_scenario()) return;
+        if (used_) explorer::running()->end_use(uses_);
         mark_ = gone;
     }
 
     /// The calling thread touches the object.
-    void touch() const {
+    FAIRLEAD_MODEL_OWN void touch() const {
         if (mark_ != alive) explorer::running()->fail("a touch of something that is destroyed");
         explorer::running()->use(uses_);
         used_ = true;
@@ -42,60 +47,28 @@ private:
     mutable explorer::last_uses uses_{};
 };
 
-/// Plain memory that several threads use, relying on what happens before what: a race is seen.
+/// Plain memory of a scenario that several threads use, and which may be destroyed on the way.
 template <class T>
 class plain {
 public:
     plain() : plain(T{}) {}
-    plain(T value) : value_{value} { set_writer(); }
+    plain(T value) : value_{value} {}
     plain(const plain&) = delete;
     plain& operator=(const plain&) = delete;
-    ~plain() {
-        if (explorer::running() != nullptr) check_write();
-    }
 
     operator T() const { return get(); }
     [[nodiscard]] T get() const {
         lifetime_.touch();
-        check_writer();
-        explorer& model = *explorer::running();
-        readers_[model.here()] = model.known().current.clock[model.here()];
         return value_;
     }
     plain& operator=(T value) {
-        check_write();
-        set_writer();
+        lifetime_.touch();
         value_ = value;
         return *this;
     }
 
 private:
-    void set_writer() {
-        explorer& model = *explorer::running();
-        writer_ = model.here();
-        written_at_ = model.known().current.clock[writer_];
-    }
-    void check_writer() const {
-        explorer& model = *explorer::running();
-        if (model.known().current.clock[writer_] < written_at_) {
-            model.fail("a data race with a write by thread " + std::to_string(writer_));
-        }
-    }
-    void check_write() const {
-        lifetime_.touch();
-        check_writer();
-        explorer& model = *explorer::running();
-        for (std::size_t i = 0; i != threads_max; ++i) {
-            if (i != model.here() && model.known().current.clock[i] < readers_[i]) {
-                model.fail("a data race with a read by thread " + std::to_string(i));
-            }
-        }
-    }
-
     T value_;
-    std::size_t writer_ = 0;
-    std::uint16_t written_at_ = 0;
-    mutable std::array<std::uint16_t, threads_max> readers_{};
     lifetime lifetime_;
 };
 
@@ -126,6 +99,8 @@ inline void fence(order how) {
 
 namespace fairlead::sync {
 
+namespace races = model::races;
+
 inline constexpr auto relaxed = model::order::relaxed;
 inline constexpr auto acquire = model::order::acquire;
 inline constexpr auto release = model::order::release;
@@ -141,7 +116,9 @@ class atomic {
 
 public:
     constexpr atomic() noexcept : atomic(T{}) {}
-    constexpr atomic(T value) noexcept : initial_{value} {}
+    FAIRLEAD_MODEL_OWN constexpr atomic(T value) noexcept : initial_{value} {
+        if (!std::is_constant_evaluated()) races::access(&initial_, sizeof initial_, true);
+    }
     atomic(const atomic&) = delete;
     atomic& operator=(const atomic&) = delete;
 
@@ -213,10 +190,11 @@ private:
         const auto what = of == model::access::load ? model::step::read : model::step::write;
         here().visible({what, sequential, this});
         lifetime_.touch();
+        races::access(&initial_, sizeof initial_, false);  // it was made before
         return how;
     }
 
-    std::size_t location() const {
+    FAIRLEAD_MODEL_OWN std::size_t location() const {
         here().use_location(location_, encode(initial_));
         return static_cast<std::size_t>(location_);
     }
@@ -293,6 +271,7 @@ public:
 
     void lock() {
         model::explorer& model = *model::explorer::running();
+        const model::explorer::own_work work{model};
         model.visible({model::step::write, false, this});
         lifetime_.touch();
         while (locked_) {
@@ -305,6 +284,7 @@ public:
 
     [[nodiscard]] bool try_lock() {
         model::explorer& model = *model::explorer::running();
+        const model::explorer::own_work work{model};
         model.visible({model::step::write, false, this});
         lifetime_.touch();
         if (locked_) return false;
@@ -314,6 +294,7 @@ public:
 
     void unlock() {
         model::explorer& model = *model::explorer::running();
+        const model::explorer::own_work work{model};
         model.visible({model::step::write, false, this});
         lifetime_.touch();
         if (!locked_ || holder_ != model.here())

@@ -1,6 +1,7 @@
 #include "model/checker/explorer.hpp"
 
 #include "model/checker/heap.hpp"
+#include "model/checker/races.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -45,20 +46,6 @@ explorer* explorer::running_ = nullptr;
 
 // --- the search ---------------------------------------------------------------------------------------
 
-// What the calling code allocates is the explorer's, not the scenario's.
-class explorer::own_work {
-public:
-    explicit own_work(explorer& of) noexcept
-        : of_{of}, before_{std::exchange(of.in_scenario_, false)} {}
-    own_work(const own_work&) = delete;
-    own_work& operator=(const own_work&) = delete;
-    ~own_work() { of_.in_scenario_ = before_; }
-
-private:
-    explorer& of_;
-    const bool before_;
-};
-
 explorer::explorer(const options& wanted)
     : options_{wanted},
       watches_orders_{wanted.mutate.has_value() || wanted.sites != nullptr},
@@ -102,6 +89,9 @@ verdict explorer::run(const std::function<void()>& scenario) {
 // One execution, from the beginning to its end.
 void explorer::execute() {
     memory_.reset();
+    heap::begin_execution();
+    races::begin_execution();
+    allocations_.clear();
     made_.clear();
     path_position_ = replay_position_ = 0;
     thread_count_ = current_ = 0;
@@ -119,7 +109,6 @@ void explorer::execute() {
     add_thread(nullptr);
     explorer_stack_.switch_to(threads_[0].stack);
     if (!failed_ && !is_cut_) check_allocations();
-    free_allocations();
 }
 
 // Goes back to the last choice that has another way.
@@ -365,7 +354,7 @@ std::size_t explorer::add_thread(std::move_only_function<void()>* body) {
     if (thread_count_ == threads_max) fail("too many threads");
     const std::size_t index = thread_count_++;
     thread_state& added = threads_[index];
-    added.stack.prepare(&explorer::enter_thread);
+    added.stack.prepare(&explorer::enter_thread, heap::stack_of(index));
     added.body = body;
     added.known.thread = index;
     if (index == 0) {
@@ -590,11 +579,6 @@ void explorer::check_allocations() {
             "a leak of " + std::to_string(bytes) + " bytes in " + std::to_string(left) + " blocks";
     }
     if (failed_) note("<-- " + verdict_.what);
-}
-
-void explorer::free_allocations() noexcept {
-    for (void* each : allocations_) heap::give_back(each);
-    allocations_.clear();
 }
 
 }  // namespace fairlead::model

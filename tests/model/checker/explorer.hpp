@@ -14,7 +14,7 @@
 // Threads are fibers on one thread of the machine, so an execution is determined by its choices: they
 // are printed when it fails, and given back in `options::replay` it fails again.
 //
-// What counts as wrong: a failed `require`; a data race on a `plain`; a touch of something destroyed; an
+// What counts as wrong: a failed `require`; a data race; a touch of something freed or destroyed; an
 // execution in which nobody can go on (a lost wake-up, a deadlock); more than `steps_max` steps (a
 // livelock); memory that is still allocated when all threads have ended, or freed twice.
 //
@@ -43,6 +43,7 @@
 #include <set>
 #include <source_location>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fairlead::model {
@@ -196,11 +197,25 @@ public:
         return watches_orders_ ? look_at_order(written, of, at) : written;
     }
 
-    /// Whether allocations are the scenario's, and are to be looked after.
-    [[nodiscard]] static bool owns_allocations() noexcept {
+    /// In the scenario's own code: what it allocates and touches is looked after.
+    [[nodiscard]] static bool in_scenario() noexcept {
         return running_ != nullptr && running_->in_scenario_;
     }
     void add_allocation(void* block);
+
+    /// While it exists the calling thread does work of the checker, not of the scenario.
+    class own_work {
+    public:
+        explicit own_work(explorer& of) noexcept
+            : of_{of}, before_{std::exchange(of.in_scenario_, false)} {}
+        own_work(const own_work&) = delete;
+        own_work& operator=(const own_work&) = delete;
+        ~own_work() { of_.in_scenario_ = before_; }
+
+    private:
+        explorer& of_;
+        const bool before_;
+    };
 
     /// What belongs to the calling thread: thread-local memory of the checked program.
     [[nodiscard]] std::uint64_t& thread_storage(std::size_t which) {
@@ -214,7 +229,6 @@ public:
     static constexpr std::size_t storage_max = 4;
 
 private:
-    class own_work;
     enum class status : std::uint8_t { ready, blocked, ended };
 
     struct thread_state {
@@ -260,7 +274,6 @@ private:
     [[nodiscard]] std::size_t choose_store(std::size_t location, std::size_t oldest);
     [[nodiscard]] order look_at_order(order written, access of, const std::source_location& at);
     void check_allocations();
-    void free_allocations() noexcept;
     [[nodiscard]] std::string choices_made() const;
     [[nodiscard]] std::uint64_t random();
 

@@ -36,11 +36,10 @@ fairlead_model_switch:
 
 #endif
 
-void fiber::prepare(void (*entry)()) {
-    if (stack_ == nullptr) stack_ = std::make_unique_for_overwrite<std::byte[]>(stack_size);
+void fiber::prepare(void (*entry)(), std::span<std::byte> stack) {
     exceptions_ = {};
 #if defined(__x86_64__)
-    auto top = reinterpret_cast<std::uintptr_t>(stack_.get() + stack_size) & ~std::uintptr_t{15};
+    auto top = reinterpret_cast<std::uintptr_t>(stack.data() + stack.size()) & ~std::uintptr_t{15};
     auto* frame = reinterpret_cast<void**>(top);
     *--frame = nullptr;  // the address to which `entry` would return
     *--frame = reinterpret_cast<void*>(entry);
@@ -48,8 +47,8 @@ void fiber::prepare(void (*entry)()) {
     saved_ = frame;
 #else
     getcontext(&saved_);
-    saved_.uc_stack.ss_sp = stack_.get();
-    saved_.uc_stack.ss_size = stack_size;
+    saved_.uc_stack.ss_sp = stack.data();
+    saved_.uc_stack.ss_size = stack.size();
     saved_.uc_link = nullptr;
     makecontext(&saved_, entry, 0);
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <span>
 
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -12,16 +12,14 @@ namespace fairlead::model {
 
 class fiber {
 public:
-    static constexpr std::size_t stack_size = std::size_t{128} << 10;
-
     /// The calling thread itself.
     fiber() = default;
     fiber(const fiber&) = delete;
     fiber& operator=(const fiber&) = delete;
 
-    /// The next switch to this fiber calls `entry`, which must not return, on an empty stack. What was
-    /// on the stack is forgotten, not destroyed.
-    void prepare(void (*entry)());
+    /// The next switch to this fiber calls `entry`, which must not return, on the empty stack. What was
+    /// on it is forgotten, not destroyed.
+    void prepare(void (*entry)(), std::span<std::byte> stack);
 
     /// Leaves this fiber, which runs, for `to`; returns when somebody switches back.
     void switch_to(fiber& to) noexcept;
@@ -33,7 +31,6 @@ private:
         unsigned in_flight = 0;
     };
 
-    std::unique_ptr<std::byte[]> stack_;
     exceptions exceptions_;
 #if defined(__x86_64__)
     void* saved_ = nullptr;

@@ -1,9 +1,11 @@
 #include "model/checker/heap.hpp"
 
 #include "model/checker/explorer.hpp"
+#include "model/checker/races.hpp"
+
+#include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -12,64 +14,96 @@ namespace fairlead::model::heap {
 namespace {
 
 constexpr unsigned char free_byte = 0xdd;
+constexpr std::size_t alignment_min = 16;
+constexpr std::size_t guard_size = 4096;
+constexpr std::size_t stacks_size = threads_max * stack_size;
 
-enum class owner : std::uint32_t { other, scenario, freed };
-
-// Before each block.
-struct alignas(16) header {
-    void* begin;
+// Before each block of a scenario.
+struct alignas(alignment_min) header {
     std::size_t size;
-    owner owned_by;
+    bool freed;
 };
 
-header& header_of(const void* memory) noexcept {
-    return *(static_cast<header*>(const_cast<void*>(memory)) - 1);
+std::byte* at(std::size_t offset) noexcept { return reinterpret_cast<std::byte*>(region) + offset; }
+
+// Before the first use: who overflows a stack is stopped.
+const bool is_ready = [] {
+    reserve(region, region_size);
+    for (std::size_t i = 0; i != threads_max; ++i) {
+        mprotect(at(i * stack_size), guard_size, PROT_NONE);
+    }
+    return true;
+}();
+
+std::size_t used = stacks_size;
+
+header& header_of(const void* block) noexcept {
+    return *(static_cast<header*>(const_cast<void*>(block)) - 1);
+}
+
+void* allocate_for_scenario(std::size_t size, std::size_t alignment) {
+    const std::size_t begin = (used + sizeof(header) + alignment - 1) & ~(alignment - 1);
+    if (size > region_size || begin + size > region_size) {
+        explorer::running()->fail("the scenario needs too much memory");
+    }
+    used = begin + size;
+    void* const block = at(begin);
+    ::new (&header_of(block)) header{size, false};
+    explorer::running()->add_allocation(block);
+    return block;
 }
 
 void* allocate(std::size_t size, std::size_t alignment) {
-    void* const begin = std::malloc(sizeof(header) + alignment + size);
-    if (begin == nullptr) throw std::bad_alloc{};
-    const auto first = reinterpret_cast<std::uintptr_t>(begin) + sizeof(header);
-    void* const memory = reinterpret_cast<void*>((first + alignment - 1) & ~(alignment - 1));
-    const bool tracked = explorer::owns_allocations();
-    ::new (&header_of(memory)) header{begin, size, tracked ? owner::scenario : owner::other};
-    if (tracked) explorer::running()->add_allocation(memory);
-    return memory;
+    alignment = std::max(alignment, alignment_min);
+    if (explorer::in_scenario()) return allocate_for_scenario(size, alignment);
+    void* const block = std::aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
+    if (block == nullptr) throw std::bad_alloc{};
+    return block;
 }
 
-void free(void* memory) noexcept {
-    if (memory == nullptr) return;
-    header& of = header_of(memory);
-    if (of.owned_by == owner::freed) explorer::running()->fail("freed twice");
-    if (of.owned_by == owner::other) {
-        std::free(of.begin);
-        return;
-    }
-    of.owned_by = owner::freed;
-    std::memset(memory, free_byte, of.size);  // a `plain` or an atomic in it is seen to be gone
+void free(void* block) noexcept {
+    if (offset(block) >= region_size) return std::free(block);
+    header& of = header_of(block);
+    if (of.freed) explorer::running()->fail("freed twice");
+    of.freed = true;
+    races::free(block, of.size);
+    std::memset(block, free_byte, of.size);  // a `plain` or an atomic in it is seen to be gone
 }
 
 }  // namespace
 
-bool is_freed(const void* memory) noexcept { return header_of(memory).owned_by == owner::freed; }
-bool was_written_after_free(const void* memory) noexcept {
-    const auto* const bytes = static_cast<const unsigned char*>(memory);
-    return !std::all_of(bytes, bytes + size(memory), [](auto each) { return each == free_byte; });
+void* reserve(std::uintptr_t where, std::size_t size) {
+    void* const memory =
+        mmap(reinterpret_cast<void*>(where), size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc{};
+    return memory;
 }
-std::size_t size(const void* memory) noexcept { return header_of(memory).size; }
-void give_back(void* memory) noexcept { std::free(header_of(memory).begin); }
+
+std::span<std::byte> stack_of(std::size_t thread) noexcept {
+    return {at(thread * stack_size), stack_size};
+}
+
+void begin_execution() noexcept { used = stacks_size; }
+
+bool is_freed(const void* block) noexcept { return header_of(block).freed; }
+bool was_written_after_free(const void* block) noexcept {
+    const auto* const bytes = static_cast<const unsigned char*>(block);
+    return !std::all_of(bytes, bytes + size(block), [](auto each) { return each == free_byte; });
+}
+std::size_t size(const void* block) noexcept { return header_of(block).size; }
 
 }  // namespace fairlead::model::heap
 
 namespace heap = fairlead::model::heap;
 
-void* operator new(std::size_t size) { return heap::allocate(size, 16); }
-void* operator new[](std::size_t size) { return heap::allocate(size, 16); }
+void* operator new(std::size_t size) { return heap::allocate(size, 0); }
+void* operator new[](std::size_t size) { return heap::allocate(size, 0); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
-    return heap::allocate(size, std::max<std::size_t>(static_cast<std::size_t>(alignment), 16));
+    return heap::allocate(size, static_cast<std::size_t>(alignment));
 }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
-    return heap::allocate(size, std::max<std::size_t>(static_cast<std::size_t>(alignment), 16));
+    return heap::allocate(size, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* memory) noexcept { heap::free(memory); }
 void operator delete[](void* memory) noexcept { heap::free(memory); }

@@ -56,7 +56,7 @@ inline namespace _V2 {
 
 steady_clock::time_point steady_clock::now() noexcept {
     using namespace fairlead::model;
-    if (explorer::owns_allocations()) {
+    if (explorer::in_scenario()) {
         explorer& model = *explorer::running();
         model.visible({step::read, false, &model});
         return time_point{duration{model.now()}};
