@@ -244,7 +244,7 @@ TEST(Checker, ExceptionsBelongToTheirThread) {
 }
 
 TEST(Checker, AWeakerOrderCanBeTriedWithoutCompiling) {
-    std::set<order_site> sites;
+    std::map<order_site, std::string> sites;
     const auto message = [] {
         plain<int> data{0};
         cell flag{0};
@@ -258,8 +258,9 @@ TEST(Checker, AWeakerOrderCanBeTriedWithoutCompiling) {
     wanted.sites = &sites;
     expect_passes(wanted, message);
     ASSERT_EQ(sites.size(), 2U);
-    for (const order_site& each : sites) {
-        expect_fails({.mutate = mutation{each, order::relaxed}}, "a data race", message);
+    for (const auto& [site, function] : sites) {
+        EXPECT_NE(function.find("AWeakerOrder"), std::string::npos) << function;
+        expect_fails({.mutate = mutation{site, order::relaxed}}, "a data race", message);
     }
 }
 

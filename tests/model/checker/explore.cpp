@@ -50,7 +50,7 @@ public:
     ~environment() {
         if (path_ == nullptr) return;
         std::ofstream file{path_};
-        for (const order_site& each : sites_) file << each << '\n';
+        for (const auto& [site, function] : sites_) file << site << ' ' << function << '\n';
     }
 
     void apply(options& to) {
@@ -73,7 +73,7 @@ private:
     const std::uint64_t executions_ = number("FAIRLEAD_MODEL_EXECUTIONS");
     const std::uint64_t seed_ = number("FAIRLEAD_MODEL_SEED");
     std::optional<mutation> mutation_;
-    std::set<order_site> sites_;
+    std::map<order_site, std::string> sites_;
 };
 
 }  // namespace

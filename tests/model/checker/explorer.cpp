@@ -550,7 +550,7 @@ void explorer::note(const std::string& line) {
 order explorer::look_at_order(order written, access of, const std::source_location& at) {
     const own_work work{*this};
     const order_site here{at.file_name(), at.line(), at.column(), of, written};
-    if (options_.sites != nullptr) options_.sites->insert(here);
+    if (options_.sites != nullptr) options_.sites->try_emplace(here, at.function_name());
     return options_.mutate && options_.mutate->site == here ? options_.mutate->weaker : written;
 }
 

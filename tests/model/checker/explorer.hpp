@@ -38,9 +38,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -84,7 +84,8 @@ struct options {
     bool early_time_outs = true;  // a time-out may come at any time, not only when nothing else can
     std::string replay{};         // choices, as a verdict prints them
     std::optional<mutation> mutate{};
-    std::set<order_site>* sites = nullptr;  // collects the memory orders that are used
+    // Collects the memory orders that are used, and the functions that they stand in.
+    std::map<order_site, std::string>* sites = nullptr;
 };
 
 struct verdict {
@@ -103,8 +104,9 @@ struct verdict {
 ///
 /// From the environment: FAIRLEAD_MODEL_EXECUTIONS and FAIRLEAD_MODEL_SEED are for searches by random or
 /// priorities that have a limit, to look for longer. FAIRLEAD_MODEL_SITES names a file to which the memory
-/// orders that were used are written at the end of the program; FAIRLEAD_MODEL_MUTATE is one line of it, a
-/// space and the weaker order.
+/// orders that were used are written at the end of the program, one a line: file, line, column, access,
+/// order, and the function; FAIRLEAD_MODEL_MUTATE is the first five of these and the weaker order. See
+/// tools/orders.py.
 [[nodiscard]] verdict explore(const options& wanted, const std::function<void()>& scenario);
 
 /// A step as others see it: what it touches decides whether its order with another step matters.

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Weakens each memory order of the library by one notch and sees whether a model test fails.
+
+A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the written
+one stays. Neither more nor less may stand there. With --write the table in docs/orders.md is made anew.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass, field
+
+import tree
+
+REASONS = pathlib.Path("tests/model/orders.toml")
+PAGE = pathlib.Path("docs/orders.md")
+LIBRARY = ("include/", "src/")
+NOT_SEARCHED = ("Checker", "Litmus", "Oracle")  # they check the checker
+
+# By the kind of access: an order and those that are one notch weaker.
+WEAKER = {
+    "load": {"seq_cst": ["acquire"], "acquire": ["relaxed"]},
+    "store": {"seq_cst": ["release"], "release": ["relaxed"]},
+    "change": {"seq_cst": ["acq_rel"], "acq_rel": ["acquire", "release"],
+               "acquire": ["relaxed"], "release": ["relaxed"]},
+    "failed_change": {"seq_cst": ["acquire"], "acquire": ["relaxed"]},
+}
+
+HEAD = """# Each memory order, and what a weaker one breaks
+
+Made by `./do verify orders --write`: each order that is not relaxed, in what the model tests run, made one
+notch weaker, and the first model test that fails then. {killed} of {total} are found by a test; the others
+have the reason why they stay. See [memory_order.md](memory_order.md) for the argument, and
+[verification.md](verification.md) for what the model tests cannot see: an order that a test does not miss
+may still be needed there.
+
+| function | code | weaker | found by, or why it stays |
+|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True, order=True)
+class Site:
+    """A memory order as it stands in the code."""
+    file: str
+    line: int
+    column: int
+    access: str
+    written: str
+    function: str = field(compare=False)
+    compiled_as: str = field(compare=False)  # the file, as the model tests name it
+
+    def code(self, root):
+        return (root / self.file).read_text().splitlines()[self.line - 1].strip()
+
+
+@dataclass
+class Mutant:
+    site: Site
+    weaker: str
+    code: str
+    suites: list
+    found_by: str = ""
+
+    def matches(self, reason):
+        return (reason["function"] == self.site.function and reason["weaker"] == self.weaker
+                and reason["code"] in self.code)
+
+
+def short_name(function):
+    """`front_queue::push` for what the compiler calls the function."""
+    function = function.split(" [with")[0]
+    while (shorter := re.sub(r"<[^<>]*>", "", function)) != function:
+        function = shorter
+    return "::".join(function.split("(")[0].split(" ")[-1].strip(":").split("::")[-2:])
+
+
+def parse_sites(text, root):
+    sites = set()
+    for line in text.splitlines():
+        path, number, column, access, written, function = line.split(" ", maxsplit=5)
+        file = os.path.relpath(path, root) if os.path.isabs(path) else path
+        if file.startswith(LIBRARY):
+            sites.add(Site(file, int(number), int(column), access, written, short_name(function), path))
+    return sites
+
+
+class Tests:
+    """The program of the model tests."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def suites(self):
+        listed = subprocess.run([self.program, "--gtest_list_tests"], capture_output=True, text=True, check=True)
+        names = [line.rstrip(".") for line in listed.stdout.splitlines() if line.endswith(".") and line[0] != " "]
+        return [name for name in names if name not in NOT_SEARCHED]
+
+    def run(self, suite, **environment):
+        return subprocess.run([self.program, f"--gtest_filter={suite}.*", "--gtest_fail_fast"],
+                              env={**os.environ, **environment}, capture_output=True, text=True)
+
+    def sites_of(self, suite, root):
+        """The memory orders that its tests use, and how long they take."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "sites"
+            begin = time.monotonic()
+            done = self.run(suite, FAIRLEAD_MODEL_SITES=str(path))
+            if done.returncode != 0:
+                raise SystemExit(f"orders: {suite} fails as it is\n{done.stdout[-2000:]}")
+            return parse_sites(path.read_text(), root), time.monotonic() - begin
+
+    def find(self, mutant):
+        """The name of the first test that notices."""
+        site = mutant.site
+        change = f"{site.compiled_as} {site.line} {site.column} {site.access} {site.written} {mutant.weaker}"
+        for suite in mutant.suites:
+            done = self.run(suite, FAIRLEAD_MODEL_MUTATE=change)
+            if done.returncode != 0:
+                failed = re.search(r"\[  FAILED  \] ([\w.]+)", done.stdout)
+                return failed.group(1) if failed else f"{suite} (it crashes)"
+        return ""
+
+
+def mutants_of(tests, root):
+    """All of them, each with the suites that can notice it, the quick ones first."""
+    used = {}
+    for suite in tests.suites():
+        sites, seconds = tests.sites_of(suite, root)
+        for site in sites:
+            used.setdefault(site, []).append((seconds, suite))
+    return [Mutant(site, weaker, site.code(root), [suite for _, suite in sorted(suites)])
+            for site, suites in sorted(used.items())
+            for weaker in WEAKER[site.access].get(site.written, [])]
+
+
+def judge(mutants, reasons):
+    """What is wrong: survivors without a reason, and reasons without a survivor."""
+    messages = []
+    for mutant in mutants:
+        excused = any(mutant.matches(reason) for reason in reasons)
+        place = f"{mutant.site.file}:{mutant.site.line}: {mutant.site.function}: {mutant.site.written}"
+        if not mutant.found_by and not excused:
+            messages.append(f"{place} may be {mutant.weaker} for all tests, and {REASONS} says nothing of it: "
+                            f"{mutant.code}")
+        if mutant.found_by and excused:
+            messages.append(f"{place} may not be {mutant.weaker}: {mutant.found_by} finds it; "
+                            f"{REASONS} says otherwise")
+    messages += [f"{REASONS}: nothing fits {reason['function']}, {reason['code']}, {reason['weaker']}"
+                 for reason in reasons if not any(mutant.matches(reason) for mutant in mutants)]
+    return messages
+
+
+def page(mutants, reasons):
+    killed = sum(1 for mutant in mutants if mutant.found_by)
+    lines = []
+    for mutant in mutants:
+        why = [reason["reason"] for reason in reasons if mutant.matches(reason)]
+        result = f"`{mutant.found_by}`" if mutant.found_by else " ".join(why)
+        code = re.sub(r"\s*//.*", "", mutant.code).replace("|", r"\|")
+        lines.append(f"| `{mutant.site.function}` | `{code}` | {mutant.weaker} | {result} |")
+    return HEAD.format(killed=killed, total=len(mutants)) + "\n".join(lines) + "\n"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="./do verify orders", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--root", type=pathlib.Path, default=tree.REPOSITORY, help=argparse.SUPPRESS)
+    parser.add_argument("--program", type=pathlib.Path, help="the model tests",
+                        default=tree.REPOSITORY / "build/release/tests/model/model_test")
+    parser.add_argument("--only", metavar="REGEX", default="", help="only functions that match")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE}")
+    asked = parser.parse_args(arguments)
+
+    reasons = tomllib.loads((asked.root / REASONS).read_text()).get("stays", [])
+    tests = Tests(asked.program)
+    mutants = [each for each in mutants_of(tests, asked.root) if re.search(asked.only, each.site.function)]
+    if asked.only:
+        reasons = [reason for reason in reasons if re.search(asked.only, reason["function"])]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for mutant, found_by in zip(mutants, pool.map(tests.find, mutants)):
+            mutant.found_by = found_by
+            print(f"{mutant.site.function:<34} {mutant.site.access:<13} {mutant.site.written:>7} -> {mutant.weaker:<7} "
+                  f" {mutant.found_by or 'not found'}", flush=True)
+    messages = judge(mutants, reasons)
+    for message in messages:
+        print(message, file=sys.stderr)
+    print(f"{sum(1 for mutant in mutants if mutant.found_by)} of {len(mutants)} weaker orders are found by a test, "
+          f"{len(reasons)} have a reason")
+    if asked.write and not asked.only:
+        (asked.root / PAGE).write_text(page(mutants, reasons))
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
