@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Checks that docs/historical.md says what the test of historical bugs has recorded.
+
+Reads what `historical_test --gtest_output=json:FILE` writes, and tests/historical/elsewhere.toml, whose
+tests and seeded bugs must exist. With --write the page is brought up to date. Times are in the page and
+are not compared.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import sys
+import tomllib
+
+import tree
+
+PAGE = pathlib.Path("docs/historical.md")
+SCENARIOS = pathlib.Path("tests/historical")
+ELSEWHERE = SCENARIOS / "elsewhere.toml"
+
+TITLE = """\
+# Historical bugs
+
+Bugs that other projects shipped, or caught in review, each rebuilt as the smallest program that still has
+it. The first tables are of the [model checker](testing.md#model-tests), which must find each bug and pass
+the same program with the fix. The code is ours, with the shape of the mistake; what was left out is said
+beside it.
+
+```sh
+build/release/tests/historical/historical_test --gtest_filter='*/tokio_1788'
+build/release/tests/historical/historical_test --gtest_output=json:results.json
+python3 tools/historical.py results.json --write     # this page
+```
+
+*Weak memory* is needed where no order of steps shows the bug as long as every load returns the newest store.
+The figures are executions: until the systematic search finds the bug, which goes depth first, so that a
+small one may be luck; until a search at random and one by random priorities find it, the median of 25
+seeds; and all that there are of the fixed program within the same bounds. Where all are 1, the program
+has one thread, or fails in nearly any order, or the checker sees that nothing orders a use and the
+destruction, whichever comes first. The time is that of the systematic search, on the machine that wrote
+this page.
+
+"""
+ELSEWHERE_TITLE = """\
+## Shown elsewhere
+
+By other layers, or by tests of what is ours. `Parking bug 2` is a bug that is seeded in a
+[specification](../spec/MAP.md), where TLC must find it; the others are tests.
+"""
+TESTS = {"IsFound", "IsFoundByOrderAlone", "IsFoundByChance", "FixPasses"}  # of each bug
+CLASSES = ((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "100 ms"), (1, "1 s"))  # a time is below one of them
+
+
+class HistoricalError(Exception):
+    pass
+
+
+def time_class(text):
+    """As gtest writes it: "0.004s"."""
+    seconds = float(text.removesuffix("s"))
+    return next(("< " + name for limit, name in CLASSES if seconds < limit), "> 1 s")
+
+
+def read_results(path):
+    """What was recorded: a dict of bugs by name, in the order of the tests."""
+    bugs = {}
+    for suite in json.loads(path.read_text(encoding="utf-8"))["testsuites"]:
+        for test in suite["testsuite"]:
+            what, name = test["name"].split("/")
+            if test.get("failures") or test["result"] != "COMPLETED":
+                raise HistoricalError(f"{path}: {test['name']} has failed or was not run")
+            bugs.setdefault(name, {})[what] = test
+    for name, tests in bugs.items():
+        if set(tests) != TESTS:
+            raise HistoricalError(f"{path}: {name} needs all of its tests")
+    return bugs
+
+
+def file_of(root, name):
+    """The file that has the scenario."""
+    for path in sorted((root / SCENARIOS).glob("*.cpp")):
+        if f'"{name}"' in path.read_text(encoding="utf-8"):
+            return path
+    raise HistoricalError(f"{SCENARIOS}: no file has {name}")
+
+
+def exists(root, shown_by):
+    """Whether there is such a test, or such a seeded bug."""
+    seeded = re.fullmatch(r"(\w+) (bug \d+)", shown_by)
+    if seeded:
+        spec = root / "spec" / f"{seeded[1]}.tla"
+        return spec.is_file() and f"\\* {seeded[2]}:" in spec.read_text(encoding="utf-8")
+    test = re.compile(r"\bTEST\w*\(" + r",\s*".join(map(re.escape, shown_by.split("."))) + r"\)")
+    return any(test.search(path.read_text(encoding="utf-8"))
+               for path in (root / "tests").rglob("*.cpp"))
+
+
+def row(*cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def table_of_bugs(bugs):
+    lines = [row("bug", "where", "mistake", "found as", "fix",
+                 "weak memory", "systematic", "at random", "by priorities", "all, fixed", "time"),
+             row(*["---"] * 6, *["---:"] * 5)]
+    for name, tests in bugs:
+        found, chance, fixed = tests["IsFound"], tests["IsFoundByChance"], tests["FixPasses"]
+        weak = "needed" if tests["IsFoundByOrderAlone"]["order_alone"] == "no" else ""
+        bound = f", ≤ {fixed['preemptions']} preemptions" if "preemptions" in fixed else ""
+        lines.append(row(f"`{name}`", found["where"], found["mistake"], found["found_as"], found["fix"],
+                         weak, found["executions"], chance["at_random"], chance["by_priorities"],
+                         fixed["executions"] + bound, time_class(found["time"])))
+    return lines
+
+
+def make_page(root, bugs, elsewhere):
+    weak = sum(tests["IsFoundByOrderAlone"]["order_alone"] == "no" for tests in bugs.values())
+    lines = [*TITLE.splitlines(), f"{len(bugs)} bugs here, of which {weak} need weak memory; "
+                                  f"{len(elsewhere)} shown elsewhere."]
+    by_file = {}
+    for name, tests in bugs.items():
+        by_file.setdefault(file_of(root, name), []).append((name, tests))
+    for path, bugs_of_file in by_file.items():
+        title = path.stem.replace("_", " ").capitalize()
+        lines += ["", f"## {title}", "", f"[{path.name}](../{path.relative_to(root)})", ""]
+        lines += table_of_bugs(bugs_of_file)
+    lines += ["", *ELSEWHERE_TITLE.splitlines(), "",
+              row("where", "mistake", "layer", "shown by"), "|---|---|---|---|"]
+    for bug in elsewhere:
+        shown_by = ", ".join(f"`{each}`" for each in bug["shown_by"])
+        lines.append(row(bug["where"], bug["mistake"], bug["layer"], shown_by))
+    return "\n".join(lines) + "\n"
+
+
+def without_times(page):
+    return re.sub(r"\| [<>] [\w ]+ \|$", "|", page, flags=re.MULTILINE)
+
+
+def check(root, results, write=False):
+    """The messages; with `write`, the page is brought up to date first."""
+    try:
+        bugs = read_results(results)
+        elsewhere = tomllib.loads((root / ELSEWHERE).read_text(encoding="utf-8"))["bug"]
+        page = make_page(root, bugs, elsewhere)
+    except HistoricalError as error:
+        return [str(error)]
+    messages = [f"{ELSEWHERE}: there is no {each}"
+                for bug in elsewhere for each in bug["shown_by"] if not exists(root, each)]
+    if write:
+        (root / PAGE).write_text(page, encoding="utf-8")
+    committed = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).is_file() else ""
+    if without_times(committed) != without_times(page):
+        messages.append(f"{PAGE}: is not what the test has recorded; "
+                        f"run tools/historical.py {results} --write")
+    return messages
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("results", type=pathlib.Path, help="what the test has written")
+    parser.add_argument("--root", type=pathlib.Path, default=tree.REPOSITORY,
+                        help="the repository to check (default: this one)")
+    parser.add_argument("--write", action="store_true", help="bring the page up to date")
+    options = parser.parse_args()
+    messages = check(options.root, options.results, options.write)
+    for message in messages:
+        print(message)
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
