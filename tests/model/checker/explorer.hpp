@@ -209,12 +209,20 @@ public:
     class own_work {
     public:
         explicit own_work(explorer& of) noexcept
-            : of_{of}, before_{std::exchange(of.in_scenario_, false)} {}
+            : of_{of}, before_{std::exchange(of.in_scenario_, false)} {
+            keep_order();
+        }
         own_work(const own_work&) = delete;
         own_work& operator=(const own_work&) = delete;
-        ~own_work() { of_.in_scenario_ = before_; }
+        ~own_work() {
+            keep_order();
+            of_.in_scenario_ = before_;
+        }
 
     private:
+        // The compiler instruments accesses after it has moved them about.
+        static void keep_order() noexcept { asm volatile("" ::: "memory"); }
+
         explorer& of_;
         const bool before_;
     };
