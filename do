@@ -45,7 +45,9 @@ Usage: ./do COMMAND [OPTIONS]
               --only REGEX  only the tests whose name matches
   check     the fast checks: format, layers, headers, atomics, sizes, snippets, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
-  verify    check the specifications in spec/
+  verify    check the specifications in spec/ with TLC  [--quick | --deep] [--only SPEC]
+              models  run the model tests for 10 minutes: 100 million executions
+              orders  weaken each memory order and see which test fails  [--write]
   docs      check that the code in README.md and docs/ is what the examples have  [--write]
   fmt       format all C++ files
   clean     remove build/
@@ -246,9 +248,19 @@ docs() {
     python tools/snippets.py "$@"
 }
 
+# verify [PART] [OPTION...]: the specifications, unless another part is asked for.
 verify() {
-    need verify
-    python tools/verify.py "$@"
+    case ${1:-} in
+        models | orders)
+            need build
+            build release --target model_test
+            python "tools/$1.py" "${@:2}"
+            ;;
+        *)
+            need verify
+            python tools/verify.py "$@"
+            ;;
+    esac
 }
 
 command=${1:-help}

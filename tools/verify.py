@@ -103,10 +103,12 @@ class Run:
         return int(found[-1].replace(",", "")) if found else None
 
 
-def models_of(spec, deep):
+def models_of(spec, asked):
     for model in spec["model"]:
-        if deep or not model.get("deep", False):
+        if asked.deep or not model.get("deep", False):
             yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0, model.get("safety_only", False))
+            if asked.quick:
+                return
 
 
 def mutants_of(spec):
@@ -121,9 +123,58 @@ def describe(constants):
     return ", ".join(f"{name}={value}" for name, value in constants.items())
 
 
+class Report:
+    """What was found, as a table on the way and a file at the end."""
+
+    def __init__(self):
+        self.failures = []
+        self.specs = []
+        print(f"{'specification':<14} {'distinct':>10} {'depth':>6} {'s':>6}  {'mutants killed':<14}  constants")
+
+    def add(self, spec, mutants, models):
+        """`mutants`: pairs of a result and the property that must find the bug."""
+        for result, expected in mutants:
+            result["expected"] = expected
+            if result["found"] != expected:
+                self.failures.append(
+                    f"{spec['name']}: bug {result['bug']} should be found by {expected}, "
+                    f"was: {result['found'] or 'not found'}; see {result['output']}")
+        note = f"{sum(result['found'] == expected for result, expected in mutants)} of {len(mutants)}"
+        for result in models:
+            if result["found"] is not None:
+                self.failures.append(f"{spec['name']}: {result['found']}; see {result['output']}")
+            print(f"{spec['name']:<14} {result['distinct'] or 0:>10,} {result['depth'] or 0:>6} "
+                  f"{result['seconds']:>6}  {note:<14}  {describe(result['constants'])}", flush=True)
+            note = ""
+        self.specs.append({"spec": spec["name"], "models": models, "mutants": [result for result, _ in mutants]})
+
+    def finish(self):
+        states = sum(model["distinct"] or 0 for spec in self.specs for model in spec["models"])
+        mutants = [mutant for spec in self.specs for mutant in spec["mutants"]]
+        print(f"{states:,} distinct states; {sum(m['found'] == m['expected'] for m in mutants)} of "
+              f"{len(mutants)} mutants killed")
+        (BUILD / "summary.json").write_text(json.dumps(
+            {"distinct_states": states, "failures": self.failures, "specs": self.specs}, indent=2) + "\n")
+        for failure in self.failures:
+            print(f"verify: {failure}", file=sys.stderr)
+        return 1 if self.failures else 0
+
+
+def check(spec, jar, asked, report):
+    """Checks one specification. Mutants are small: several at the same time, each with one thread."""
+    processors = os.cpu_count()
+    mutants = []
+    if not asked.quick:
+        with concurrent.futures.ThreadPoolExecutor(processors) as pool:
+            jobs = [(pool.submit(run.execute, jar, 1), expected) for run, expected in mutants_of(spec)]
+            mutants = [(job.result(), expected) for job, expected in jobs]
+    report.add(spec, mutants, [run.execute(jar, processors) for run in models_of(spec, asked)])
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./do verify", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--deep", action="store_true", help="larger models as well, for hours")
+    parser.add_argument("--quick", action="store_true", help="one small model each, no mutants: a minute or two")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
     asked = parser.parse_args()
 
@@ -133,44 +184,10 @@ def main():
         if not specs:
             parser.error(f"no specification {asked.only}")
     jar = fetch_tlc()
-    processors = os.cpu_count()
-    failures = []
-    summary = []
-
-    print(f"{'specification':<14} {'distinct':>10} {'depth':>6} {'s':>6}  {'mutants killed':<14}  constants")
+    report = Report()
     for spec in specs:
-        with concurrent.futures.ThreadPoolExecutor(processors) as pool:
-            jobs = [(pool.submit(run.execute, jar, 1), expected) for run, expected in mutants_of(spec)]
-            mutants = [(job.result(), expected) for job, expected in jobs]
-        killed = 0
-        for result, expected in mutants:
-            result["expected"] = expected
-            killed += result["found"] == expected
-            if result["found"] != expected:
-                failures.append(f"{spec['name']}: bug {result['bug']} should be found by {expected}, "
-                                f"was: {result['found'] or 'not found'}; see {result['output']}")
-        mutant_note = f"{killed} of {len(mutants)}"
-        models = []
-        for run in models_of(spec, asked.deep):
-            result = run.execute(jar, processors)
-            models.append(result)
-            if result["found"] is not None:
-                failures.append(f"{spec['name']}: {result['found']}; see {result['output']}")
-            print(f"{spec['name']:<14} {result['distinct'] or 0:>10,} {result['depth'] or 0:>6} "
-                  f"{result['seconds']:>6}  {mutant_note:<14}  {describe(result['constants'])}", flush=True)
-            mutant_note = ""
-        summary.append({"spec": spec["name"], "models": models,
-                        "mutants": [result for result, _ in mutants]})
-
-    states = sum(model["distinct"] or 0 for spec in summary for model in spec["models"])
-    mutants = [mutant for spec in summary for mutant in spec["mutants"]]
-    print(f"{states:,} distinct states; {sum(m['found'] == m['expected'] for m in mutants)} of "
-          f"{len(mutants)} mutants killed")
-    (BUILD / "summary.json").write_text(json.dumps(
-        {"distinct_states": states, "failures": failures, "specs": summary}, indent=2) + "\n")
-    for failure in failures:
-        print(f"verify: {failure}", file=sys.stderr)
-    return 1 if failures else 0
+        check(spec, jar, asked, report)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -83,6 +83,11 @@ TEST(ModelFrontQueue, TwoProducersAndTheConsumer) {
     model::expect_passes({.preemptions = 2}, [] { producers_and_a_consumer(2, 2, 3); });
 }
 
+TEST(ModelFrontQueue, ManyPushesByPriorities) {
+    model::expect_passes({.how = model::search::pct, .executions_max = 100'000, .depth = 4},
+                         [] { producers_and_a_consumer(2, 4, 5); });
+}
+
 TEST(ModelFrontQueue, ABatchIsPushedInOneStep) {
     model::expect_passes([] {
         queue front;

@@ -170,5 +170,30 @@ TEST(ModelTaskState, AStopIsSeen) {
     });
 }
 
+// Wakers come one after the other while the task sleeps and runs: none is missed.
+TEST(ModelTaskState, ManyWakersByPriorities) {
+    model::expect_passes({.how = model::search::pct, .executions_max = 100'000, .depth = 4}, [] {
+        sleeper task;
+        sync::atomic<int> arrived{0};
+        const auto wake_twice = [&](int how) {
+            return [&, how] {
+                for (int i = 0; i != 2; ++i) {
+                    arrived.fetch_add(1, sync::relaxed);
+                    wake_by(task, how);
+                }
+            };
+        };
+        thread waker{wake_twice(0)};
+        thread sender{wake_twice(1)};
+        thread completer{wake_twice(2)};
+        while (arrived.load(sync::relaxed) != 6) {
+            if (task.state.park(false)) task.pushed.wait();
+            task.state.begin_run();
+            static_cast<void>(task.state.take_signal());
+            static_cast<void>(task.state.take_completed());
+        }
+    });
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -56,6 +56,10 @@ public:
     void apply(options& to) {
         if (to.how != search::exhaustive && to.executions_max != unlimited) {
             if (executions_ != 0) to.executions_max = executions_;
+            if (seconds_ != 0) {
+                to.executions_max = unlimited;
+                to.time_max = std::chrono::seconds{seconds_};
+            }
             if (seed_ != 0) to.seed = seed_;
         }
         if (!to.mutate) to.mutate = mutation_;
@@ -71,6 +75,7 @@ private:
 
     const char* const path_ = std::getenv("FAIRLEAD_MODEL_SITES");
     const std::uint64_t executions_ = number("FAIRLEAD_MODEL_EXECUTIONS");
+    const std::uint64_t seconds_ = number("FAIRLEAD_MODEL_SECONDS");
     const std::uint64_t seed_ = number("FAIRLEAD_MODEL_SEED");
     std::optional<mutation> mutation_;
     std::map<order_site, std::string> sites_;

@@ -57,10 +57,18 @@ explorer::explorer(const options& wanted)
 
 explorer::~explorer() { running_ = nullptr; }
 
+// Whether the limits allow another execution. The clock is read now and then.
+bool explorer::may_go_on(std::chrono::steady_clock::time_point end) const {
+    if (verdict_.executions == options_.executions_max) return false;
+    return options_.time_max.count() == 0 || verdict_.executions % 64 != 0 ||
+           std::chrono::steady_clock::now() < end;
+}
+
 verdict explorer::run(const std::function<void()>& scenario) {
     scenario_ = &scenario;
+    const auto end = std::chrono::steady_clock::now() + options_.time_max;
     bool more = true;
-    while (more && verdict_.executions != options_.executions_max) {
+    while (more && may_go_on(end)) {
         execute();
         ++verdict_.executions;
         verdict_.steps += steps_;

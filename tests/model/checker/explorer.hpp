@@ -34,6 +34,7 @@
 #include "model/checker/memory.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -75,6 +76,7 @@ struct options {
     search how = search::exhaustive;
     std::uint64_t preemptions = unlimited;
     std::uint64_t executions_max = unlimited;
+    std::chrono::seconds time_max{0};  // of the machine; 0: no limit
     std::uint64_t seed = 1;
     unsigned depth = 3;
     unsigned stale_reads =
@@ -102,8 +104,8 @@ struct verdict {
 /// Explores `scenario`, which is run from the beginning for each execution and must behave the same
 /// way each time but for the checker's choices. One exploration at a time.
 ///
-/// From the environment: FAIRLEAD_MODEL_EXECUTIONS and FAIRLEAD_MODEL_SEED are for searches by random or
-/// priorities that have a limit, to look for longer. FAIRLEAD_MODEL_SITES names a file to which the memory
+/// From the environment: FAIRLEAD_MODEL_EXECUTIONS, FAIRLEAD_MODEL_SECONDS instead, and FAIRLEAD_MODEL_SEED
+/// are for searches by random or priorities that have a limit, to look for longer. FAIRLEAD_MODEL_SITES names a file to which the memory
 /// orders that were used are written at the end of the program, one a line: file, line, column, access,
 /// order, and the function; FAIRLEAD_MODEL_MUTATE is the first five of these and the weaker order. See
 /// tools/orders.py.
@@ -269,6 +271,7 @@ private:
     using candidates = std::array<std::size_t, threads_max>;
 
     static void enter_thread();
+    [[nodiscard]] bool may_go_on(std::chrono::steady_clock::time_point end) const;
     void execute();
     std::size_t add_thread(std::move_only_function<void()>* body);
     [[nodiscard]] bool next_branch();

@@ -198,9 +198,22 @@ void* __tsan_memset(void* at, int value, std::size_t size) {
     return std::memset(at, value, size);
 }
 
-// The standard library's own: it counts references of what only one thread uses here.
-std::uint32_t __tsan_atomic32_fetch_add(volatile std::uint32_t* at, std::uint32_t more, int) {
-    return std::exchange(const_cast<std::uint32_t&>(*at), *at + more);
+// The standard library's own atomics, for which the checker has no model: they neither order anything nor
+// are a step. Scenarios do not rely on them.
+using word = std::uint32_t;
+word __tsan_atomic32_load(const word* at, int) { return *at; }
+void __tsan_atomic32_store(word* at, word value, int) { *at = value; }
+word __tsan_atomic32_exchange(word* at, word value, int) { return std::exchange(*at, value); }
+word __tsan_atomic32_fetch_add(word* at, word more, int) { return std::exchange(*at, *at + more); }
+word __tsan_atomic32_fetch_sub(word* at, word less, int) { return std::exchange(*at, *at - less); }
+word __tsan_atomic32_fetch_or(word* at, word bits, int) { return std::exchange(*at, *at | bits); }
+bool __tsan_atomic32_compare_exchange_strong(word* at, word* expected, word value, int, int) {
+    const word before = *at;
+    if (before == *expected) *at = value;
+    return std::exchange(*expected, before) == before;
+}
+bool __tsan_atomic32_compare_exchange_weak(word* at, word* expected, word value, int, int) {
+    return __tsan_atomic32_compare_exchange_strong(at, expected, value, 0, 0);
 }
 
 void __tsan_init() {}

@@ -3,7 +3,6 @@
 
 #include <fairlead/os/futex.hpp>
 #include <fairlead/os/thread.hpp>
-#include <fairlead/sync/recycler.hpp>
 
 #include <ctime>
 #include <utility>
@@ -40,14 +39,6 @@ void thread::join() noexcept {
 void yield() noexcept { model::explorer::running()->yield(); }
 
 }  // namespace fairlead::os
-
-// Each object by itself, as with the sanitizers.
-namespace fairlead::sync {
-
-void* allocate_recycled(std::size_t size) { return ::operator new(size); }
-void free_recycled(void* memory, std::size_t) noexcept { ::operator delete(memory); }
-
-}  // namespace fairlead::sync
 
 // The clock of the checked program: it stands still, but a time-out moves it to its deadline. In place
 // of the one of the standard library, for this program.

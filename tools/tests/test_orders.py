@@ -1,0 +1,95 @@
+"""Tests of tools/orders.py, with a stand-in for the model tests."""
+
+import contextlib
+import io
+import unittest
+
+from temporary_tree import TemporaryTree
+
+import orders
+
+CODE = """\
+void push() {
+    tail_.store(1, sync::release);  // published
+    head_.load(sync::acquire);
+}
+"""
+SITES = """\
+{root}/include/fairlead/lockfree/ring.hpp 2 5 store release void fairlead::lockfree::ring<T, Size>::push(T) [with T = int]
+{root}/include/fairlead/lockfree/ring.hpp 3 5 load acquire void fairlead::lockfree::ring<T, Size>::push(T) [with T = int]
+{root}/include/fairlead/lockfree/ring.hpp 3 9 load relaxed void fairlead::lockfree::ring<T, Size>::push(T) [with T = int]
+{root}/tests/model/ring_test.cpp 9 5 store release void test()
+"""
+# Fails if the store is weaker.
+PROGRAM = """#!/bin/sh
+case "$1" in --gtest_list_tests) printf 'Ring.\\n  Wraps\\nLitmus.\\n  Shapes\\n'; exit 0 ;; esac
+[ "$1" = "--gtest_filter=Ring.*" ] || exit 9
+[ -z "$FAIRLEAD_MODEL_SITES" ] || cp "$0.sites" "$FAIRLEAD_MODEL_SITES"
+case "$FAIRLEAD_MODEL_MUTATE" in *" 2 5 store release relaxed") echo '[  FAILED  ] Ring.Wraps (3 ms)'; exit 1 ;; esac
+"""
+REASON = """
+[[stays]]
+function = "ring::push"
+code = "{code}"
+weaker = "relaxed"
+reason = "Nobody writes."
+"""
+
+
+class Orders(TemporaryTree):
+    def setUp(self):
+        super().setUp()
+        self.write("include/fairlead/lockfree/ring.hpp", CODE)
+        self.write("program", PROGRAM)
+        (self.root / "program").chmod(0o755)
+        self.write("program.sites", SITES.format(root=self.root))
+        self.write("docs/orders.md")
+        self.reasons("head_.load")
+
+    def reasons(self, *codes):
+        self.write("tests/model/orders.toml", "".join(REASON.format(code=code) for code in codes))
+
+    def run_it(self, *arguments):
+        """The exit code, and what is said of failures."""
+        errors = io.StringIO()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+            code = orders.main(["--root", str(self.root), "--program", str(self.root / "program"), *arguments])
+        return code, errors.getvalue()
+
+    def test_an_order_is_found_by_a_test_or_has_a_reason(self):
+        self.assertEqual(self.run_it(), (0, ""))
+
+    def test_a_survivor_without_a_reason_fails(self):
+        self.reasons()
+        code, errors = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("ring.hpp:3: ring::push: acquire may be relaxed for all tests", errors)
+
+    def test_a_reason_for_what_a_test_finds_fails(self):
+        self.reasons("head_.load", "tail_.store")
+        code, errors = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("ring.hpp:2: ring::push: release may not be relaxed: Ring.Wraps finds it", errors)
+
+    def test_a_reason_that_fits_nothing_fails(self):
+        self.reasons("head_.load", "gone_.load")
+        code, errors = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("nothing fits ring::push, gone_.load, relaxed", errors)
+
+    def test_the_page_names_the_test_and_the_reason(self):
+        self.run_it("--write")
+        page = (self.root / "docs/orders.md").read_text()
+        self.assertIn("1 of 2 are found by a test", page)
+        self.assertIn("| `ring::push` | `tail_.store(1, sync::release);` | relaxed | `Ring.Wraps` |", page)
+        self.assertIn("| `ring::push` | `head_.load(sync::acquire);` | relaxed | Nobody writes. |", page)
+
+    def test_names_are_short(self):
+        for name, short in (("bool fairlead::sync::signal::receive_until(fairlead::time_point)", "signal::receive_until"),
+                            ("fairlead::sched::idle::wake_all()::<lambda(int)>", "idle::wake_all"),
+                            ("T fairlead::base::take(T&) [with T = int]", "base::take")):
+            self.assertEqual(orders.short_name(name), short)
+
+
+if __name__ == "__main__":
+    unittest.main()
