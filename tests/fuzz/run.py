@@ -1,0 +1,51 @@
+"""Fuzzes with one program for a bounded time, from its committed corpus and a fixed seed.
+
+FAIRLEAD_FUZZ_SECONDS in the environment says for how long, 8 by default. Every input of the corpus is
+run first. An input that fails is kept below the work folder, and the last line says how to run it again.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+SEED = 20261001
+INPUT_SECONDS_MAX = 20  # longer is a hang
+MEMORY_MAX_MIB = 1024
+ALLOCATION_MAX_MIB = 64
+INPUT_SIZE_MAX = 2048
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("--corpus", type=pathlib.Path, required=True, help="may be missing")
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="for what it writes")
+    given = parser.parse_args()
+    seconds = int(os.environ.get("FAIRLEAD_FUZZ_SECONDS", "8"))
+
+    # What an earlier run found must not decide what this one does; the inputs that failed stay.
+    found = given.work / "corpus"
+    shutil.rmtree(found, ignore_errors=True)
+    found.mkdir(parents=True)
+    failed = given.work / "failed"
+    failed.mkdir(exist_ok=True)
+    before = set(failed.iterdir())
+
+    command = [given.program, f"-seed={SEED}", f"-max_total_time={seconds}", "-print_final_stats=1",
+               f"-timeout={INPUT_SECONDS_MAX}", f"-rss_limit_mb={MEMORY_MAX_MIB}",
+               f"-malloc_limit_mb={ALLOCATION_MAX_MIB}", f"-max_len={INPUT_SIZE_MAX}",
+               "-len_control=20",
+               f"-artifact_prefix={failed}/", found]
+    if given.corpus.is_dir():
+        command.append(given.corpus)
+    status = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+    for path in sorted(set(failed.iterdir()) - before):
+        print(f"To run it again: {given.program} {path}")
+    return 0 if status == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
