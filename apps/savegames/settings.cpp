@@ -1,0 +1,136 @@
+#include "savegames/settings.hpp"
+
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace savegames {
+namespace {
+
+// Descriptors that are not connections: standard streams, the store's files, epoll, the listener,
+// the connection that waits for room, and some air.
+constexpr rlim_t descriptors_reserved = 32;
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+    return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
+}
+
+// As many connections as there may be descriptors for, after asking for all that we may have.
+std::size_t default_connections() {
+    constexpr std::size_t wanted = 10'000;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+    if (limit.rlim_cur < limit.rlim_max) {
+        rlimit raised{.rlim_cur = std::min<rlim_t>(limit.rlim_max, 2 * wanted),
+                      .rlim_max = limit.rlim_max};
+        raised.rlim_cur = std::max(raised.rlim_cur, limit.rlim_cur);
+        if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+    }
+    const rlim_t left = limit.rlim_cur - std::min(limit.rlim_cur, descriptors_reserved);
+    return std::clamp<std::size_t>(left, 1, wanted);
+}
+
+}  // namespace
+
+fairlead::io::address parse_listen(const std::string& text) {
+    const std::size_t colon = text.rfind(':');
+    std::uint16_t port = 0;
+    if (colon != std::string::npos) {
+        const char* const first = text.data() + colon + 1;
+        const char* const last = text.data() + text.size();
+        const auto [end, failure] = std::from_chars(first, last, port);
+        if (failure == std::errc{} && end == last) {
+            std::string host = text.substr(0, colon);
+            if (host == "localhost") host = "127.0.0.1";
+            if (host.starts_with('[') && host.ends_with(']'))
+                host = host.substr(1, host.size() - 2);
+            if (auto parsed = fairlead::io::address::parse(host, port)) return *parsed;
+        }
+    }
+    throw usage_error{fmt::format(
+        "--listen: \"{}\" is not ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:0", text)};
+}
+
+latency_profile parse_store_latency(std::string text) {
+    if (text.find_first_not_of("0123456789.:") == std::string::npos) {
+        const std::size_t colon = std::min(text.find(':'), text.size());
+        const std::string sigma = text.substr(std::min(colon + 1, text.size()));
+        text = text.substr(0, colon) + "ms" + (sigma.empty() ? "" : "," + sigma);
+    }
+    auto parsed = parse_latency(text);
+    if (!parsed) throw usage_error{"--store-latency: " + parsed.error()};
+    return *parsed;
+}
+
+void add_options(CLI::App& app, settings& to) {
+    const auto seconds = CLI::Range(0.01, 86'400.0);
+    app.add_option("--listen", to.listen,
+                   "ADDRESS:PORT; port 0 takes a free one. Anything but loopback needs --tokens")
+        ->capture_default_str();
+    app.add_option("--db", to.database, "the SQLite file; created if it is not there")->required();
+    app.add_option("--scheduler", to.scheduler, "what runs the requests")
+        ->check(CLI::IsMember({"fairlead", "updater", "trivial"}))
+        ->capture_default_str();
+    app.add_option("--workers", to.server.workers, "threads that run requests")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--io-workers", to.server.io_workers,
+                   "threads that serve the network for updater and trivial")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--store-latency", to.latency,
+                   "answer as a remote store would: MEDIAN[,SIGMA] (5ms, 5ms,0.5) or MS[:SIGMA]");
+    app.add_option("--tokens", to.tokens_file,
+                   "a file of lines \"game token\"; SIGHUP reads it again");
+    app.add_option("--request-timeout", to.request_timeout_s, "seconds for running a request")
+        ->check(seconds)
+        ->capture_default_str();
+    app.add_option("--read-timeout", to.read_timeout_s, "seconds for a request to arrive")
+        ->check(seconds)
+        ->capture_default_str();
+    app.add_option("--idle-timeout", to.idle_timeout_s, "seconds between two requests")
+        ->check(seconds)
+        ->capture_default_str();
+    app.add_option("--write-timeout", to.write_timeout_s, "seconds for an answer to be taken")
+        ->check(seconds)
+        ->capture_default_str();
+    app.add_option("--body-max", to.server.limits.http.body_max, "bytes in a body, and in a save")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+        ->capture_default_str();
+    app.add_option("--memory-max", to.memory_max_mib, "MiB in the bodies of all requests, about")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
+        ->capture_default_str();
+    app.add_option("--max-connections", to.max_connections,
+                   "default: 10000, or fewer if `ulimit -n` is low")
+        ->check(CLI::Range(1, 1'000'000));
+}
+
+void complete(settings& given) {
+    server_options& server = given.server;
+    server.listen = parse_listen(given.listen);
+    server.scheduler = parse_scheduler(given.scheduler).value();
+    server.limits.request_timeout = milliseconds_of(given.request_timeout_s);
+    server.limits.read_timeout = milliseconds_of(given.read_timeout_s);
+    server.limits.idle_timeout = milliseconds_of(given.idle_timeout_s);
+    server.limits.write_timeout = milliseconds_of(given.write_timeout_s);
+    server.limits.memory_max = given.memory_max_mib << 20;
+    const std::size_t possible = default_connections();
+    server.max_connections = given.max_connections != 0 ? given.max_connections : possible;
+    if (server.limits.memory_max < server.limits.http.body_max) {
+        throw usage_error{"--memory-max must hold one body (--body-max) at least"};
+    }
+    if (given.tokens_file.empty() && !server.listen.is_loopback()) {
+        throw usage_error{fmt::format(
+            "--listen {}: others could read and write every save. Give --tokens FILE, or listen on "
+            "127.0.0.1",
+            given.listen)};
+    }
+}
+
+}  // namespace savegames

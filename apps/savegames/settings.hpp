@@ -1,0 +1,52 @@
+// What the service is asked to do: its command line.
+#pragma once
+
+#include <fairlead/io/address.hpp>
+
+#include <cstddef>
+#include <string>
+
+#include "savegames/latency_store.hpp"
+#include "savegames/server.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace savegames {
+
+// The text fields are as they were written. `complete` fills `server`.
+struct settings {
+    std::string listen = "127.0.0.1:8080";
+    std::string database;
+    std::string scheduler = "fairlead";
+    std::string latency;
+    std::string tokens_file;
+    double request_timeout_s = 5;
+    double read_timeout_s = 10;
+    double idle_timeout_s = 60;
+    double write_timeout_s = 30;
+    std::size_t memory_max_mib = 1024;
+    std::size_t max_connections = 0;  // 0: 10,000, or fewer if descriptors are few
+    server_options server;
+};
+
+// A sentence about what is wrong, for which the program ends.
+struct usage_error {
+    std::string message;
+};
+
+// Tells `app` all options, which go to `to`.
+void add_options(CLI::App& app, settings& to);
+
+// What follows from the options as they were written. Asks for as many descriptors as this process may
+// have. Throws usage_error.
+void complete(settings& given);
+
+// "127.0.0.1:8080", "[::1]:0", "localhost:80". Throws usage_error.
+[[nodiscard]] fairlead::io::address parse_listen(const std::string& text);
+
+// "5ms,0.5" as the store has it, or "5" and "5:0.5" in milliseconds. Throws usage_error.
+[[nodiscard]] latency_profile parse_store_latency(std::string text);
+
+}  // namespace savegames
