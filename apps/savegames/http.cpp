@@ -7,7 +7,6 @@
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
 
-#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -53,6 +52,7 @@ void http_parser::reset() {
     fresh.eager(false);  // stop after the head
     head_ = {};
     used_ = 0;
+    begun_ = false;
     stage_ = stage::head;
 }
 
@@ -82,13 +82,14 @@ std::size_t http_parser::feed(std::span<const std::byte> bytes) {
 
 std::size_t http_parser::feed_head(std::span<const std::byte> bytes) {
     std::size_t skipped = 0;
-    if (used_ == 0) {  // RFC 9112, 2.2: empty lines before a request do not count
+    if (!begun_) {  // RFC 9112, 2.2: empty lines before a request do not count
         while (skipped != bytes.size() &&
                (bytes[skipped] == std::byte{'\r'} || bytes[skipped] == std::byte{'\n'})) {
             ++skipped;
         }
         bytes = bytes.subspan(skipped);
         if (bytes.empty()) return skipped;
+        begun_ = true;
     }
     auto& now = *parser_->of_one_request;
     beast::error_code code;
@@ -98,11 +99,9 @@ std::size_t http_parser::feed_head(std::span<const std::byte> bytes) {
     const std::size_t pending = code == http::error::need_more ? bytes.size() - taken : 0;
     if (code == http::error::header_limit || used_ + pending > limits_.head_max) {
         fail(431, "too_large", "the head of the request is too large");
-    } else if (code == http::error::need_more) {
-        used_ = std::max<std::size_t>(used_, 1);  // something has come
-    } else if (code) {
+    } else if (code && code != http::error::need_more) {
         fail(400, "bad_request", "malformed HTTP");
-    } else if (now.is_header_done()) {
+    } else if (!code && now.is_header_done()) {
         finish_head();
     }
     return skipped + taken;

@@ -65,7 +65,7 @@ public:
     [[nodiscard]] stage at() const noexcept { return stage_; }
 
     // Whether nothing of the request has come yet.
-    [[nodiscard]] bool untouched() const noexcept { return stage_ == stage::head && used_ == 0; }
+    [[nodiscard]] bool untouched() const noexcept { return stage_ == stage::head && !begun_; }
 
     // Not at stage head.
     [[nodiscard]] const http_head& head() const noexcept { return head_; }
@@ -90,7 +90,8 @@ private:
     std::unique_ptr<parser> parser_;
     http_head head_;
     http_failure failure_;
-    std::size_t used_ = 0;  // bytes of the head
+    std::size_t used_ = 0;  // bytes of the head that are parsed
+    bool begun_ = false;    // some of the head has come
     stage stage_ = stage::head;
 };
 
