@@ -22,6 +22,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--corpus", type=pathlib.Path, required=True, help="may be missing")
+    parser.add_argument("--dictionary", type=pathlib.Path, help="words that inputs are made of")
     parser.add_argument("--work", type=pathlib.Path, required=True, help="for what it writes")
     given = parser.parse_args()
     seconds = int(os.environ.get("FAIRLEAD_FUZZ_SECONDS", "8"))
@@ -37,11 +38,19 @@ def main():
     command = [given.program, f"-seed={SEED}", f"-max_total_time={seconds}", "-print_final_stats=1",
                f"-timeout={INPUT_SECONDS_MAX}", f"-rss_limit_mb={MEMORY_MAX_MIB}",
                f"-malloc_limit_mb={ALLOCATION_MAX_MIB}", f"-max_len={INPUT_SIZE_MAX}",
-               "-len_control=20",
+               "-len_control=20", "-print_funcs=0",
+               "-entropic=0",  # this schedule would cost more than short runs themselves
                f"-artifact_prefix={failed}/", found]
     if given.corpus.is_dir():
         command.append(given.corpus)
-    status = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+    if given.dictionary:
+        command.append(f"-dict={given.dictionary}")
+    environment = dict(os.environ)
+    symbolizer = shutil.which("llvm-symbolizer-16")
+    if symbolizer:
+        environment["ASAN_SYMBOLIZER_PATH"] = symbolizer
+    status = subprocess.run(command, stdin=subprocess.DEVNULL, check=False,
+                            env=environment).returncode
     for path in sorted(set(failed.iterdir()) - before):
         print(f"To run it again: {given.program} {path}")
     return 0 if status == 0 else 1
