@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
+#include <utility>
 
 namespace fairlead::fuzz {
 
@@ -41,6 +41,9 @@ public:
 
     /// The next bytes as text: at most `size_max`, as many as the next byte or two say.
     std::string_view text(std::size_t size_max) noexcept { return take(below(size_max + 1)); }
+
+    /// All that is left.
+    std::span<const std::uint8_t> rest_as_bytes() noexcept { return std::exchange(left_, {}); }
 
     /// All that is left, as text.
     std::string_view rest() noexcept { return take(left_.size()); }

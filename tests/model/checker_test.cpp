@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 
 namespace fairlead::model {
 namespace {
@@ -38,6 +41,28 @@ TEST(Checker, ReplaysAFailureFromItsChoices) {
         EXPECT_EQ(again.what, found.what);
         EXPECT_EQ(again.trace, found.trace);
     }
+}
+
+// Two deviations are enough.
+TEST(Checker, TakesItsChoicesFromBytes) {
+    const auto with = [](std::span<const std::uint8_t> bytes) {
+        return explore({.how = search::bytes, .bytes = bytes}, two_increments_in_two_steps);
+    };
+    EXPECT_TRUE(with({}).passed);
+    EXPECT_FALSE(with({}).complete);
+    int found = 0;
+    for (std::uint8_t first = 0; first != 8; ++first) {
+        for (std::uint8_t second = 0; second != 8; ++second) {
+            const std::array<std::uint8_t, 4> bytes{first, 0, second, 0};
+            const verdict seen = with(bytes);
+            EXPECT_EQ(seen.executions, 1U);
+            if (seen.passed) continue;
+            ++found;
+            EXPECT_EQ(explore({.replay = seen.choices}, two_increments_in_two_steps).what,
+                      seen.what);
+        }
+    }
+    EXPECT_GT(found, 0);
 }
 
 TEST(Checker, WritesDownTheFailingExecution) {

@@ -50,7 +50,8 @@ explorer::explorer(const options& wanted)
     : options_{wanted},
       watches_orders_{wanted.mutate.has_value() || wanted.sites != nullptr},
       random_state_{wanted.seed * 0x9E3779B97F4A7C15ULL | 1},
-      replay_{parse_choices(wanted.replay)} {
+      replay_{parse_choices(wanted.replay)},
+      bytes_{wanted.bytes} {
     if (running_ != nullptr) throw std::logic_error{"one exploration at a time"};
     running_ = this;
 }
@@ -67,6 +68,7 @@ bool explorer::may_go_on(std::chrono::steady_clock::time_point end) const {
 verdict explorer::run(const std::function<void()>& scenario) {
     scenario_ = &scenario;
     const auto end = std::chrono::steady_clock::now() + options_.time_max;
+    const bool once = !replay_.empty() || options_.how == search::bytes;
     bool more = true;
     while (more && may_go_on(end)) {
         execute();
@@ -75,9 +77,9 @@ verdict explorer::run(const std::function<void()>& scenario) {
         longest_ = std::max(longest_, steps_);
         if (is_cut_) ++verdict_.cut;
         if (failed_) break;
-        more = replay_.empty() && (options_.how != search::exhaustive || next_branch());
+        more = !once && (options_.how != search::exhaustive || next_branch());
     }
-    verdict_.complete = !more && !failed_;
+    verdict_.complete = !more && !once && !failed_;
     if (!failed_) return verdict_;
 
     verdict_.passed = false;
@@ -102,6 +104,7 @@ void explorer::execute() {
     allocations_.clear();
     made_.clear();
     path_position_ = replay_position_ = 0;
+    bytes_.restart();
     thread_count_ = current_ = 0;
     preempted_ = steps_ = 0;
     asleep_ = spurious_ = 0;
@@ -130,6 +133,7 @@ bool explorer::next_branch() {
 // One of 0 ... count - 1, by the search.
 std::size_t explorer::decide(std::size_t count) {
     if (count == 1) return 0;
+    if (options_.how == search::bytes) return bytes_.next(count);
     if (options_.how != search::exhaustive) return random() % count;
     if (path_position_ == path_.size()) path_.push_back({static_cast<std::uint16_t>(count), 0});
     const branch& here = path_[path_position_++];
@@ -147,7 +151,7 @@ std::size_t explorer::choose(std::size_t count) {
     if (!replay_.empty()) {
         chosen = replay_position_ < replay_.size() ? replay_[replay_position_++] : 0;
         if (chosen >= count) fail("the choices to replay are of another scenario");
-    } else if (options_.how == search::exhaustive || random() % 2 == 0) {
+    } else if (leaves_nothing_to_chance() || random() % 2 == 0) {
         chosen = decide(count);  // the first way, which is the usual one, is taken more often
     }
     made_.push_back(static_cast<std::uint16_t>(chosen));
@@ -158,13 +162,6 @@ bool explorer::fails_for_no_reason() {
     if (spurious_ == options_.spurious || choose(2) == 0) return false;
     ++spurious_;
     return true;
-}
-
-std::uint64_t explorer::random() {
-    random_state_ ^= random_state_ << 13;
-    random_state_ ^= random_state_ >> 7;
-    random_state_ ^= random_state_ << 17;
-    return random_state_;
 }
 
 std::string explorer::choices_made() const {
@@ -221,7 +218,7 @@ std::size_t explorer::find_candidates(candidates& found, bool may_stay) {
     if (count == 0) add(is_ready);
     const bool time_out_now =
         count == 0 || !replay_.empty() ||
-        (options_.early_time_outs && (options_.how == search::exhaustive || random() % 32 == 0));
+        (options_.early_time_outs && (leaves_nothing_to_chance() || random() % 32 == 0));
     if (time_out_now) {
         // Time passes for all: the earliest comes first.
         std::int64_t earliest = never;

@@ -25,11 +25,13 @@
 //   random       each choice at random
 //   pct          probabilistic concurrency testing: threads have priorities that change at `depth - 1`
 //                random steps. A bug that needs `depth` ordered steps is found with a known probability.
+//   bytes        one execution, by `options::bytes`, for fuzzers: see byte_choices.hpp
 //
 // Sources: sleep sets (P. Godefroid, 1996); preemption bounding (M. Musuvathi, S. Qadeer, PLDI 2007);
 // PCT (S. Burckhardt et al., ASPLOS 2010); races by epochs (C. Flanagan, S. Freund, PLDI 2009).
 #pragma once
 
+#include "model/checker/byte_choices.hpp"
 #include "model/checker/fiber.hpp"
 #include "model/checker/memory.hpp"
 
@@ -43,13 +45,14 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace fairlead::model {
 
-enum class search : std::uint8_t { exhaustive, random, pct };
+enum class search : std::uint8_t { exhaustive, random, pct, bytes };
 
 inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
@@ -85,6 +88,7 @@ struct options {
     unsigned spurious = 0;  // how often, in all, a weak exchange or a sleep may fail for no reason
     bool early_time_outs = true;  // a time-out may come at any time, not only when nothing else can
     std::string replay{};         // choices, as a verdict prints them
+    std::span<const std::uint8_t> bytes{};  // of a search by bytes
     std::optional<mutation> mutate{};
     // Collects the memory orders that are used, and the functions that they stand in.
     std::map<order_site, std::string>* sites = nullptr;
@@ -280,6 +284,10 @@ private:
     [[nodiscard]] std::size_t leave_out_sleepers(candidates& found, std::size_t count);
     [[nodiscard]] std::size_t choose_thread(const candidates& found, std::size_t count);
     [[nodiscard]] std::size_t decide(std::size_t count);
+    // Every choice is offered as it is, not by chance now and then.
+    [[nodiscard]] bool leaves_nothing_to_chance() const noexcept {
+        return options_.how == search::exhaustive || options_.how == search::bytes;
+    }
     void update_sleepers(const candidates& found, std::size_t taken);
     void switch_to(std::size_t thread);
     [[noreturn]] void leave();
@@ -288,7 +296,12 @@ private:
     [[nodiscard]] order look_at_order(order written, access of, const std::source_location& at);
     void check_allocations();
     [[nodiscard]] std::string choices_made() const;
-    [[nodiscard]] std::uint64_t random();
+    [[nodiscard]] std::uint64_t random() noexcept {
+        random_state_ ^= random_state_ << 13;
+        random_state_ ^= random_state_ >> 7;
+        random_state_ ^= random_state_ << 17;
+        return random_state_;
+    }
 
     static explorer* running_;
 
@@ -302,6 +315,7 @@ private:
     std::vector<branch> path_;
     std::uint64_t random_state_;
     std::vector<std::size_t> replay_;
+    byte_choices bytes_;
     std::uint64_t longest_ = 50;  // steps of an execution, for PCT
 
     // Of the execution.
