@@ -67,11 +67,14 @@ std::expected<void, failure> check_shape(std::string_view text, const json_limit
     return {};
 }
 
+// The parser takes a null character, which no JSON text has, for the end of the text.
+bool seems_shorter(std::string_view text) { return text.contains('\0'); }
+
 std::expected<json, failure> parse(std::string_view text, const json_limits& limits,
                                    error if_broken) {
     if (auto shape = check_shape(text, limits); !shape) return std::unexpected(shape.error());
     json tree = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-    if (tree.is_discarded()) return fail(if_broken, "the text is not JSON");
+    if (tree.is_discarded() || seems_shorter(text)) return fail(if_broken, "the text is not JSON");
     return tree;
 }
 
@@ -80,7 +83,7 @@ std::expected<json, failure> parse(std::string_view text, const json_limits& lim
 std::expected<void, failure> check_json(std::string_view text, const json_limits& limits) {
     if (auto shape = check_shape(text, limits); !shape) return shape;
     try {
-        if (!json::accept(text.begin(), text.end())) {
+        if (seems_shorter(text) || !json::accept(text.begin(), text.end())) {
             return fail(error::bad_request, "the text is not JSON");
         }
     } catch (const std::exception& caught) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace savegames {
 namespace {
@@ -44,6 +45,14 @@ TEST(merge_patch, tells_whose_fault_it_is) {
     EXPECT_EQ(apply_merge_patch("{}", "", {}).error().code, error::bad_request);
     EXPECT_EQ(apply_merge_patch("{}", "{\"a\":\"\xff\"}", {}).error().code, error::bad_request);
     EXPECT_EQ(apply_merge_patch("{}", R"({"a":1e999})", {}).error().code, error::bad_request);
+}
+
+TEST(check_json, a_null_character_does_not_end_the_text) {
+    using namespace std::string_view_literals;
+    EXPECT_EQ(check_json("{}\0junk"sv, {}).error().code, error::bad_request);
+    EXPECT_EQ(check_json("{}\0"sv, {}).error().code, error::bad_request);
+    EXPECT_EQ(apply_merge_patch("{}", "{}\0x"sv, {}).error().code, error::bad_request);
+    EXPECT_EQ(apply_merge_patch("{}\0x"sv, "{}", {}).error().code, error::corrupt);
 }
 
 TEST(merge_patch, result_over_the_limit_is_too_large) {
