@@ -6,8 +6,9 @@
 // besides, the checker sees races, touches of freed memory, leaks, deadlocks and livelocks. A failure prints
 // its choices, which `options::replay` takes, and what happened step by step.
 //
-// Without the address sanitizer: it does not follow the switches between the checker's fibers, whose stacks
-// are left without being unwound, and the checker looks after the memory of a scenario itself.
+// Without sanitizers: that of addresses does not follow the switches between the checker's fibers, whose stacks
+// are left without being unwound, and the checker looks after the memory of a scenario itself; that of
+// undefined behaviour sees the same code in scheduler_fuzz, and costs executions here.
 #include "fuzz/input.hpp"
 #include "model/checker/atomic.hpp"
 #include "model/checker/explorer.hpp"
