@@ -131,15 +131,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     service_model model;
     std::string answers;
 
-    const std::size_t piece_max = std::size_t{1} << bytes.below(12);
+    const std::size_t piece_wanted = std::size_t{1} << bytes.below(12);
+    constexpr std::size_t pieces_max = 32;  // each costs system calls
     std::string text;
     for (std::size_t left = bytes.below(8); left != 0 && !model.ended(); --left) {
         text += model.request(bytes);
     }
     const bool clean = !model.ended();
     if (clean) text += bytes.rest();
-    for (std::size_t at = 0; at < text.size(); at += piece_max) {
-        service.send(std::string_view{text}.substr(at, piece_max), answers);
+    const std::size_t piece = std::max(piece_wanted, text.size() / pieces_max);
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+        service.send(std::string_view{text}.substr(at, piece), answers);
     }
     service.finish(answers);
 
