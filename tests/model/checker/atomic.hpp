@@ -14,7 +14,7 @@
 #include <type_traits>
 
 // What the checker does with its own part of an object is no access by the program.
-#define FAIRLEAD_MODEL_OWN [[gnu::no_sanitize("thread")]]
+#define FAIRLEAD_MODEL_OWN __attribute__((no_sanitize("thread")))
 
 namespace fairlead::model {
 
