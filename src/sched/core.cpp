@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace fairlead::sched {
 namespace {
@@ -86,11 +86,16 @@ basic_task::chain core::take_queued() {
     return taken;
 }
 
-stop_report core::report() {
+stop_report core::report() noexcept {
     constexpr std::size_t named_max = 100;
     stop_report report;
     const auto add = [&](const char* name, const char* state) {
-        if (report.tasks.size() < named_max) report.tasks.push_back({name, state});
+        if (report.tasks.size() == named_max) return;
+        try {
+            report.tasks.push_back({name, state});
+        } catch (const std::bad_alloc&) {
+            // It is counted all the same.
+        }
     };
     for (const auto& each : workers) {
         if (each->ended()) continue;
@@ -114,18 +119,41 @@ stop_report core::report() {
     return report;
 }
 
+// A stable merge sort of the links: the destructor must not need memory. runs[i] has 2^i tasks or none,
+// older ones than runs[i - 1].
+basic_task::chain core::deepest_first(basic_task::chain tasks) noexcept {
+    const auto merge = [](basic_task::chain older, basic_task::chain newer) {
+        basic_task::chain merged;
+        while (!older.empty() && !newer.empty()) {
+            const bool newer_first = newer.front()->depth_ > older.front()->depth_;
+            merged.push_back(*(newer_first ? newer : older).pop_front());
+        }
+        merged.append(std::move(older));
+        merged.append(std::move(newer));
+        return merged;
+    };
+    std::array<basic_task::chain, 64> runs;
+    while (basic_task* const task = tasks.pop_front()) {
+        basic_task::chain run;
+        run.push_back(*task);
+        std::size_t i = 0;
+        for (; !runs[i].empty(); ++i) run = merge(std::exchange(runs[i], {}), run);
+        runs[i] = run;
+    }
+    basic_task::chain sorted;
+    for (const basic_task::chain& older : runs) sorted = merge(older, sorted);
+    return sorted;
+}
+
 void core::abandon_all() noexcept {
     // A task that is given back may end the operation that another one waits for, or post others.
     std::size_t deferred = 0;
     for (;;) {
-        std::vector<basic_task*> left = take_all_that_is_left();
+        basic_task::chain left = take_all_that_is_left();
         if (left.empty() && deferred == 0) return;
         if (left.empty()) os::yield();
-        // Children before what they may refer to.
-        std::stable_sort(left.begin(), left.end(), [](const basic_task* a, const basic_task* b) {
-            return a->depth_ > b->depth_;
-        });
-        for (basic_task* const task : left) {
+        left = deepest_first(std::move(left));  // children before what they may refer to
+        while (basic_task* const task = left.pop_front()) {
             if (std::exchange(task->deferred_, false)) --deferred;
             if (defer_abandon(*task)) {
                 ++deferred;
@@ -142,13 +170,13 @@ void core::abandon_all() noexcept {
 }
 
 // Everything, including those that a waker is about to push.
-std::vector<basic_task*> core::take_all_that_is_left() {
-    std::vector<basic_task*> left;
+basic_task::chain core::take_all_that_is_left() noexcept {
+    basic_task::chain left;
     do {
         basic_task::chain taken = role.take_everything();
         taken.append(take_queued());
         if (taken.empty() && role.has_sleepers()) os::yield();
-        while (basic_task* const task = taken.pop_front()) left.push_back(task);
+        left.append(std::move(taken));
     } while (role.has_sleepers());
     return left;
 }
@@ -173,12 +201,21 @@ bool core::is_drained() noexcept {
 }
 
 void core::tell_drainers(bool drained) noexcept {
-    for (drainer* waiting : drainers) {
+    while (drainers != nullptr) {
+        drainer* const waiting = std::exchange(drainers, drainers->next);
         waiting->drained = drained;
-        waiting->told.send();
+        waiting->told.send();  // it may be gone now
     }
-    drainers.clear();
     drain_wanted.store(false, sync::release);  // pairs with its readers; set again under the mutex
+}
+
+bool core::forget_drainer(drainer& self) noexcept {
+    for (drainer** at = &drainers; *at != nullptr; at = &(*at)->next) {
+        if (*at != &self) continue;
+        *at = self.next;
+        return true;
+    }
+    return false;
 }
 
 void core::tell_if_drained() noexcept {

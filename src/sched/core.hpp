@@ -19,12 +19,14 @@ class worker;
 // A thread that waits in drain.
 struct drainer {
     sync::signal told;
-    bool drained = false;  // written before it is told
+    bool drained = false;     // written before it is told
+    drainer* next = nullptr;  // guarded by drain_mutex
 };
 
 class core {
     [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
-    [[nodiscard]] std::vector<basic_task*> take_all_that_is_left();
+    [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
+    [[nodiscard]] basic_task::chain take_all_that_is_left() noexcept;
 
 public:
     core(scheduler& owner, scheduler_options options);
@@ -83,8 +85,9 @@ public:
     // did not end.
     [[nodiscard]] basic_task::chain take_queued();
 
-    // What is left, for the report of a stop. Takes the role.
-    [[nodiscard]] stop_report report();
+    // What is left, for the report of a stop. Takes the role. Counts all, names as many as there is
+    // memory for.
+    [[nodiscard]] stop_report report() noexcept;
 
     // Gives every task that is left back to its owner. With the role held and all workers ended.
     void abandon_all() noexcept;
@@ -95,6 +98,10 @@ public:
     // Tells everybody who waits in drain, either that all is done, or that the workers have ended.
     // Requires drain_mutex.
     void tell_drainers(bool drained) noexcept;
+
+    // Takes a thread that no longer waits from the drainers. False: it has been told. Requires
+    // drain_mutex.
+    [[nodiscard]] bool forget_drainer(drainer& self) noexcept;
 
     // Tells who waits in drain if everything is done. For workers that go to sleep. Takes the role: the
     // caller must look after it whether somebody is to be woken [RL1].
@@ -128,10 +135,11 @@ public:
     // Workers whose thread is in its loop, and who is told when the last one left it.
     sync::atomic<unsigned> running_workers{0};
     sync::signal all_ended;
+    sync::mutex end_mutex;  // held by the stop that waits for them and joins them
 
     // Also held while the workers are started, so that nobody takes them for ended and does their part.
     sync::mutex drain_mutex;
-    std::vector<drainer*> drainers;  // guarded by drain_mutex
+    drainer* drainers = nullptr;  // guarded by drain_mutex
 };
 
 }  // namespace fairlead::sched

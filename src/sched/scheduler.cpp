@@ -137,13 +137,13 @@ scheduler::drain_result scheduler::wait_drained(duration limit) {
     {
         std::lock_guard lock{core_->drain_mutex};
         if (workers_ended()) return verdict(core_->is_drained());
-        core_->drainers.push_back(&self);
+        self.next = std::exchange(core_->drainers, &self);
         core_->drain_wanted.store(true, sync::release);  // then wake_all, see worker::answer_drain
     }
     core_->idle.wake_all();
     if (self.told.receive_until(after(clock::now(), limit))) return verdict(self.drained);
     std::lock_guard lock{core_->drain_mutex};
-    if (std::erase(core_->drainers, &self) != 0) return drain_result::timed_out;
+    if (core_->forget_drainer(self)) return drain_result::timed_out;
     return verdict(self.drained);  // told just now
 }
 
@@ -165,6 +165,7 @@ stop_report scheduler::stop(duration limit) {
     if (!core_->halting.load(sync::acquire)) static_cast<void>(drain_for(limit));
     if (!core_->options.run_on_caller) {
         halt();
+        std::lock_guard lock{core_->end_mutex};  // another stop may be here
         // Those that are not in a step end in a moment, even if the limit is over.
         const time_point last = std::max(deadline, clock::now() + end_grace);
         while (!workers_ended() && core_->all_ended.receive_until(last)) {

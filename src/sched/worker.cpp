@@ -24,14 +24,18 @@ worker::worker(core& owner, slot& own, unsigned index)
 void worker::start() {
     ended_.store(false, sync::relaxed);                 // the thread does not run yet
     core_.running_workers.fetch_add(1, sync::relaxed);  // likewise
-    auto started =
-        os::start_thread(core_.options.name + "/" + std::to_string(index_), [this] { run(); });
-    if (!started) {
+    try {
+        auto started =
+            os::start_thread(core_.options.name + "/" + std::to_string(index_), [this] { run(); });
+        if (!started) {
+            throw std::system_error{started.error(), "fairlead: cannot start a worker thread"};
+        }
+        thread_ = std::move(*started);
+    } catch (...) {
         ended_.store(true, sync::relaxed);
         core_.running_workers.fetch_sub(1, sync::relaxed);  // the caller joins the others
-        throw std::system_error{started.error(), "fairlead: cannot start a worker thread"};
+        throw;
     }
-    thread_ = std::move(*started);
 }
 
 void worker::join() {

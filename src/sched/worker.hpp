@@ -29,7 +29,7 @@ public:
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
 
-    // Starts the thread. Throws std::system_error.
+    // Starts the thread. Throws std::system_error, std::bad_alloc.
     void start();
     void join();
 

@@ -50,7 +50,7 @@ struct stop_report {
     std::size_t waiting = 0;  ///< asleep
     std::size_t queued = 0;   ///< ready to run, but no longer run
     std::size_t running = 0;  ///< steps that had not ended
-    /// The first 100 of them.
+    /// The first 100 of them; fewer if there is no memory for their names.
     std::vector<left_task> tasks;
 
     [[nodiscard]] bool clean() const noexcept { return waiting + queued + running == 0; }
@@ -111,7 +111,8 @@ public:
 
     /// Asks every task to stop, wakes all sleepers, waits at most `limit` for everything to end, and
     /// then ends the workers, which takes 50 ms more at most. Tasks that are left stay inside: `start` goes on with them, the
-    /// destructor gives them back. Calling it again waits again. The report says what was left.
+    /// destructor gives them back. Calling it again waits again; of two calls at once, one may wait for the
+    /// end of the workers as long as the other's limit. The report says what was left.
     stop_report stop(duration limit);
 
     /// Goes on after a stop: starts the workers again, when steps that the stop gave up on have ended.
