@@ -56,6 +56,10 @@ AppendBlock(b) == /\ ppc \in {"append", "late append"}
                   /\ tail' = b
                   /\ ppc' = IF ppc = "append" THEN "publish" ELSE "idle"
                   /\ UNCHANGED <<slots, attached, head, filled, pushed, consumer>>
+\* Without memory for a successor the block does not become full: the last item stays with the producer.
+Refused == /\ ppc = "append" /\ spare = {} /\ fresh = {}
+           /\ ppc' = IF Bug = 7 THEN "publish" ELSE "idle"                              \* bug 7: published all the same
+           /\ UNCHANGED <<read, written, slots, list, tail, fresh, filled, pushed, consumer>>
 Publish == /\ ppc = "publish"
            /\ written' = [written EXCEPT ![filled] = @ + 1] /\ pushed' = pushed + 1
            /\ ppc' = CASE Bug = 2 -> "write"
@@ -65,7 +69,7 @@ Publish == /\ ppc = "publish"
 LateWrite == /\ ppc = "write" /\ ppc' = "idle"
              /\ slots' = [slots EXCEPT ![filled][written[filled] - 1] = pushed]
              /\ UNCHANGED <<read, written, list, tail, fresh, filled, pushed, consumer>>
-Producer == WriteSlot \/ (\E b \in B : AppendBlock(b)) \/ Publish \/ LateWrite
+Producer == WriteSlot \/ (\E b \in B : AppendBlock(b)) \/ Refused \/ Publish \/ LateWrite
 
 \* --- consumer::claim, up to two items -------------------------------------------------------------------------
 others == <<slots, next, tail, fresh, ppc, filled, pushed>>

@@ -5,12 +5,16 @@
 
 #include <fairlead/timer/deadline_heap.hpp>
 
+#include <new>
+
 namespace bench::q1 {
 namespace {
 
 class heap {
 public:
-    void push(sleeper& item) { heap_.push(item, item.deadline); }
+    void push(sleeper& item) {
+        if (!heap_.push(item, item.deadline)) throw std::bad_alloc{};
+    }
     void erase(sleeper& item) noexcept { heap_.erase(item); }
     [[nodiscard]] sleeper* pop() noexcept {
         if (heap_.empty()) return nullptr;

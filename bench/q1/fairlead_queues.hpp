@@ -9,6 +9,7 @@
 #include <fairlead/lockfree/run_queue.hpp>
 
 #include <cstddef>
+#include <new>
 #include <span>
 
 namespace bench::q1 {
@@ -41,7 +42,9 @@ public:
         explicit consumer(fairlead_block& from) : queue::consumer{from.queue_} {}
     };
 
-    void push(std::span<node* const> items) { queue_.push(items); }
+    void push(std::span<node* const> items) {
+        if (queue_.push(items) != items.size()) throw std::bad_alloc{};
+    }
 
 private:
     queue queue_;

@@ -19,7 +19,7 @@ void fetch_ahead(const basic_task& task) noexcept {
 
 }  // namespace
 
-void role::round(slot& own) {
+void role::round(slot& own) noexcept {
     own.rounds.add(1);
     dealing_to_ = &own;
     own_share_ = 0;
@@ -27,17 +27,25 @@ void role::round(slot& own) {
     // acq_rel: sees what every wish up to this one is about. Pairs with want_round.
     const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
     time_point now = immediately;  // read only if somebody needs it
-    if (core_.options.driver->has_sources() || !deadlines_.empty()) now = core_.now();
+    if (core_.options.driver->has_sources() || !deadlines_.empty() || !unplaced_.empty()) {
+        now = core_.now();
+    }
 
     if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
     expire(now);
+    if (retry_at_ <= now) retry_unplaced(now);
     admit_arrivals(own, now);
     poll_events(now, asked);
     deal();
+    if (!undealt_.empty()) {
+        undealt_.append(std::move(pending_));
+        pending_ = std::exchange(undealt_, {});
+    }
 
     backlog_.store(!pending_.empty(), sync::release);  // pairs with has_backlog
     // Asked again: the first source may have come with a task of this round, for which nobody would wait.
-    const bool timed = now != immediately || core_.options.driver->has_sources();
+    const bool timed =
+        now != immediately || core_.options.driver->has_sources() || !unplaced_.empty();
     timed_.store(timed, sync::relaxed);                             // a hint
     if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
     hurry_sleeper();
@@ -45,7 +53,7 @@ void role::round(slot& own) {
 }
 
 // A system call: worth it when it is asked for, when there is nothing else to do, or when it is time.
-void role::poll_events(time_point now, bool asked) {
+void role::poll_events(time_point now, bool asked) noexcept {
     const bool possible = core_.options.driver->has_sources();
     // Without the time of the round, sources have only just come.
     const bool worth_it =
@@ -57,23 +65,23 @@ void role::poll_events(time_point now, bool asked) {
 
 void role::plan_sleep(time_point limit) noexcept {
     sleep_limit_ = limit;
-    sleeper_wakes_at_ = std::min(limit, deadlines_.next());
+    sleeper_wakes_at_ = std::min(limit, next_deadline());
     static_cast<void>(core_.options.driver->set_deadline(sleeper_wakes_at_));  // nobody waits yet
 }
 
 void role::hurry_sleeper() noexcept {
     // Who entered the driver before this round is seen here: it entered with the role.
-    if (deadlines_.next() >= sleeper_wakes_at_ || !core_.idle.driver_taken()) return;
-    sleeper_wakes_at_ = deadlines_.next();
+    if (next_deadline() >= sleeper_wakes_at_ || !core_.idle.driver_taken()) return;
+    sleeper_wakes_at_ = next_deadline();
     if (!core_.options.driver->set_deadline(sleeper_wakes_at_)) core_.options.driver->wake();
 }
 
 void role::put_off_sleeper() noexcept {
-    if (std::min(sleep_limit_, deadlines_.next()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
+    if (std::min(sleep_limit_, next_deadline()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
 }
 
 // Sleepers whose deadline has passed become ready, before anything that arrived later.
-void role::expire(time_point now) {
+void role::expire(time_point now) noexcept {
     while (!deadlines_.empty() && deadlines_.next() <= now) {
         basic_task& task = deadlines_.top();
         const bool ours = task.state_.unpark();
@@ -104,7 +112,7 @@ void role::take_arrivals() noexcept {
     pending_.append(std::move(arrived));
 }
 
-void role::admit_arrivals(slot& own, time_point& now) {
+void role::admit_arrivals(slot& own, time_point& now) noexcept {
     take_arrivals();
     const std::size_t count = std::min(pending_.size(), admit_max);
     // Its share of a burst the holder takes at once, unless older tasks are still in ready.
@@ -113,7 +121,7 @@ void role::admit_arrivals(slot& own, time_point& now) {
 }
 
 // A task from the front: a fresh post, or a sleeper that was woken.
-void role::admit(basic_task& task, time_point& now) {
+void role::admit(basic_task& task, time_point& now) noexcept {
     fetch_ahead(task);
     if (task.place_ != basic_task::not_waiting) {
         const bool slept = task.place_ != basic_task::dealt_before;
@@ -128,6 +136,10 @@ void role::admit(basic_task& task, time_point& now) {
         add_to_batch(task);
         return;
     }
+    sleep_if_early(task, now);
+}
+
+void role::sleep_if_early(basic_task& task, time_point& now) noexcept {
     if (task.deadline_ != never && now == immediately) now = core_.now();
     if (task.deadline_ != never && task.deadline_ <= now) {
         task.expired_ = true;
@@ -139,16 +151,14 @@ void role::admit(basic_task& task, time_point& now) {
 }
 
 // Puts the task to sleep, unless something happened that it listens to.
-void role::sleep(basic_task& task) {
+void role::sleep(basic_task& task) noexcept {
     if (core_.stopping.load(sync::acquire) && !task.state_.is_stopping()) {
         // Told once, and awake: it may sleep again to clean up.
         static_cast<void>(task.state_.request_stop());
     }
-    const bool has_deadline = task.deadline_ != never;
-    if (has_deadline) {
-        deadlines_.push(task, task.deadline_);
-    } else {
-        task.place_ = sleepers_.insert(task);
+    if (!give_place(task)) {
+        keep_without_place(task);
+        return;
     }
     const bool armed = task.source_ == nullptr || task.source_->arm(task);
     if (!armed) task.source_ = nullptr;
@@ -157,6 +167,39 @@ void role::sleep(basic_task& task) {
     if (armed && task.state_.park(task.deaf_)) return;
     remove_sleeper(task);
     add_to_batch(task);
+}
+
+// False: there is no memory for one.
+bool role::give_place(basic_task& task) noexcept {
+    if (task.deadline_ != never) return deadlines_.push(task, task.deadline_);
+    task.place_ = sleepers_.insert(task);
+    return task.place_ != sleeper_table::none;
+}
+
+// Like sleep, but it sleeps for a moment only, to learn whether something happened that it listens to.
+void role::keep_without_place(basic_task& task) noexcept {
+    wait_source* const source = task.source_;
+    const bool armed = source == nullptr || source->arm(task);
+    const bool parked = armed && task.state_.park(task.deaf_);
+    const bool ours = !parked || task.state_.unpark();
+    if (armed && source != nullptr) source->disarm(task);
+    if (parked && ours) {
+        if (unplaced_.empty()) retry_at_ = after(core_.now(), retry_interval);
+        unplaced_.push_back(task);
+        return;
+    }
+    task.source_ = nullptr;
+    if (ours) {
+        add_to_batch(task);
+    } else {
+        send_through_front(task);
+    }
+}
+
+void role::retry_unplaced(time_point& now) noexcept {
+    basic_task::chain tasks = std::exchange(unplaced_, {});
+    retry_at_ = never;
+    while (basic_task* const task = tasks.pop_front()) sleep_if_early(*task, now);
 }
 
 void role::remove_sleeper(basic_task& task) noexcept {
@@ -193,7 +236,7 @@ void role::fire(basic_task& task) noexcept {
     }
 }
 
-void role::stop_all_sleepers() {
+void role::stop_all_sleepers() noexcept {
     stop_told_ = true;
     basic_task::chain woken;
     // A duty is carried out here, in the role, not through the front.
@@ -207,14 +250,14 @@ void role::stop_all_sleepers() {
     }
 }
 
-void role::add_to_batch(basic_task& task) {
+void role::add_to_batch(basic_task& task) noexcept {
     batch_[batch_size_++] = &task;
     if (batch_size_ == batch_max) deal();
 }
 
 // Hands the batch out in order: first the holder's share, then ready for all. Nothing goes to the
 // holder once something of this round went to ready, or it would overtake it.
-void role::deal() {
+void role::deal() noexcept {
     std::span<basic_task* const> rest{batch_.data(), batch_size_};
     batch_size_ = 0;
     if (rest.empty()) return;
@@ -231,7 +274,16 @@ void role::deal() {
         if (rest.empty()) return;
         own_share_ = 0;
     }
-    core_.ready.push(rest);
+    const std::size_t dealt = undealt_.empty() ? core_.ready.push(rest) : 0;
+    keep_undealt(rest.subspan(dealt));
+}
+
+// Ready has no memory for them: what it has is older, and they are the first of the next round.
+void role::keep_undealt(std::span<basic_task* const> tasks) noexcept {
+    for (basic_task* const task : tasks) {
+        task->place_ = basic_task::dealt_before;
+        undealt_.push_back(*task);
+    }
 }
 
 bool role::drained() const noexcept {
@@ -267,6 +319,8 @@ basic_task::chain role::take_everything() noexcept {
     }
     // A sleeper that was woken comes through the front, and is left alone until then.
     basic_task::chain asleep;
+    pending_.append(std::exchange(unplaced_, {}));
+    retry_at_ = never;
     for_each_sleeper([&](basic_task& task) {
         if (task.state_.unpark()) asleep.push_back(task);
     });

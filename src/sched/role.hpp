@@ -12,6 +12,10 @@
 // Nobody holds it for longer than a round: who sleeps does not hold it. Everything in this class but
 // the atomics belongs to the holder, and is plain single-threaded code: this is the place to extend
 // the scheduler.
+//
+// A round cannot fail. Tasks for which there is no memory wait in chains, which need none: what cannot
+// be dealt is the first of the next round, and a task that cannot be put to sleep is looked at again
+// every `retry_interval`.
 #pragma once
 
 #include "sched/slot.hpp"
@@ -22,6 +26,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace fairlead::sched {
 
@@ -66,7 +71,7 @@ public:
     // --- the holder ---------------------------------------------------------------------------------
 
     // One round for `own`, the slot of the holder.
-    void round(slot& own);
+    void round(slot& own) noexcept;
 
     // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says so.
     void plan_sleep(time_point limit) noexcept;
@@ -88,6 +93,10 @@ public:
     void for_each_sleeper(Visit&& visit) const {
         deadlines_.for_each(visit);
         sleepers_.for_each(visit);
+        for (basic_task* task = unplaced_.front(); task != nullptr;
+             task = task->*basic_task::link) {
+            visit(*task);
+        }
     }
 
     // Takes back tasks that were dealt, to deal them again, and what is in the front. The holder.
@@ -116,21 +125,32 @@ private:
     // run what it deals to them: so it must not be many more than a run holds.
     static constexpr std::size_t admit_max = 512;
     static constexpr duration poll_interval = std::chrono::microseconds{50};
+    static constexpr duration retry_interval = std::chrono::milliseconds{1};
+
+    // When somebody must look at sleepers.
+    [[nodiscard]] time_point next_deadline() const noexcept {
+        return retry_at_ < deadlines_.next() ? retry_at_ : deadlines_.next();
+    }
 
     void take_arrivals() noexcept;
-    void poll_events(time_point now, bool asked);
+    void poll_events(time_point now, bool asked) noexcept;
     void hurry_sleeper() noexcept;
-    void expire(time_point now);
-    void admit_arrivals(slot& own, time_point& now);
-    void admit(basic_task& task, time_point& now);
-    void sleep(basic_task& task);
+    void expire(time_point now) noexcept;
+    void admit_arrivals(slot& own, time_point& now) noexcept;
+    void admit(basic_task& task, time_point& now) noexcept;
+    void sleep_if_early(basic_task& task, time_point& now) noexcept;
+    void sleep(basic_task& task) noexcept;
+    [[nodiscard]] bool give_place(basic_task& task) noexcept;
+    void keep_without_place(basic_task& task) noexcept;
+    void retry_unplaced(time_point& now) noexcept;
     void remove_sleeper(basic_task& task) noexcept;
     void send_through_front(basic_task& task) noexcept;
     void leave_sleep(basic_task& task) noexcept;
-    void stop_all_sleepers();
+    void stop_all_sleepers() noexcept;
     void fire(basic_task& task) noexcept override;
-    void add_to_batch(basic_task& task);
-    void deal();
+    void add_to_batch(basic_task& task) noexcept;
+    void deal() noexcept;
+    void keep_undealt(std::span<basic_task* const> tasks) noexcept;
 
     core& core_;
     alignas(base::cache_line) sync::atomic<bool> held_{false};
@@ -141,7 +161,10 @@ private:
 
     timer::deadline_heap<basic_task, basic_task::place> deadlines_;
     sleeper_table sleepers_;
-    basic_task::chain pending_;  // taken from the front, not admitted yet
+    basic_task::chain pending_;    // taken from the front, not admitted yet
+    basic_task::chain undealt_;    // of this round: ready has no memory for them
+    basic_task::chain unplaced_;   // they would sleep, but there is no memory for their places
+    time_point retry_at_ = never;  // when those are looked at again
     std::array<basic_task*, batch_max> batch_;
     std::size_t batch_size_ = 0;
     slot* dealing_to_ = nullptr;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 namespace fairlead::sched {
@@ -19,13 +20,19 @@ class sleeper_table {
 public:
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-    // The place of the task. May allocate.
-    [[nodiscard]] std::int32_t insert(basic_task& task) {
-        ++size_;
+    // The place of the task, or `none` if there is no memory for it.
+    static constexpr std::int32_t none = -1;
+    [[nodiscard]] std::int32_t insert(basic_task& task) noexcept {
         if (first_hole_ == none) {
-            entries_.push_back({&task, none});
+            try {
+                entries_.push_back({&task, none});
+            } catch (const std::bad_alloc&) {
+                return none;
+            }
+            ++size_;
             return static_cast<std::int32_t>(entries_.size() - 1);
         }
+        ++size_;
         const std::int32_t index = first_hole_;
         first_hole_ = entries_[static_cast<std::size_t>(index)].next_hole;
         entries_[static_cast<std::size_t>(index)] = {&task, none};
@@ -50,7 +57,6 @@ public:
     }
 
 private:
-    static constexpr std::int32_t none = -1;
     static constexpr std::size_t kept_entries = 1024;
 
     struct entry {

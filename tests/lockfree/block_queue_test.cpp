@@ -54,7 +54,7 @@ void one_consumer_sees_the_order() {
     std::size_t seen = 0;
     while (seen != data.items.size()) {
         const std::size_t count = std::min<std::size_t>(random() % 9, data.items.size() - pushed);
-        queue.push(data.range(pushed, count));
+        ASSERT_EQ(queue.push(data.range(pushed, count)), count);
         pushed += count;
         // A block that is used up may hide an empty successor: only a claim tells.
         ASSERT_TRUE(!consumer.empty() || pushed == seen);
@@ -79,7 +79,7 @@ TEST(BlockQueue, AClaimForNothingTakesNothing) {
     fixture<2> data{3};
     fixture<2>::queue queue;
     fixture<2>::consumer consumer{queue};
-    queue.push(data.range(0, 3));
+    ASSERT_EQ(queue.push(data.range(0, 3)), 3U);
     EXPECT_EQ(consumer.claim({}), 0U);
     std::vector<item*> out(3);
     EXPECT_EQ(consumer.claim(out), 2U);  // as far as the block goes
@@ -94,12 +94,13 @@ TEST(BlockQueue, EmptyIsTrueOnlyWhenNothingIsUnclaimed) {
     fixture<2>::consumer here{queue};
     fixture<2>::consumer there{queue};
     std::vector<item*> out(2);
-    queue.push(data.range(0, 2));  // fills the block, so that there is an empty successor
+    ASSERT_EQ(queue.push(data.range(0, 2)),
+              2U);  // fills the block, so that there is an empty successor
     EXPECT_EQ(there.claim(out), 2U);
     // The used up block does not prove that there is no other; the claim does.
     EXPECT_EQ(here.claim(out), 0U);
     EXPECT_TRUE(here.empty());
-    queue.push(data.range(2, 1));
+    ASSERT_EQ(queue.push(data.range(2, 1)), 1U);
     EXPECT_FALSE(here.empty());
     EXPECT_FALSE(there.empty());
 }
@@ -107,7 +108,7 @@ TEST(BlockQueue, EmptyIsTrueOnlyWhenNothingIsUnclaimed) {
 TEST(BlockQueue, AConsumerThatComesLateStartsAtTheOldest) {
     fixture<3> data{10};
     fixture<3>::queue queue;
-    queue.push(data.range(0, 10));
+    ASSERT_EQ(queue.push(data.range(0, 10)), 10U);
     std::optional<fixture<3>::consumer> first{queue};
     std::vector<item*> out(4);
     ASSERT_EQ(first->claim({out.data(), 2}), 2U);
@@ -145,7 +146,7 @@ void each_item_once(std::size_t consumers, std::size_t count, unsigned seed) {
     for (std::size_t pushed = 0; pushed != count;) {
         const std::size_t more =
             std::min<std::size_t>(random() % (2 * BlockSize + 2), count - pushed);
-        queue.push(data.range(pushed, more));
+        ASSERT_EQ(queue.push(data.range(pushed, more)), more);
         pushed += more;
     }
     threads.clear();
@@ -181,7 +182,7 @@ TEST(BlockQueue, ConsumersComeAndGo) {
             }
         });
     }
-    for (std::size_t i = 0; i != count; ++i) queue.push(data.range(i, 1));
+    for (std::size_t i = 0; i != count; ++i) ASSERT_EQ(queue.push(data.range(i, 1)), 1U);
     threads.clear();
     for (const item& each : data.items) ASSERT_EQ(each.taken, 1) << each.number;
 }
@@ -195,7 +196,7 @@ TEST(BlockQueue, MemoryIsBoundedThoughOneConsumerLags) {
     std::vector<item*> out(2);
     const auto push_and_take = [&](int times) {
         for (int i = 0; i != times; ++i) {
-            queue.push(data.range(0, 2));
+            ASSERT_EQ(queue.push(data.range(0, 2)), 2U);
             ASSERT_EQ(active.claim(out), 2U);
         }
     };
@@ -205,7 +206,7 @@ TEST(BlockQueue, MemoryIsBoundedThoughOneConsumerLags) {
     const auto after = mallinfo2().uordblks;
     EXPECT_LT(after, before + 100'000) << "blocks are not recycled";
     // The lagging consumer goes on where the queue is now.
-    queue.push(data.range(0, 1));
+    ASSERT_EQ(queue.push(data.range(0, 1)), 1U);
     EXPECT_EQ(lags.claim(out), 1U);
     EXPECT_EQ(out[0]->number, 0U);
 }
@@ -217,7 +218,7 @@ TEST(BlockQueue, GivesABurstBack) {
     fixture<2>::consumer consumer{queue};
     std::vector<item*> out(2);
     const auto before = mallinfo2().uordblks;
-    queue.push(data.range(0, count));
+    ASSERT_EQ(queue.push(data.range(0, count)), count);
     const auto peak = mallinfo2().uordblks;
     for (std::size_t seen = 0; seen != count;) seen += consumer.claim(out);
     const auto after = mallinfo2().uordblks;

@@ -28,7 +28,7 @@ public:
             payload_[first + i] = 1;
             batch[i] = &payload_[first + i];
         }
-        to.push({batch.data(), size});
+        require(to.push({batch.data(), size}) == size, "there is memory");
     }
     // Claims up to `at_most`; what one consumer gets comes in order. Returns how many.
     std::size_t claim(queue::consumer& from, plain<int>*& last, std::size_t at_most) {

@@ -189,7 +189,7 @@ TEST(Defects, SubQueueSizeOne) {
     lockfree::block_queue<item, 1>::consumer consumer{blocks};
     lockfree::run_queue<item, 1> run;
     for (int round = 0; round != 100; ++round) {
-        blocks.push(all);
+        ASSERT_EQ(blocks.push(all), 3U);
         for (item* const each : all) {
             ASSERT_EQ(consumer.claim(out), 1U);
             ASSERT_EQ(out[0], each);

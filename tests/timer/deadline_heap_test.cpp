@@ -31,7 +31,7 @@ TEST(DeadlineHeap, HasTheEarliestOnTop) {
     std::vector<node> nodes(100);
     for (std::size_t i = 0; i != nodes.size(); ++i) {
         nodes[i].deadline = time_point{} + 1s * static_cast<long>((i * 37) % nodes.size());
-        sleepers.push(nodes[i], nodes[i].deadline);
+        ASSERT_TRUE(sleepers.push(nodes[i], nodes[i].deadline));
     }
     for (long i = 0; i != 100; ++i) {
         ASSERT_EQ(sleepers.next(), time_point{} + 1s * i);
@@ -45,8 +45,8 @@ TEST(DeadlineHeap, TakesTheEndsOfTime) {
     heap sleepers;
     node first;
     node last;
-    sleepers.push(last, never);
-    sleepers.push(first, immediately);
+    ASSERT_TRUE(sleepers.push(last, never));
+    ASSERT_TRUE(sleepers.push(first, immediately));
     EXPECT_EQ(&sleepers.top(), &first);
     sleepers.erase(first);
     EXPECT_EQ(sleepers.next(), never);
@@ -74,7 +74,7 @@ void compare(unsigned seed, std::size_t most, long range) {
             inside.push_back(added);
             added->deadline =
                 time_point{} + std::chrono::nanoseconds{static_cast<long>(random()) % range};
-            sleepers.push(*added, added->deadline);
+            ASSERT_TRUE(sleepers.push(*added, added->deadline));
             reference.emplace(added->deadline, added);
         } else if (!inside.empty()) {
             const bool top = random() % 2 == 0;
@@ -110,7 +110,7 @@ TEST(DeadlineHeap, KnowsThePlaceOfEveryNode) {
     std::vector<node> nodes(2'000);
     std::mt19937 random{7};
     for (node& each : nodes)
-        sleepers.push(each, time_point{} + 1ns * static_cast<long>(random() % 500));
+        ASSERT_TRUE(sleepers.push(each, time_point{} + 1ns * static_cast<long>(random() % 500)));
     std::set<std::int32_t> places;
     for (const node& each : nodes) places.insert(each.place);
     EXPECT_EQ(places.size(), nodes.size());
@@ -120,7 +120,7 @@ TEST(DeadlineHeap, KnowsThePlaceOfEveryNode) {
     for (std::size_t i = 0; i != nodes.size(); ++i)
         sleepers.erase(nodes[(i * 7 + 3) % nodes.size()]);
     EXPECT_TRUE(sleepers.empty());
-    sleepers.push(nodes[0], never);
+    ASSERT_TRUE(sleepers.push(nodes[0], never));
     EXPECT_EQ(nodes[0].place, 0);
 }
 

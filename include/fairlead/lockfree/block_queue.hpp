@@ -18,7 +18,8 @@
 //   3. A block is reused only when it is off the list, fully claimed, and no consumer is attached.
 //      So an attached consumer may read the slots of its claim at leisure, and `read` cannot be
 //      reset under it: there is no ABA.
-//   4. A full block always has a successor, so that consumers lock only to go on.
+//   4. A full block always has a successor, so that consumers lock only to go on. Without memory for
+//      one the last item stays with the producer.
 //
 // Progress: push and claim are lock-free within a block. Blocks off the list are kept for reuse up
 // to `spare_max`, then freed.
@@ -36,6 +37,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 
 namespace fairlead::lockfree {
@@ -57,22 +59,28 @@ public:
         free_list(spare_);
     }
 
-    /// Appends `items` in order. Only the producer. Allocates a block for each `BlockSize` items
-    /// unless there are spare ones.
-    void push(std::span<Item* const> items) {
-        while (!items.empty()) {
+    /// Appends `items` in order; returns how many. Only the producer. Allocates a block for each
+    /// `BlockSize` items unless there are spare ones. Fewer than all: there was no memory for it.
+    [[nodiscard]] std::size_t push(std::span<Item* const> items) noexcept {
+        std::size_t pushed = 0;
+        while (pushed != items.size()) {
             // Relaxed: the producer alone writes it.
             const std::size_t written = tail_->written.load(sync::relaxed);
-            const std::size_t fit = std::min(items.size(), BlockSize - written);
+            std::size_t fit = std::min(items.size() - pushed, BlockSize - written);
             for (std::size_t i = 0; i != fit; ++i) {
-                tail_->items[written + i].store(items[i], sync::relaxed);  // published below
+                tail_->items[written + i].store(items[pushed + i],
+                                                sync::relaxed);  // published below
             }
             block* const filled = tail_;
-            if (written + fit == BlockSize) append_block();
+            const bool full = written + fit == BlockSize;
+            const bool refused = full && !append_block();
+            if (refused) --fit;  // without a successor the block must not be full
             // [BQ1] release: publishes the slots, and the successor of a full block.
             filled->written.store(static_cast<std::uint32_t>(written + fit), sync::release);
-            items = items.subspan(fit);
+            pushed += fit;
+            if (refused) break;
         }
+        return pushed;
     }
 
 private:
@@ -89,8 +97,9 @@ private:
 
     static constexpr std::size_t spare_max = 64;
 
-    // The producer links a fresh block behind the full one, before it publishes the last item.
-    void append_block() {
+    // The producer links a fresh block behind the full one, before it publishes the last item. False:
+    // there is no memory.
+    [[nodiscard]] bool append_block() noexcept {
         std::unique_ptr<block> fresh;
         {
             std::lock_guard lock{mutex_};
@@ -100,7 +109,8 @@ private:
                 --spare_count_;
             }
         }
-        if (fresh == nullptr) fresh = std::make_unique<block>();
+        if (fresh == nullptr) fresh.reset(new (std::nothrow) block);
+        if (fresh == nullptr) return false;
         // Relaxed: nobody else sees the block before the lock below.
         fresh->read.store(0, sync::relaxed);
         fresh->written.store(0, sync::relaxed);
@@ -109,6 +119,7 @@ private:
         std::lock_guard lock{mutex_};
         tail_->next = fresh.get();
         tail_ = fresh.release();
+        return true;
     }
 
     // The first block with something left to claim, or the tail. Requires mutex_.

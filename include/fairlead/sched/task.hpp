@@ -126,7 +126,7 @@ private:
     enum : std::int32_t {
         not_waiting = -1,   // fresh from a post, or in ready
         in_transit = -2,    // it slept, and its waker brings it through the front
-        dealt_before = -3,  // it was ready before a stop
+        dealt_before = -3,  // it was ready before, and is dealt again
     };                      // >= 0: its index among the sleepers
 
     basic_task* next_ = nullptr;  // in the front, and in chains

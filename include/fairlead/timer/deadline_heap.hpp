@@ -40,10 +40,15 @@ public:
     /// The node with the earliest deadline. There must be one.
     [[nodiscard]] Node& top() const noexcept { return *entries_.front().node; }
 
-    /// Adds `node`. May allocate.
-    void push(Node& node, time_point deadline) {
-        entries_.push_back({deadline, &node});
+    /// Adds `node`. False: there is no memory for it.
+    [[nodiscard]] bool push(Node& node, time_point deadline) noexcept {
+        try {
+            entries_.push_back({deadline, &node});
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
         sift_up(entries_.size() - 1);
+        return true;
     }
 
     /// Removes `node`, which must be in the heap.
