@@ -26,6 +26,9 @@ bool out_of_descriptors(int error) noexcept {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+// There is no memory for watching another descriptor, or too many are watched.
+bool out_of_watches(int error) noexcept { return error == ENOMEM || error == ENOSPC; }
+
 // accept4 also reports errors of the connection that it would have returned: they are the peer's.
 bool peers_fault(int error) noexcept {
     switch (error) {
@@ -239,10 +242,12 @@ task<std::expected<tcp_stream, std::error_code>> tcp_listener::accept(time_point
     for (;;) {
         auto fd = co_await detail::accept_operation{socket_, starved_, deadline};
         if (fd) {
-            co_return tcp_stream::adopt(epoll_driver::of(home), std::move(*fd), options_.stream);
+            auto peer = tcp_stream::adopt(epoll_driver::of(home), std::move(*fd), options_.stream);
+            if (peer || !out_of_watches(peer.error().value())) co_return peer;
+            starved_.add();  // this one is closed; there may be memory for the next
+        } else if (!out_of_descriptors(fd.error().value())) {
+            co_return std::unexpected{fd.error()};  // what cut it short has other numbers
         }
-        // What cut it short has other numbers.
-        if (!out_of_descriptors(fd.error().value())) co_return std::unexpected{fd.error()};
         // No edge will tell of a descriptor that another part of the process frees.
         const time_point again = std::min(deadline, after(home.now(), starved_retry));
         if (co_await sleep_until(again) == wake_reason::stopped) {

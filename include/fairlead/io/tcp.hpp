@@ -214,13 +214,14 @@ public:
     /// The next connection. When the process or the system has no descriptor left for it, the
     /// connection waits in the backlog, `starved` counts, and the accept is tried again every
     /// `starved_retry` until a descriptor is free. A connection that was reset before it was taken
-    /// is skipped.
+    /// is skipped; one that cannot be registered, for lack of memory, is closed, counts as starved,
+    /// and the accept goes on with the next.
     [[nodiscard]] task<std::expected<tcp_stream, std::error_code>> accept(
         time_point deadline = never);
 
     static constexpr duration starved_retry = std::chrono::milliseconds{20};
 
-    /// How often an accept had to wait for a descriptor, for reports. Any thread.
+    /// How often an accept had to wait for a descriptor or for memory, for reports. Any thread.
     [[nodiscard]] std::uint64_t starved() const noexcept { return starved_.value(); }
 
     [[nodiscard]] std::expected<address, std::error_code> local_address() const noexcept;
