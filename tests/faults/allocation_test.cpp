@@ -1,0 +1,415 @@
+// Each allocation of a scenario fails once, and then all from it on. What the library reports is
+// std::bad_alloc, or std::errc::not_enough_memory; what it does inside a round it does without.
+#include "faults/sweep.hpp"
+#include "sched/waiting.hpp"
+#include "support/simulated.hpp"
+#include "support/sockets.hpp"
+#include "support/watchdog.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/when_all.hpp>
+#include <fairlead/io/tcp.hpp>
+#include <fairlead/lockfree/block_queue.hpp>
+#include <fairlead/sched/callback_task.hpp>
+#include <fairlead/sched/scheduler.hpp>
+#include <fairlead/timer/deadline_heap.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace fairlead::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr fault no_memory{};
+
+scheduler_options of_workers(unsigned workers) {
+    scheduler_options options;
+    options.workers = workers;
+    return options;
+}
+
+class allocations : public testing::Test {
+protected:
+    const watchdog guard{std::chrono::seconds{120}};
+};
+
+// --- structures -----------------------------------------------------------------------------------
+
+TEST_F(allocations, a_queue_without_memory_keeps_its_order) {
+    using queue = lockfree::block_queue<int, 4>;
+    std::vector<int> items(40);
+    std::vector<int*> pointers;
+    for (int& each : items) pointers.push_back(&each);
+    const std::span<int* const> all{pointers};
+    queue ready;
+    queue::consumer consumer{ready};
+    std::array<int*, 40> out{};
+    std::size_t pushed = 0;
+    {
+        const armed plan{no_memory, call_range{3, 1000}};
+        pushed = ready.push(all);
+        EXPECT_EQ(pushed, 11U);  // three blocks, without the item that would need a fourth
+        EXPECT_EQ(ready.push(all.subspan(pushed)), 0U);
+        EXPECT_EQ(consumer.claim(out), 4U);
+        EXPECT_EQ(consumer.claim(out), 4U);  // the first block is free again
+        const std::size_t more = ready.push(all.subspan(pushed));
+        EXPECT_EQ(more, 4U);
+        pushed += more;
+    }
+    pushed += ready.push(all.subspan(pushed));
+    EXPECT_EQ(pushed, 40U);
+    for (std::size_t seen = 8; seen != 40;) {
+        const std::size_t count = consumer.claim(out);
+        ASSERT_NE(count, 0U);
+        for (std::size_t i = 0; i != count; ++i) ASSERT_EQ(out[i], pointers[seen++]);
+    }
+}
+
+TEST_F(allocations, places_that_there_is_no_memory_for_change_nothing) {
+    sched::sleeper_table table;
+    struct node {
+        std::int32_t place = -1;
+    };
+    timer::deadline_heap<node, &node::place> heap;
+    std::vector<node> nodes(100);
+    std::vector<callback_task> tasks(100);
+    std::size_t placed = 0;
+    {
+        const armed plan{no_memory, call_range::from(5)};
+        while (placed != 100 &&
+               heap.push(nodes[placed], time_point{} + 1s * static_cast<int>(placed)) &&
+               table.insert(tasks[placed]) != sched::sleeper_table::none) {
+            ++placed;
+        }
+        EXPECT_TRUE(plan.hit());
+    }
+    EXPECT_NE(placed, 0U);
+    EXPECT_EQ(table.size(), placed);
+    std::size_t visited = 0;
+    table.for_each([&](basic_task& each) { EXPECT_EQ(&each, &tasks[visited++]); });
+    EXPECT_EQ(visited, placed);
+    for (std::size_t i = 0; i != placed; ++i) {
+        EXPECT_EQ(&heap.top(), &nodes[i]);
+        heap.erase(nodes[i]);
+    }
+}
+
+// --- life cycle -----------------------------------------------------------------------------------
+
+TEST_F(allocations, making_a_scheduler) {
+    for (const unsigned workers : {1U, 3U}) {
+        sweep(no_memory, outcome::reported, [=] { scheduler{of_workers(workers)}.drain(); });
+        sweep(no_memory, outcome::reported, [=] { scheduler{with_epoll(workers)}.drain(); });
+    }
+}
+
+// A scheduler that could not start again is stopped, and can be started later.
+TEST_F(allocations, starting_again) {
+    for (const unsigned workers : {1U, 3U}) {
+        scheduler home{of_workers(workers)};
+        std::atomic<int> runs{0};
+        callback_task task{[&runs](callback_task&) { ++runs; }};
+        sweep(no_memory, outcome::reported, [&] {
+            EXPECT_TRUE(home.stop(10s).clean());
+            home.start();
+            const int before = runs;
+            home.post(task);
+            home.drain();
+            EXPECT_EQ(runs, before + 1);
+        });
+    }
+}
+
+// A stop reports what is left, without names if need be, and the destructor gives it back.
+TEST_F(allocations, stopping_with_tasks_left) {
+    static constexpr auto stays = [](std::shared_ptr<int>) -> task<> {
+        for (;;) co_await wait_until_woken();
+    };
+    const auto held = std::make_shared<int>();
+    sweep(no_memory, outcome::maybe_reported, [&] {
+        std::vector<callback_task> waiting(100);
+        for (auto& each : waiting)
+            each.set_callback([](callback_task& self) { scheduler::current()->post_wait(self); });
+        {
+            scheduler_options options = of_workers(2);
+            options.stop_limit = 0s;
+            scheduler home{std::move(options)};
+            for (auto& each : waiting) home.post_wait(each);
+            for (int i = 0; i != 20; ++i) spawn(home, stays(held)).detach();
+            const stop_report left = home.stop(0s);
+            EXPECT_EQ(left.waiting + left.queued + left.running, 120U);
+            EXPECT_LE(left.tasks.size(), 100U);
+        }
+        EXPECT_EQ(held.use_count(), 1);
+    });
+    EXPECT_EQ(held.use_count(), 1);
+}
+
+// --- tasks ----------------------------------------------------------------------------------------
+
+TEST_F(allocations, posting_callables) {
+    sweep(no_memory, outcome::maybe_reported, [] {
+        std::atomic<int> runs{0};
+        int posted = 0;
+        {
+            scheduler home{of_workers(2)};
+            for (; posted != 5; ++posted) home.post([&runs] { ++runs; });
+        }
+        EXPECT_EQ(runs, posted);
+    });
+}
+
+// A burst needs blocks of ready, and sleepers their places. Posts cannot fail, so both do without.
+class in_rounds : public allocations {
+protected:
+    // Runs `burst` on a scheduler that is there already, with every allocation of the rounds failing.
+    static void sweep_rounds(unsigned workers, const std::function<void(scheduler&)>& burst) {
+        for (const auto range : {call_range::only, call_range::from}) {
+            for (int n = 1;; ++n) {
+                SCOPED_TRACE(n);
+                scheduler home{of_workers(workers)};
+                const armed plan{no_memory, range(n)};
+                burst(home);
+                if (!plan.hit() || HasFailure()) break;
+            }
+        }
+    }
+};
+
+TEST_F(in_rounds, a_burst_of_posts_runs_in_order) {
+    constexpr std::size_t count = 5'000;
+    std::vector<std::size_t> order;
+    order.reserve(count);
+    struct numbered {
+        std::vector<std::size_t>* order = nullptr;
+        std::size_t number = 0;
+        callback_task task{[this](callback_task&) { order->push_back(number); }};
+    };
+    std::vector<numbered> tasks(count);
+    std::vector<basic_task*> pointers;
+    for (auto& each : tasks) {
+        each.order = &order;
+        each.number = pointers.size();
+        pointers.push_back(&each.task);
+    }
+    sweep_rounds(1, [&](scheduler& home) {
+        order.clear();
+        home.post(pointers);
+        home.drain();
+        bool right = order.size() == count;
+        for (std::size_t i = 0; right && i != count; ++i) right = order[i] == i;
+        EXPECT_TRUE(right);
+    });
+}
+
+TEST_F(in_rounds, several_workers_run_a_burst) {
+    constexpr int count = 20'000;
+    std::atomic<int> runs{0};
+    std::vector<callback_task> tasks(count);
+    for (auto& each : tasks) each.set_callback([&runs](callback_task&) { ++runs; });
+    std::vector<basic_task*> pointers;
+    for (auto& each : tasks) pointers.push_back(&each);
+    sweep_rounds(3, [&](scheduler& home) {
+        runs = 0;
+        home.post(pointers);
+        home.drain();
+        EXPECT_EQ(runs, count);
+    });
+}
+
+// What became of one sleeper, told by itself.
+struct sleeper {
+    std::atomic<int>* right = nullptr;
+    time_point deadline = never;
+    callback_task task{[this](callback_task& self) {
+        const bool due = self.expired() && clock::now() >= deadline;
+        const bool told = !self.expired() && self.receive_signal();
+        if (due || told) ++*right;
+    }};
+};
+
+TEST_F(in_rounds, deadlines_come_and_signals_arrive) {
+    for (const unsigned workers : {1U, 3U}) {
+        std::atomic<int> right{0};
+        std::vector<sleeper> sleepers(200);
+        for (auto& each : sleepers) each.right = &right;
+        sweep_rounds(workers, [&](scheduler& home) {
+            right = 0;
+            for (std::size_t i = 0; i != sleepers.size(); ++i) {
+                const bool timed = i % 2 == 0;
+                sleepers[i].deadline =
+                    timed ? after(clock::now(), 100us * static_cast<int>(i % 16)) : never;
+                home.post_deadline(sleepers[i].task, sleepers[i].deadline);
+            }
+            for (std::size_t i = 1; i < sleepers.size(); i += 2) sleepers[i].task.signal();
+            home.drain();
+            EXPECT_EQ(right, 200);
+        });
+    }
+}
+
+// In simulated time: a task for whose place there is no memory sleeps no less than it must, and nobody
+// spins meanwhile.
+TEST_F(allocations, a_sleeper_without_a_place_costs_a_look_each_millisecond) {
+    manual_clock clock;
+    simulated_driver* driver = nullptr;
+    scheduler home{simulated(clock, driver)};
+    const time_point begin = clock.now();
+    time_point ran{};
+    struct {
+        manual_clock& clock;
+        time_point& ran;
+    } seen{clock, ran};
+    callback_task task{[&seen](callback_task&) { seen.ran = seen.clock.now(); }};
+    driver->waits.reserve(1000);
+    {
+        const armed plan{no_memory, call_range::from(1)};
+        home.post_deadline(task, begin + 100ms);
+        home.drain();
+        EXPECT_TRUE(plan.hit());
+    }
+    EXPECT_GE(ran, begin + 100ms);
+    EXPECT_LE(ran, begin + 102ms);
+    EXPECT_LE(driver->waits.size(), 102U);
+}
+
+// A wait for a source is no different.
+TEST_F(allocations, a_source_fires_without_a_place) {
+    for (const bool has_memory_at_last : {true, false}) {
+        manual_clock clock;
+        simulated_driver* driver = nullptr;
+        scheduler home{simulated(clock, driver)};
+        driver->waits.reserve(1000);
+        fake_source source;
+        int runs = 0;
+        callback_task task{[&runs](callback_task&) { ++runs; }};
+        {
+            const armed plan{no_memory, call_range::from(1)};
+            task.wait_for(source);
+            home.post_wait(task);
+            home.run_until_idle();
+            home.run_until(clock.now() + 10ms);
+            EXPECT_TRUE(plan.hit());
+            EXPECT_EQ(runs, 0);
+            if (!has_memory_at_last) {
+                source.ready = true;
+                home.drain();
+            }
+        }
+        if (has_memory_at_last) {
+            home.run_until(clock.now() + 10ms);
+            EXPECT_EQ(source.armed, &task);
+            driver->will_fire.push_back(&source);
+            driver->sources = true;
+            home.drain();
+        }
+        EXPECT_EQ(runs, 1);
+        EXPECT_EQ(source.armed, nullptr);
+        EXPECT_EQ(source.arms - source.disarms,
+                  has_memory_at_last ? 0 : 1);  // the last was refused
+        EXPECT_FALSE(source.mismatched);
+    }
+}
+
+// A stop reaches tasks that have no place, and a stop that leaves them names them.
+TEST_F(allocations, a_task_without_a_place_is_stopped_and_reported) {
+    std::atomic<int> stopped{0};
+    std::atomic<bool> stays{true};
+    struct {
+        std::atomic<int>& stopped;
+        std::atomic<bool>& stays;
+    } told{stopped, stays};
+    callback_task task{[&told](callback_task& self) {
+                           told.stopped += self.stop_requested() ? 1 : 0;
+                           if (told.stays) scheduler::current()->post_wait(self);
+                       },
+                       "stubborn"};
+    scheduler_options options = of_workers(1);
+    options.stop_limit = 0s;
+    scheduler home{std::move(options)};
+    const armed plan{no_memory, call_range::from(1)};
+    home.post_wait(task);
+    const stop_report left = home.stop(100ms);
+    EXPECT_TRUE(plan.hit());
+    EXPECT_EQ(left.waiting, 1U);
+    EXPECT_EQ(stopped, 1);
+}
+
+// --- coroutines -----------------------------------------------------------------------------------
+
+task<int> adds(int a, int b) {
+    co_await yield();
+    co_return a + b;
+}
+
+task<int> sleeps_and_adds(int a, int b) {
+    co_await sleep_for(100us);
+    co_return co_await adds(a, b);
+}
+
+task<int> sums() {
+    const auto [one, two] = co_await when_all(adds(1, 2), sleeps_and_adds(3, 4));
+    std::vector<task<int>> many;
+    for (int i = 0; i != 5; ++i) many.push_back(adds(i, i));
+    int sum = one + two;
+    for (const int each : co_await when_all(std::move(many))) sum += each;
+    co_return sum;
+}
+
+TEST_F(allocations, spawning_coroutines) {
+    for (const unsigned workers : {1U, 3U}) {
+        sweep(no_memory, outcome::maybe_reported, [=] {
+            scheduler_options options = of_workers(workers);
+            options.on_unhandled = [](const std::exception_ptr&, const char*) {
+            };  // one was dropped
+            scheduler home{std::move(options)};
+            auto first = spawn(home, sums());
+            auto second = spawn(home, sleeps_and_adds(1, 1), std::stop_source{}.get_token());
+            EXPECT_EQ(first.get(), 30);
+            EXPECT_EQ(second.get(), 2);
+        });
+    }
+}
+
+TEST_F(allocations, a_scope_joins_its_children) {
+    static constexpr auto child = [](std::atomic<int>& ended) -> task<> {
+        struct at_end {
+            std::atomic<int>& ended;
+            ~at_end() { ++ended; }
+        } const counted{ended};
+        static_cast<void>(co_await adds(1, 1));
+        co_await sleep_for(50us);
+    };
+    static constexpr auto parent = [](std::atomic<int>& started,
+                                      std::atomic<int>& ended) -> task<> {
+        co_await with_scope([&](scope& children) -> task<> {
+            for (int i = 0; i != 5; ++i) {
+                children.spawn(child(ended));
+                ++started;
+            }
+            co_return;
+        });
+        EXPECT_EQ(ended, started);
+    };
+    sweep(no_memory, outcome::maybe_reported, [] {
+        std::atomic<int> started{0};
+        std::atomic<int> ended{0};
+        scheduler home{of_workers(2)};
+        block_on(home, parent(started, ended));
+        EXPECT_EQ(ended, 5);
+    });
+}
+
+}  // namespace
+}  // namespace fairlead::test

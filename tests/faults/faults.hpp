@@ -1,0 +1,69 @@
+// Failures on demand: the n-th allocation, or the n-th call of a function of the system, fails.
+//
+//     sweep(failing_allocations, [] { scenario(); });
+//
+// The seam is the linker: faults.cpp replaces `operator new` and defines the functions of the C library
+// that Fairlead calls, so the library under test is compiled as always. A plan counts the calls of all
+// threads while it is armed. The method is SQLite's: n = 1, 2, ... until a run meets no failure.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+namespace fairlead::test {
+
+/// Calls in a row, counted from 1.
+struct call_range {
+    std::int64_t first;
+    std::int64_t last;
+
+    [[nodiscard]] static call_range only(std::int64_t n) { return {n, n}; }
+    [[nodiscard]] static call_range from(std::int64_t n) {
+        return {n, std::numeric_limits<std::int64_t>::max()};
+    }
+};
+
+/// What fails: allocations, or a function of the system.
+struct fault {
+    enum class how : std::uint8_t {
+        instead,  ///< the call does nothing
+        after,    ///< the call is made, and then said to have failed
+        cut,      ///< the call is made for one byte
+    };
+
+    const char* call = "operator new";
+    int error = ENOMEM;
+    how manner = how::instead;
+};
+
+/// Arms a fault for its lifetime. One at a time.
+class armed {
+public:
+    armed(const fault& what, call_range when);
+    armed(const armed&) = delete;
+    armed& operator=(const armed&) = delete;
+    ~armed();
+
+    /// Whether a call has failed.
+    [[nodiscard]] bool hit() const;
+};
+
+/// Objects that `operator new` gave and that are not freed yet. Any thread.
+[[nodiscard]] std::int64_t live_allocations();
+
+/// Whether live_allocations() is exact: the library then keeps no freed memory for later. It does
+/// in builds without sanitizers.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool counts_exactly = true;
+#else
+inline constexpr bool counts_exactly = false;
+#endif
+
+/// Descriptors of the process.
+[[nodiscard]] int open_descriptors();
+
+}  // namespace fairlead::test

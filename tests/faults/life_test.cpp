@@ -1,0 +1,171 @@
+// Schedulers that live for a moment: each is destroyed while somebody is on the way out of the call that
+// ended its last task, or is stopped by two, or is stopped in the middle of posts.
+#include "faults/faults.hpp"
+#include "support/threads.hpp"
+#include "support/watchdog.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/sched/callback_task.hpp>
+#include <fairlead/sched/scheduler.hpp>
+#include <fairlead/sync/signal.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace fairlead::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// 100,000 lives in all, in the plain builds; a sanitizer makes each ten or more times as long.
+constexpr int share = counts_exactly ? 20 : 1;
+constexpr int lives_on_the_caller = 91'500 / share;
+constexpr int lives_on_threads = 2'500 / share;  // in each test, but the two last
+
+// A thread beside the main one, the same for all lives.
+class companion {
+public:
+    ~companion() {
+        begin({});
+        thread_.join();
+    }
+    void begin(std::function<void()> what) {
+        what_ = std::move(what);
+        begin_.send();
+    }
+    void finish() { done_.receive(); }
+
+private:
+    void run() {
+        for (;;) {
+            begin_.receive();
+            if (!what_) return;
+            what_();
+            done_.send();
+        }
+    }
+
+    std::function<void()> what_;
+    sync::signal begin_;
+    sync::signal done_;
+    std::thread thread_{[this] { run(); }};
+};
+
+scheduler_options of_workers(int workers) {
+    scheduler_options options;
+    options.workers = static_cast<unsigned>(workers);
+    return options;
+}
+
+class lives : public testing::Test {
+protected:
+    const watchdog guard{std::chrono::seconds{120}};
+    companion other;
+};
+
+TEST_F(lives, on_the_caller_with_tasks_left) {
+    int runs = 0;
+    for (int i = 0; i != lives_on_the_caller; ++i) {
+        callback_task waits{[](callback_task&) {}};
+        scheduler_options options;
+        options.run_on_caller = true;
+        options.stop_limit = 0s;
+        scheduler home{std::move(options)};
+        home.post([&runs] { ++runs; });
+        home.post_wait(waits);
+        if (i % 2 == 0) home.run_until_idle();
+        if (i % 4 == 0) waits.signal();
+    }
+    EXPECT_GE(runs, lives_on_the_caller / 2);
+}
+
+// The poster is still inside its post when the scheduler goes.
+TEST_F(lives, end_right_after_the_last_task) {
+    for (int i = 0; i != lives_on_threads; ++i) {
+        sync::signal told;
+        {
+            scheduler home{of_workers(1 + i % 2)};
+            other.begin([&] { home.post([&told] { told.send(); }); });
+            told.receive();
+        }
+        other.finish();
+    }
+}
+
+// The sender is still inside its signal when the task and the scheduler go.
+TEST_F(lives, end_right_after_the_last_signal) {
+    for (int i = 0; i != lives_on_threads; ++i) {
+        sync::signal told;
+        auto task = std::make_unique<callback_task>([&told](callback_task& self) {
+            if (self.receive_signal()) {
+                told.send();
+            } else {
+                scheduler::current()->post_wait(self);
+            }
+        });
+        {
+            scheduler home{of_workers(1 + i % 2)};
+            home.post_wait(*task);
+            other.begin([&task = *task] { task.signal(); });
+            told.receive();
+        }
+        task.reset();
+        other.finish();
+    }
+}
+
+// Nothing that was posted while it stopped is lost: it runs before the stop, or after the next start.
+TEST_F(lives, are_stopped_in_the_middle_of_posts) {
+    constexpr int posts = 20;
+    for (int i = 0; i != lives_on_threads; ++i) {
+        std::atomic<int> runs{0};
+        scheduler home{of_workers(1 + i % 2)};
+        other.begin([&] {
+            for (int j = 0; j != posts; ++j) home.post([&runs] { ++runs; });
+        });
+        static_cast<void>(home.stop(0s));
+        other.finish();
+        home.start();
+        home.drain();
+        ASSERT_EQ(runs, posts);
+    }
+}
+
+TEST_F(lives, are_stopped_by_two_at_once) {
+    for (int i = 0; i != lives_on_threads / 5; ++i) {
+        callback_task waits{[](callback_task&) {}};
+        scheduler home{of_workers(1 + i % 3)};
+        home.post_wait(waits);
+        const auto stop = [&home] { EXPECT_TRUE(home.stop(10s).clean()); };
+        other.begin(stop);
+        stop();
+        other.finish();
+        EXPECT_TRUE(home.stopping());
+    }
+}
+
+// A task cannot stop its scheduler, but it can tell the one who does, and go on until it is told itself.
+TEST_F(lives, are_stopped_on_behalf_of_a_task) {
+    static constexpr auto asks = [](sync::signal& told) -> task<bool> {
+        told.send();
+        while (!co_await stop_requested()) co_await yield();
+        co_return true;
+    };
+    for (int i = 0; i != lives_on_threads / 5; ++i) {
+        sync::signal told;
+        scheduler home{of_workers(1 + i % 3)};
+        auto asking = spawn(home, asks(told));
+        told.receive();
+        EXPECT_TRUE(home.stop(10s).clean());
+        EXPECT_TRUE(asking.get());
+    }
+}
+
+}  // namespace
+}  // namespace fairlead::test

@@ -1,0 +1,276 @@
+// Each call of a function of the system fails with each error that it may well have. What is the
+// program's affair is reported with that error; what is not, such as an interrupted call, nobody sees.
+//
+// Not here: a read that is given less than there is, and "would block" with room left. The system does
+// neither, and the library relies on it: an edge tells of more.
+#include "faults/sweep.hpp"
+#include "support/sockets.hpp"
+#include "support/threads.hpp"
+#include "support/watchdog.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/io/tcp.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <expected>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace fairlead::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The value, or the error thrown.
+template <class T>
+T value_or_throw(std::expected<T, std::error_code> result) {
+    if (!result) throw std::system_error{result.error()};
+    return std::move(*result);
+}
+
+// --- a scenario with everything in it ---------------------------------------------------------------
+
+// Sends back one message of one client.
+task<std::error_code> serves_one(io::tcp_listener given) {
+    io::tcp_listener listener{std::move(given)};  // closed at the end, not with the handle
+    auto peer = co_await listener.accept();
+    if (!peer) co_return peer.error();
+    std::array<std::byte, 1000> buffer;
+    const auto size = co_await peer->read_some(buffer);
+    if (!size) co_return size.error();
+    const auto written = co_await peer->write_all(std::span{buffer}.first(*size));
+    co_return written ? std::error_code{} : written.error();
+}
+
+// Sends a message and reads as much, or until the end. The error, or what came back.
+task<std::expected<std::string, std::error_code>> asks(io::address where,
+                                                       std::string_view message) {
+    auto stream = co_await io::tcp_stream::connect(where);
+    if (!stream) co_return std::unexpected{stream.error()};
+    const auto written = co_await stream->write_all(bytes_of(message));
+    if (!written) co_return std::unexpected{written.error()};
+    std::string answer;
+    while (answer.size() != message.size()) {
+        std::array<char, 1000> buffer;
+        const auto size = co_await stream->read_some(std::as_writable_bytes(std::span{buffer}));
+        if (!size) co_return std::unexpected{size.error()};
+        if (*size == 0) break;
+        answer.append(buffer.data(), *size);
+    }
+    // A reset: thousands of connections that linger would take all ports.
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(stream->native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    co_return answer;
+}
+
+// Throws the first error of either side that is the fault's own; the other side sees the end of the
+// connection, in one way or another.
+void exchange(unsigned workers, int error) {
+    static constexpr std::string_view message = "there and back again";
+    scheduler_options options = with_epoll(workers);
+    options.on_unhandled = [](const std::exception_ptr&, const char*) {
+    };  // of a server nobody joins
+    scheduler home{std::move(options)};
+    auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
+    const io::address where = value_or_throw(listener.local_address());
+    auto server = spawn(home, serves_one(std::move(listener)));
+    const auto answer = block_on(home, asks(where, message));
+    server.request_stop();  // its client may never have come
+    const std::error_code served = server.get();
+    for (const std::error_code seen : {served, answer ? std::error_code{} : answer.error()}) {
+        if (seen && seen.value() == error) throw std::system_error{seen};
+    }
+    // Its client failed, or was turned away.
+    if (served == std::errc::operation_canceled) {
+        throw std::system_error{error, std::system_category()};
+    }
+    if (served) throw std::system_error{served};
+    if (!answer) throw std::system_error{answer.error()};
+    EXPECT_EQ(*answer, message);
+}
+
+struct row {
+    const char* call;
+    outcome right;
+    std::vector<int> errors;
+    fault::how manner = fault::how::instead;
+};
+
+std::string name_of(const testing::TestParamInfo<row>& info) {
+    static constexpr std::array manners{"", "_after", "_cut"};
+    return std::string{info.param.call} + manners[static_cast<std::size_t>(info.param.manner)] +
+           (info.param.right == outcome::invisible ? "_unseen" : "");
+}
+
+class system_calls : public testing::TestWithParam<row> {
+protected:
+    const watchdog guard{std::chrono::seconds{120}};
+};
+
+// Enough of them, where their number is different each time.
+constexpr std::int64_t calls_max = 25;
+
+TEST_P(system_calls, fail) {
+    const row& each = GetParam();
+    for (const int error : each.errors) {
+        const fault what{each.call, error, each.manner};
+        sweep_range(
+            what, each.right, [error] { exchange(2, error); }, call_range::only, calls_max);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    that_make_a_driver, system_calls,
+    testing::Values(row{"epoll_create1", outcome::reported, {EMFILE, ENFILE, ENOMEM}},
+                    row{"eventfd", outcome::reported, {EMFILE, ENFILE, ENODEV, ENOMEM}},
+                    row{"timerfd_create", outcome::reported, {EMFILE, ENFILE, ENODEV, ENOMEM}},
+                    row{"pthread_create", outcome::reported, {EAGAIN, EPERM}}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    that_make_a_connection, system_calls,
+    testing::Values(row{"socket", outcome::reported, {EMFILE, ENFILE, ENOBUFS, ENOMEM, EACCES}},
+                    row{"bind", outcome::reported, {EADDRINUSE, EACCES, EADDRNOTAVAIL}},
+                    row{"listen", outcome::reported, {EADDRINUSE}},
+                    row{"setsockopt", outcome::invisible, {ENOPROTOOPT, EINVAL}},
+                    row{"connect",
+                        outcome::reported,
+                        {ECONNREFUSED, ENETUNREACH, EADDRNOTAVAIL, EAGAIN, ETIMEDOUT}},
+                    row{"connect", outcome::invisible, {EINTR}, fault::how::after},
+                    // Those of a connection that was reset in the backlog, and those of a shortage.
+                    row{"accept4",
+                        outcome::invisible,
+                        {EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH, ENETUNREACH}},
+                    row{"accept4", outcome::reported, {EINVAL, EPERM}}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    that_use_it, system_calls,
+    testing::Values(row{"recv", outcome::invisible, {EINTR}},
+                    row{"recv", outcome::reported, {ECONNRESET, ETIMEDOUT, ENOMEM, EHOSTUNREACH}},
+                    row{"send", outcome::invisible, {EINTR}},
+                    row{"send", outcome::invisible, {0}, fault::how::cut},
+                    row{"send", outcome::reported, {ECONNRESET, EPIPE, ENOBUFS, ENOMEM}},
+                    row{"close", outcome::invisible, {EINTR, EIO}, fault::how::after}),
+    name_of);
+
+// --- those whose outcome depends on the call ------------------------------------------------------
+
+class system_failures : public testing::Test {
+protected:
+    const watchdog guard{std::chrono::seconds{120}};
+};
+
+// A worker goes to sleep and is woken, again and again.
+void naps(scheduler_options options) {
+    scheduler home{std::move(options)};
+    std::atomic<int> runs{0};
+    for (std::uint64_t i = 0; i != 20; ++i) {
+        await([&] { return home.stats().front().wakeups > i; });  // it is on its way to sleep
+        home.post([&runs] { ++runs; });
+        home.drain();
+    }
+    EXPECT_EQ(runs, 20);
+}
+
+TEST_F(system_failures, an_interrupted_sleep_goes_on) {
+    sweep_range(
+        {"futex", EINTR}, outcome::invisible, [] { naps({.workers = 1}); }, call_range::only,
+        calls_max);
+    for (const char* const call : {"epoll_wait", "read", "write"}) {
+        sweep_range(
+            {call, EINTR}, outcome::invisible, [] { naps(with_epoll(1)); }, call_range::only,
+            calls_max);
+    }
+}
+
+// Whoever sets the wall clock back moves no deadline.
+TEST_F(system_failures, nobody_asks_for_the_wall_clock) {
+    const armed plan{{"clock_gettime", EINVAL}, call_range::from(1)};
+    exchange(2, 0);
+    naps(with_epoll(1));
+    naps({.workers = 1});
+    EXPECT_FALSE(plan.hit());
+    static_cast<void>(std::chrono::system_clock::now());
+    EXPECT_TRUE(plan.hit());  // this is how it would be asked
+}
+
+TEST_F(system_failures, memory_of_connections) {
+    sweep({}, outcome::maybe_reported, [] { exchange(2, ENOMEM); });
+}
+
+// Registering fails in the constructor of the driver and in bind and connect, which say so; in accept it
+// is a shortage like any other, and taking a descriptor out may fail as it likes.
+TEST_F(system_failures, epoll_ctl) {
+    for (const int error : {ENOMEM, ENOSPC}) {
+        sweep_range(
+            {"epoll_ctl", error}, outcome::maybe_reported, [error] { exchange(2, error); },
+            call_range::only, calls_max);
+        const armed plan{{"epoll_ctl", error}, call_range::only(2)};
+        EXPECT_THROW(io::epoll_driver{}, std::system_error);
+    }
+}
+
+// One shortage costs a wait, and each counts.
+TEST_F(system_failures, an_accept_outlasts_a_shortage) {
+    for (const int error : {EMFILE, ENFILE, ENOBUFS, ENOMEM}) {
+        scheduler home{with_epoll(2)};
+        auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
+        const raw_socket client = raw_socket::connected(*listener.local_address());
+        const armed plan{{"accept4", error}, call_range{1, 3}};
+        EXPECT_TRUE(block_on(home, listener.accept()));
+        EXPECT_EQ(listener.starved(), 3U);
+    }
+}
+
+// With no memory for its registration a newcomer is closed, and the accept goes on with the next.
+TEST_F(system_failures, an_accept_outlasts_a_newcomer_that_cannot_be_registered) {
+    for (const fault what : {fault{"epoll_ctl", ENOSPC}, fault{"epoll_ctl", ENOMEM}, fault{}}) {
+        scheduler home{with_epoll(1)};
+        auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
+        static constexpr auto accepts = [](io::tcp_listener& from,
+                                           const fault& failing) -> task<bool> {
+            auto accepting = from.accept();
+            const armed plan{failing, call_range::only(1)};
+            const auto accepted = co_await std::move(accepting);
+            co_return accepted&& plan.hit();
+        };
+        const raw_socket unlucky = raw_socket::connected(*listener.local_address());
+        const raw_socket next = raw_socket::connected(*listener.local_address());
+        EXPECT_TRUE(block_on(home, accepts(listener, what)));
+        EXPECT_EQ(listener.starved(), 1U);
+        EXPECT_EQ(unlucky.receive(1), "");
+    }
+}
+
+// Of several workers only some can be started.
+TEST_F(system_failures, a_scheduler_that_cannot_start_again_can_be_started_later) {
+    scheduler home{with_epoll(3)};
+    for (int n = 1; n <= 3; ++n) {
+        EXPECT_TRUE(home.stop(10s).clean());
+        {
+            const armed plan{{"pthread_create", EAGAIN}, call_range::only(n)};
+            EXPECT_THROW(home.start(), std::system_error);
+        }
+        EXPECT_TRUE(home.stop(10s).clean());
+        std::atomic<int> runs{0};
+        home.post([&runs] { ++runs; });
+        home.start();
+        home.drain();
+        EXPECT_EQ(runs, 1);
+    }
+}
+
+}  // namespace
+}  // namespace fairlead::test
