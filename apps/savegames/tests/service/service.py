@@ -118,7 +118,7 @@ def save_path(player, game="chess"):
 class Server:
     """A running service. Stops when left, and then must have had no complaint."""
 
-    def __init__(self, *options, database=None, descriptors=None, program=BINARY):
+    def __init__(self, *options, database=None, descriptors=None, program=BINARY, runner=()):
         self.folder = tempfile.TemporaryDirectory(prefix="savegames-test-")
         self.database = database or pathlib.Path(self.folder.name) / "saves.db"
         self.errors = open(pathlib.Path(self.folder.name) / "stderr", "w+", encoding="utf-8")
@@ -128,7 +128,7 @@ class Server:
 
         self.killed = False
         self.process = subprocess.Popen(
-            [program, "--listen", "127.0.0.1:0", "--db", str(self.database), *options],
+            [*runner, program, "--listen", "127.0.0.1:0", "--db", str(self.database), *options],
             stdout=subprocess.PIPE, stderr=self.errors,
             preexec_fn=limit if descriptors else None)
         self.port = self.await_ready()

@@ -1,0 +1,104 @@
+"""System calls of the service fail, one by one: strace makes the n-th of each thread fail.
+
+What the program needs to begin ends it with a message; what a request needs costs that request at
+most, and the service goes on.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from service import BINARY, PATIENCE, Server, save_path, wait_for
+
+
+def why_not():
+    """Why strace cannot be used here; empty if it can."""
+    if shutil.which("strace") is None:
+        return "strace is not installed"
+    trial = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, text=True,
+                           timeout=PATIENCE, check=False)
+    return f"ptrace is not permitted: {trial.stderr.strip()}" if trial.returncode else ""
+
+
+NO_STRACE = why_not()
+
+
+@unittest.skipIf(NO_STRACE, NO_STRACE)
+class Faults(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.trace = pathlib.Path(self.folder) / "trace"
+
+    def strace(self, call, error, when):
+        """-D: the service is the child, and gets its signals; strace is beside it."""
+        return ["strace", "-D", "-f", "-o", str(self.trace), "-e", f"trace={call}",
+                "-e", f"inject={call}:error={error}:when={when}"]
+
+    def injected(self):
+        return self.trace.exists() and "(INJECTED)" in self.trace.read_text(errors="replace")
+
+    def test_what_it_needs_to_begin(self):
+        for call, error, when in (
+                ("epoll_create1", "EMFILE", 1),
+                ("eventfd2", "ENFILE", 1),
+                ("timerfd_create", "EMFILE", 1),
+                ("epoll_ctl", "ENOMEM", 1),
+                ("epoll_ctl", "ENOSPC", 3),
+                ("socket", "EMFILE", 1),
+                ("bind", "EADDRINUSE", 1),
+                ("listen", "EADDRINUSE", 1),
+                ("clone3", "EAGAIN", 1),
+                ("clone3", "EAGAIN", 2)):
+            with self.subTest(call=call, error=error, when=when):
+                ended = subprocess.run(
+                    [*self.strace(call, error, when), BINARY, "--listen", "127.0.0.1:0",
+                     "--db", f"{self.folder}/saves.db"],
+                    capture_output=True, text=True, timeout=PATIENCE, check=False)
+                self.assertEqual(ended.returncode, 1, ended.stderr)
+                self.assertEqual(ended.stdout, "")
+                self.assertRegex(ended.stderr, r"^savegames: .*(fairlead|cannot|listen)")
+                wait_for(self.injected, "the failure")
+
+    def ask_often(self, server):
+        """How many of a hundred requests, each on its own connection, were answered with 200."""
+        good = 0
+        for number in range(50):
+            path = save_path(f"player{number}")
+            for method, body in (("PUT", b'{"level":1}'), ("GET", None)):
+                try:
+                    good += server.ask(method, path, body).status < 300
+                except (ConnectionError, EOFError):
+                    pass  # this one was hit
+        return good
+
+    def test_what_a_request_needs(self):
+        for call, error, when, invisible in (
+                ("accept4", "EINTR", "1+2", True),
+                ("accept4", "ECONNABORTED", "1+2", True),
+                ("accept4", "EMFILE", "2", True),
+                ("accept4", "ENFILE", "2", True),
+                ("accept4", "ENOBUFS", "2", True),
+                ("epoll_wait", "EINTR", "1+2", True),
+                ("recvfrom", "EINTR", "1+2", True),
+                ("recvfrom", "ECONNRESET", "2", False),
+                ("sendto", "EINTR", "1+2", True),
+                ("sendto", "EPIPE", "2", False),
+                ("sendto", "ENOBUFS", "3", False),
+                ("epoll_ctl", "ENOSPC", "4", False),
+                ("setsockopt", "ENOPROTOOPT", "3+2", True),
+                ("fdatasync", "EIO", "20", False)):
+            with self.subTest(call=call, error=error, when=when):
+                with Server(runner=self.strace(call, error, when)) as server:
+                    good = self.ask_often(server)
+                    wait_for(self.injected, "the failure")
+                    if invisible:
+                        self.assertEqual(good, 100)
+                    else:
+                        self.assertGreater(good, 80)  # once in each thread
+                    self.assertEqual(server.ask("GET", "/stats").status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
