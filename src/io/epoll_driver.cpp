@@ -155,6 +155,8 @@ void epoll_driver::dispatch(std::span<const epoll_event> events, event_sink& sin
         constexpr std::uint32_t failed = EPOLLERR | EPOLLHUP;
         constexpr std::uint32_t input = EPOLLIN | EPOLLRDHUP | EPOLLPRI | failed;
         const bool last = (event.events & (EPOLLRDHUP | failed)) != 0;
+        // Relaxed: goes with the task that is told.
+        if ((event.events & EPOLLPRI) != 0) entry->urgent.store(true, sync::relaxed);
         if ((event.events & input) != 0) entry->readable.notify(sink, last);
         if ((event.events & (EPOLLOUT | failed)) != 0) entry->writable.notify(sink, last);
     }
@@ -177,8 +179,10 @@ std::expected<registration*, std::error_code> epoll_driver::add(int fd) noexcept
     if (entry == nullptr) {
         return std::unexpected{std::make_error_code(std::errc::not_enough_memory)};
     }
-    registered_.fetch_add(1, sync::acq_rel);  // [EP2]
-    epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = entry}};
+    entry->urgent.store(false, sync::relaxed);  // registered below
+    registered_.fetch_add(1, sync::acq_rel);    // [EP2]
+    epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET,
+                      .data = {.ptr = entry}};
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return entry;
     const std::error_code failure = last_error();
     give_back(*entry);

@@ -99,7 +99,8 @@ bool read_operation::attempt() noexcept {
         const ssize_t count = ::recv(on_.fd(), buffer_.data(), buffer_.size(), 0);
         if (count >= 0) {
             size_ = static_cast<std::size_t>(count);
-            drained_ = count != 0 && size_ < buffer_.size();  // an end stays readable
+            // An end stays readable.
+            drained_ = count != 0 && size_ < buffer_.size() && on_.short_read_is_last();
             error_ = 0;
             return true;
         }

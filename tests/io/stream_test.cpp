@@ -94,6 +94,31 @@ TEST_F(stream_test, reads_in_many_pieces) {
     }
 }
 
+// A read ends before urgent data, which is left out: less than was asked for, and yet there is more, of
+// which no edge tells.
+TEST_F(stream_test, what_comes_behind_urgent_data_is_read) {
+    for (const bool waits_first : {false, true}) {
+        for (int i = 0; i != 3; ++i) {
+            auto handle = start([](tcp_stream& from) -> task<std::string> {
+                std::string all;
+                while (all.size() < 6) {
+                    const text_or_error more = co_await reads(from, 100);
+                    if (!more) break;
+                    all += *more;
+                }
+                co_return all;
+            }(*stream));
+            if (waits_first) settle();
+            peer.send("abc");
+            EXPECT_EQ(::send(peer.fd(), "!", 1, MSG_OOB), 1);
+            peer.send("def");
+            settle();
+            ASSERT_TRUE(handle.ended());
+            EXPECT_EQ(handle.get(), "abcdef");
+        }
+    }
+}
+
 TEST_F(stream_test, an_empty_read_does_not_wait) {
     peer.send("x");
     auto first = start(reads(*stream, 100));

@@ -47,6 +47,9 @@ private:
 struct registration {
     edge_source readable;
     edge_source writable;
+    // Urgent data came: a read ends before it, although there is more, of which no edge may tell.
+    // Written by the role before it tells of the edge, read by the task that was told.
+    sync::atomic<bool> urgent{false};
     registration* next_free = nullptr;
 };
 
@@ -71,6 +74,11 @@ public:
     [[nodiscard]] epoll_driver& driver() const noexcept { return *driver_; }
     [[nodiscard]] wait_source& readable() const noexcept { return registration_->readable; }
     [[nodiscard]] wait_source& writable() const noexcept { return registration_->writable; }
+    /// Whether a read that got less than it asked for has emptied the socket.
+    [[nodiscard]] bool short_read_is_last() const noexcept {
+        // Relaxed: comes with the edge. A read that is faster than the edge finds it afterwards.
+        return !registration_->urgent.load(sync::relaxed);
+    }
 
 private:
     epoll_driver* driver_ = nullptr;
