@@ -30,7 +30,7 @@ std::error_code last_error() noexcept { return {errno, std::system_category()}; 
 bool edge_source::arm(basic_task& task) noexcept {
     FAIRLEAD_ASSERT(waiting_ == nullptr, "two tasks wait for the same direction of a descriptor");
     // The edge may be older than the attempt that failed; then the next attempt fails once more.
-    if (std::exchange(came_, false)) return false;
+    if (std::exchange(came_, false) || std::exchange(last_, false)) return false;
     waiting_ = &task;
     return true;
 }
@@ -39,8 +39,12 @@ void edge_source::disarm(basic_task&) noexcept { waiting_ = nullptr; }
 
 void edge_source::notify(event_sink& sink, bool last) noexcept {
     // An end that comes in one edge with data has no edge of its own: remember it as well.
-    if (waiting_ == nullptr || last) came_ = true;
-    if (waiting_ != nullptr) sink.fire(*waiting_);
+    if (last) last_ = true;
+    if (waiting_ == nullptr) {
+        came_ = true;
+    } else {
+        sink.fire(*waiting_);
+    }
 }
 
 // --- a descriptor ---------------------------------------------------------------------------------

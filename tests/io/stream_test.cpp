@@ -157,6 +157,20 @@ TEST_F(stream_test, sees_an_end_that_came_together_with_data_before_the_first_re
     EXPECT_EQ(finish(handle), "hello");
 }
 
+// 1. A read gets less than it asked for, so the next one waits for an event. 2. Data and the end come while
+// the task does something else: one event, which is remembered. 3. The next read is for the data; the one
+// after it must not wait.
+TEST_F(stream_test, sees_an_end_that_came_together_with_data_between_two_reads) {
+    peer.send("first");
+    auto first = start(reads(*stream, 100));
+    EXPECT_EQ(finish(first), "first");
+    peer.send("last");
+    peer.shutdown_send();
+    settle();
+    auto rest = start(reads_to_the_end(*stream, 100));
+    EXPECT_EQ(finish(rest), "last");
+}
+
 TEST_F(stream_test, writes_on_after_the_peer_has_ended) {
     peer.shutdown_send();
     auto read = start(reads(*stream, 10));

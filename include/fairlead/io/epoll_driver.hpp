@@ -33,12 +33,14 @@ public:
     [[nodiscard]] bool arm(basic_task& task) noexcept override;
     void disarm(basic_task& task) noexcept override;
 
-    /// An edge has come. `last`: none may come after it, so the next wait is not to rely on one.
+    /// An edge has come. `last`: none may come after it, so a wait is not to rely on one.
     void notify(event_sink& sink, bool last) noexcept;
 
 private:
     basic_task* waiting_ = nullptr;
-    bool came_ = false;  // an edge came while nobody waited, or it was the last
+    // Each is good for one attempt. The one for an edge may only take the data that came with an end.
+    bool came_ = false;  // an edge came while nobody waited
+    bool last_ = false;  // it may have been the last
 };
 
 /// A descriptor that is registered with a driver. Its memory stays a registration for as long as the
