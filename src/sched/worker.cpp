@@ -328,13 +328,17 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     core_.role.round(slot_);
     const bool found = slot_.next != nullptr || !slot_.runs.empty();
     const bool entered = !found && core_.idle.enter_driver();
+    // What the last wait collected must be polled before the next. Its wish came before it left the driver; if
+    // that is gone, so is the round that took it, as this worker has the role. After the release another round
+    // may have taken the wish, and not polled yet.
+    const bool polled = !core_.role.has_backlog();
     if (entered) core_.role.plan_sleep(limit);
     core_.role.release();
     wake_another();  // after the release [RL1]
     if (!entered) return found;
     answer_drain();
     // Once more, after the word [ID1]. acquire: pairs with stop, which wakes all after it.
-    if (!core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
+    if (polled && !core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
         slot_.wakeups.add(1);
         core_.options.driver->wait();
         core_.role.want_round();

@@ -344,6 +344,61 @@ TEST(ModelScheduler, AStepMayWaitForAnEventOfTheFirstSource) {
     });
 }
 
+// Collects what ended a wait for the poll that follows, as a driver of descriptors does. Any wake-up counts as
+// an event.
+class collecting_driver final : public driver {
+public:
+    bool set_deadline(time_point deadline) noexcept override {
+        return sleep_.set_deadline(deadline);
+    }
+    void wait() noexcept override {
+        require(!full_.load(sync::acquire), "a poll came between two waits");
+        sleep_.wait();
+        collected_ = collected_ + 1;
+        full_.store(true, sync::release);
+    }
+    void poll(event_sink&) noexcept override {
+        if (!full_.load(sync::acquire)) return;
+        collected_ = 0;
+        full_.store(false, sync::release);
+    }
+    void wake() noexcept override { sleep_.wake(); }
+    bool has_sources() const noexcept override { return true; }
+
+private:
+    plain<int> collected_{0};
+    sync::atomic<bool> full_{false};
+    futex_driver sleep_;
+};
+
+// Rare: one worker plans its sleep while the other wakes up, runs a round, and has not polled yet.
+TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
+    const auto scenario = [] {
+        scheduler_options options;
+        options.workers = 2;
+        options.driver = std::make_unique<collecting_driver>();
+        driver& device = *options.driver;
+        scheduler scheduler{std::move(options)};
+        counter task;
+        {
+            thread events{[&] {
+                device.wake();
+                device.wake();
+            }};
+            scheduler.post(task.task);
+        }
+        scheduler.drain();
+        require_before(1s);
+    };
+    model::expect_passes({.how = model::search::pct,
+                          .executions_max = 30'000,
+                          .seed = 12,
+                          .depth = 12,
+                          .steps_max = 40'000,
+                          .early_time_outs = false},
+                         scenario);
+}
+
 // --- sleeps, drain, stop ------------------------------------------------------------------------------------
 
 TEST(ModelScheduler, AWakeUpEndsASleepBeforeItsDeadline) {
