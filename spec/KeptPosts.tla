@@ -1,0 +1,228 @@
+----------------------------- MODULE KeptPosts ----------------------------
+(* Posts that a step keeps for its own worker, and who watches them: sched/{worker,idle,slot}, docs/adr/0014.
+
+   A step's only post stays in its slot, in case the step ends soon. Nobody is woken for it, unless nobody
+   watches: a watcher is a sleeper that wakes up after a while and takes, in a round, what a step that still
+   runs has kept. A worker that never sleeps looks now and then at those who do not get on. The word of `idle`
+   changes in one step, and who looks for work sees all places in one step, as nothing relies on that before
+   the worker has counted itself as asleep.
+
+   Parking and the driver are one here: a worker that finds nothing runs a round, if the role is free, and
+   sleeps. Time passes: a watch ends some day. How many steps a worker has finished matters only as a change
+   since somebody looked.
+
+   What is to hold
+     Once    a task is in one place, and run once for each post, whoever takes it
+     Runs    what was posted runs, though the step that posted it may not end before, or never   (liveness)
+     Calm    when all that was posted has begun nobody watches any more, after a while           (liveness) *)
+EXTENDS Integers, FiniteSets
+
+CONSTANTS Workers,
+          Tasks,      \* run once each; the first step is of any of them, steps post the others
+          Chain,      \* tasks whose steps post them again
+          Long,       \* workers whose steps may never end
+          Bug
+
+None == "none"
+VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its worker carries to its run
+          front, ready, state,                 \* tasks; of each: "new", "posted", or "ran", its step having begun
+          role, taken,                         \* its holder, what it has taken
+          todo,                                \* the slots that it has not looked at
+          searching, parked, watched, told,    \* idle
+          pc, back, search,                    \* of each worker: where it is, where it goes after a round
+          watching, still,                     \* whether it watches; who has not finished a step since it began
+          due, seen,                           \* the time to look for those that are stuck; likewise
+          kept, new                            \* the post of its step: whether it is the only one; which task
+slots == <<posted, keeps, run, hand, current>>
+tasks == <<front, ready, state>>
+rounds == <<role, taken, todo>>
+idle == <<searching, parked, watched, told>>
+looks == <<due, seen>>
+watch == <<watching, still>>
+post == <<kept, new>>
+vars == <<slots, tasks, rounds, idle, pc, back, search, watch, looks, post>>
+
+All(x) == [w \in Workers |-> x]
+Init == /\ posted = All({}) /\ keeps = All(FALSE) /\ run = All({}) /\ hand = All({}) /\ current = All(None)
+        /\ \E t \in Tasks : front = {t} \cup Chain
+        /\ ready = {} /\ state = [t \in Tasks \cup Chain |-> IF t \in front THEN "posted" ELSE "new"]
+        /\ role = None /\ taken = {} /\ todo = {}
+        /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
+        /\ pc = All("look") /\ back = All("look") /\ search = All(FALSE)
+        /\ watching = All(FALSE) /\ still = All({}) /\ due = All(FALSE) /\ seen = All({})
+        /\ kept = All(FALSE) /\ new = All(None)
+
+Go(w, to) == pc' = [pc EXCEPT ![w] = to]
+
+\* --- what one sees: core::arrivals_visible, watcher_wanted, tasks_visible --------------------------------------
+HasOpenPosts(v) == posted[v] # {} /\ ~keeps[v]
+HasKeptPost(v) == posted[v] # {} /\ keeps[v]
+Arrivals(w) == front # {} \/ posted[w] # {} \/ \E v \in Workers : HasOpenPosts(v)
+WatcherWanted == ~watched /\ \E v \in Workers : HasKeptPost(v)
+Runnable == ready # {} \/ \E v \in Workers : run[v] # {}
+TasksVisible == Runnable \/ WatcherWanted
+
+\* --- idle ----------------------------------------------------------------------------------------------------------
+SomebodyToWake == searching = 0 /\ parked # {}
+NeedsWatcher == ~watched /\ SomebodyToWake
+WakeOne == IF SomebodyToWake
+           THEN \E w \in parked : /\ parked' = parked \ {w} /\ searching' = searching + 1
+                                  /\ told' = [told EXCEPT ![w] = TRUE] /\ UNCHANGED watched
+           ELSE UNCHANGED idle
+
+\* --- a worker looks for a task: worker::look -----------------------------------------------------------------------
+\* It has one, and perhaps more for its run.
+Has(w, t, more) == /\ current' = [current EXCEPT ![w] = t] /\ hand' = [hand EXCEPT ![w] = more]
+                   /\ Go(w, IF more # {} THEN "put" ELSE "turn") /\ due' = [due EXCEPT ![w] = TRUE]
+FromRun(w) == /\ pc[w] = "look"
+              /\ \E v \in Workers : /\ v = w \/ run[w] = {}
+                                    /\ \E t \in run[v] : Has(w, t, {}) /\ run' = [run EXCEPT ![v] = @ \ {t}]
+              /\ UNCHANGED <<posted, keeps, tasks, rounds, idle, back, search, watch, seen, post>>
+\* worker::take_own_posts, move_own_posts_to_run. It may prefer what others have.
+TakeOwn(w) == /\ pc[w] = "look" /\ run[w] = {} /\ ready = {} /\ front = {}
+              /\ \E t \in posted[w] : Has(w, t, posted[w] \ {t})
+              /\ IF Bug = 4 THEN UNCHANGED posted ELSE posted' = [posted EXCEPT ![w] = {}] \* bug 4: read, then removed
+              /\ UNCHANGED <<keeps, run, tasks, rounds, idle, back, search, watch, seen, post>>
+RemoveLate(w) == /\ Bug = 4 /\ pc[w] = "turn" /\ posted[w] # {}
+                 /\ posted' = [posted EXCEPT ![w] = {}] /\ Go(w, "turned")
+                 /\ UNCHANGED <<keeps, run, hand, current, tasks, rounds, idle, back, search, watch, looks, post>>
+Claim(w) == /\ pc[w] = "look" /\ run[w] = {}
+            /\ \E t \in ready : Has(w, t, ready \ {t})
+            /\ ready' = {}
+            /\ UNCHANGED <<posted, keeps, run, front, state, rounds, idle, back, search, watch, seen, post>>
+BeginRound(w) == /\ pc[w] = "look" /\ run[w] = {} /\ Arrivals(w) /\ role = None
+                 /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take")
+                 /\ UNCHANGED <<slots, tasks, taken, idle, search, watch, looks, post>>
+\* worker::take_over_stuck. Another has not got on since this one looked last, and has something.
+LookForStuck(w) == /\ pc[w] = "look" /\ run[w] = {} /\ due[w] /\ Bug # 6                  \* bug 6: never looks
+                   /\ due' = [due EXCEPT ![w] = FALSE] /\ seen' = [seen EXCEPT ![w] = Workers \ {w}]
+                   /\ IF (\E v \in seen[w] : posted[v] # {}) /\ role = None
+                      THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take")
+                      ELSE UNCHANGED <<role, todo, back, pc>>
+                   /\ UNCHANGED <<slots, tasks, taken, idle, search, watch, post>>
+\* worker::put_into_run. In between nobody saw them.
+Put(w) == /\ pc[w] = "put" /\ run' = [run EXCEPT ![w] = @ \cup hand[w]] /\ hand' = [hand EXCEPT ![w] = {}]
+          /\ Go(w, IF Bug = 5 THEN "turn" ELSE "put, wake")                               \* bug 5: wakes nobody
+          /\ UNCHANGED <<posted, keeps, current, tasks, rounds, idle, back, search, watch, looks, post>>
+PutWake(w) == /\ pc[w] = "put, wake" /\ WakeOne /\ Go(w, "turn")
+              /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
+\* It turns to something else than what it has kept.
+Turn(w) == /\ pc[w] = "turn" /\ (Bug = 4 => posted[w] = {})
+           /\ IF posted[w] # {} /\ NeedsWatcher /\ Bug # 7 THEN WakeOne ELSE UNCHANGED idle \* bug 7: wakes nobody
+           /\ Go(w, "turned")
+           /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
+\* A searcher leaves the search; the last one looks for those who relied on it.
+EndSearch(w) == /\ pc[w] = "turned"
+                /\ IF search[w] THEN searching' = searching - 1 ELSE UNCHANGED searching
+                /\ search' = [search EXCEPT ![w] = FALSE]
+                /\ Go(w, IF search[w] /\ searching = 1 /\ Bug # 8 THEN "last" ELSE "begin step") \* bug 8: does not look
+                /\ UNCHANGED <<slots, tasks, rounds, parked, watched, told, back, watch, looks, post>>
+LastLooks(w) == /\ pc[w] = "last" /\ Go(w, "begin step")
+                /\ IF Arrivals(w) \/ TasksVisible THEN WakeOne ELSE UNCHANGED idle
+                /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
+Nothing(w) == /\ pc[w] = "look" /\ ~Runnable /\ ~(Arrivals(w) /\ role = None)
+              /\ IF search[w] THEN Go(w, "sleep") /\ UNCHANGED <<search, searching>>
+                 ELSE searching' = searching + 1 /\ search' = [search EXCEPT ![w] = TRUE] /\ UNCHANGED pc
+              /\ UNCHANGED <<slots, tasks, rounds, parked, watched, told, back, watch, looks, post>>
+
+\* --- a round: role::round -----------------------------------------------------------------------------------------------
+TakePosts(w) == /\ pc[w] = "take" /\ UNCHANGED pc
+                /\ \E v \in todo : /\ todo' = todo \ {v} /\ taken' = taken \cup posted[v]
+                                   /\ posted' = [posted EXCEPT ![v] = {}]
+                /\ UNCHANGED <<keeps, run, hand, current, tasks, role, idle, back, search, watch, looks, post>>
+Deal(w) == /\ pc[w] = "take" /\ todo = {} /\ ready' = ready \cup taken \cup front /\ front' = {} /\ taken' = {}
+           /\ role' = None /\ Go(w, "after")
+           /\ UNCHANGED <<slots, state, todo, idle, back, search, watch, looks, post>>
+WakeAnother(w) == /\ pc[w] = "after"
+                  /\ IF Arrivals(w) \/ TasksVisible THEN WakeOne ELSE UNCHANGED idle
+                  /\ Go(w, IF back[w] = "park" /\ ready # {} THEN "awake" ELSE back[w])
+                  /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
+
+\* --- going to sleep: worker::sleep, park --------------------------------------------------------------------------------
+Sleep(w) == /\ pc[w] = "sleep" /\ Go(w, IF WatcherWanted THEN "watch" ELSE "last round")
+            /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
+BeginWatch(w) == /\ pc[w] = "watch" /\ watched' = TRUE /\ Go(w, "last round")
+                 /\ watching' = [watching EXCEPT ![w] = ~watched] /\ still' = [still EXCEPT ![w] = Workers]
+                 /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, looks, post>>
+LastRound(w) == /\ pc[w] = "last round"
+                /\ IF role = None THEN /\ role' = w /\ todo' = Workers /\ Go(w, "take")
+                                       /\ back' = [back EXCEPT ![w] = "park"]
+                                  ELSE Go(w, "park") /\ UNCHANGED <<role, todo, back>>
+                /\ UNCHANGED <<slots, tasks, taken, idle, search, watch, looks, post>>
+\* Nobody needs to be woken for its own post otherwise.
+Park(w) == /\ pc[w] = "park" /\ keeps' = [keeps EXCEPT ![w] = FALSE] /\ Go(w, "count")
+           /\ UNCHANGED <<posted, run, hand, current, tasks, rounds, idle, back, search, watch, looks, post>>
+Count(w) == /\ pc[w] = "count" /\ parked' = parked \cup {w} /\ searching' = searching - 1 /\ Go(w, "recheck")
+            /\ UNCHANGED <<slots, tasks, rounds, watched, told, back, search, watch, looks, post>>
+Recheck(w) == /\ pc[w] = "recheck"
+              /\ Go(w, IF (IF Bug = 2 THEN Runnable ELSE TasksVisible)                    \* bug 2: not at kept posts
+                          \/ (Arrivals(w) /\ role = None) THEN "cancel" ELSE "asleep")
+              /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
+CancelPark(w) == /\ pc[w] = "cancel"
+                 /\ IF w \in parked THEN parked' = parked \ {w} /\ searching' = searching + 1 /\ Go(w, "awake")
+                                    ELSE Go(w, "asleep") /\ UNCHANGED <<parked, searching>>
+                 /\ UNCHANGED <<slots, tasks, rounds, watched, told, back, search, watch, looks, post>>
+Awake(w) == /\ pc[w] = "asleep" /\ told[w] /\ told' = [told EXCEPT ![w] = FALSE] /\ Go(w, "awake")
+            /\ UNCHANGED <<slots, tasks, rounds, searching, parked, watched, back, search, watch, looks, post>>
+\* The watch is over. Somebody may choose this sleeper at the same time.
+TimeOut(w) == /\ pc[w] = "asleep" /\ watching[w] /\ ~told[w] /\ Go(w, "cancel")
+              /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
+EndWatch(w) == /\ pc[w] = "awake"
+               /\ IF watching[w] /\ ~(Bug = 3 /\ Runnable)                                \* bug 3: not if it was woken
+                  THEN watched' = FALSE /\ Go(w, "rescue") ELSE Go(w, "look") /\ UNCHANGED watched
+               /\ watching' = [watching EXCEPT ![w] = FALSE]
+               /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, still, looks, post>>
+RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
+                  /\ IF (\E v \in still[w] : HasKeptPost(v)) /\ role = None
+                     THEN role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take")
+                     ELSE Go(w, "look") /\ UNCHANGED <<role, todo, back>>
+                  /\ UNCHANGED <<slots, tasks, taken, idle, search, watching, looks, post>>
+
+\* --- a step: worker::execute, post --------------------------------------------------------------------------------------
+BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] = "ran"] /\ Go(w, "step")
+                /\ UNCHANGED <<slots, front, ready, rounds, idle, back, search, watch, looks, post>>
+\* Whether it is the only one, by what the slot has; written before the push.
+BeginPost(w) == /\ pc[w] = "step"
+                /\ \E t \in {t \in Tasks : state[t] = "new" /\ \A v \in Workers : new[v] # t} \cup (Chain \cap {current[w]}) :
+                     new' = [new EXCEPT ![w] = t]
+                /\ kept' = [kept EXCEPT ![w] = posted[w] = {}] /\ keeps' = [keeps EXCEPT ![w] = posted[w] = {}]
+                /\ Go(w, IF Bug = 1 THEN "look at word" ELSE "push")                       \* bug 1: looks at the word before
+                /\ UNCHANGED <<posted, run, hand, current, tasks, rounds, idle, back, search, watch, looks>>
+\* What the step ends with needs no look at the word, unless the run is in between.
+PushPost(w) == /\ pc[w] = "push" /\ posted' = [posted EXCEPT ![w] = @ \cup {new[w]}]
+               /\ state' = [state EXCEPT ![new[w]] = "posted"]
+               /\ \/ new[w] \notin Chain /\ Go(w, IF Bug = 1 THEN "step" ELSE "look at word")
+                  \/ kept[w] /\ run[w] = {} /\ Go(w, "last post")
+               /\ new' = [new EXCEPT ![w] = None]
+               /\ UNCHANGED <<keeps, run, hand, current, front, ready, rounds, idle, back, search, watch, looks, kept>>
+LookAtWord(w) == /\ pc[w] = "look at word"
+                 /\ Go(w, IF IF kept[w] THEN NeedsWatcher ELSE SomebodyToWake THEN "post, wake"
+                          ELSE IF Bug = 1 THEN "push" ELSE "step")
+                 /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
+PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push" ELSE "step")
+               /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
+EndStep(w) == /\ pc[w] \in {"step", "last post"} /\ current' = [current EXCEPT ![w] = None] /\ Go(w, "look")
+              /\ still' = [v \in Workers |-> still[v] \ {w}] /\ seen' = [v \in Workers |-> seen[v] \ {w}]
+              /\ kept' = [kept EXCEPT ![w] = FALSE]
+              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, due, new>>
+
+Working(w) == \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginRound(w) \/ LookForStuck(w)
+              \/ Put(w) \/ PutWake(w) \/ Turn(w) \/ EndSearch(w) \/ LastLooks(w) \/ Nothing(w)
+              \/ TakePosts(w) \/ Deal(w) \/ WakeAnother(w)
+              \/ Sleep(w) \/ BeginWatch(w) \/ LastRound(w) \/ Park(w) \/ Count(w) \/ Recheck(w) \/ CancelPark(w)
+              \/ Awake(w) \/ TimeOut(w) \/ EndWatch(w) \/ RescuePosts(w)
+              \/ BeginStep(w) \/ PushPost(w) \/ LookAtWord(w) \/ PostWake(w) \/ (EndStep(w) /\ pc[w] = "last post")
+Next == \E w \in Workers : Working(w) \/ BeginPost(w) \/ EndStep(w)
+Fair == /\ \A w \in Workers : WF_vars(Working(w))
+        /\ \A w \in Workers \ Long : WF_vars(EndStep(w))
+Spec == Init /\ [][Next]_vars /\ Fair
+
+\* --- properties -----------------------------------------------------------------------------------------------------------
+Places(t) == Cardinality({w \in Workers : t \in posted[w]}) + Cardinality({w \in Workers : t \in run[w]})
+             + Cardinality({w \in Workers : t \in hand[w]})
+             + Cardinality({w \in Workers : current[w] = t /\ pc[w] \notin {"step", "push", "look at word", "post, wake", "last post"}})
+             + Cardinality({s \in {front, ready, taken} : t \in s})
+Once == \A t \in Tasks \cup Chain : Places(t) = IF state[t] = "posted" THEN 1 ELSE 0
+Runs == \A t \in Tasks \cup Chain : (state[t] = "posted") ~> (state[t] # "posted")
+Calm == [](\A t \in Tasks \cup Chain : state[t] # "posted") => <>[](~watched)
+=============================================================================
