@@ -18,7 +18,7 @@
 EXTENDS Integers, FiniteSets
 
 CONSTANTS Workers,
-          Tasks,      \* run once each; the first step is of any of them, steps post the others
+          Tasks,      \* run once each; one waits at first, steps post the others
           Chain,      \* tasks whose steps post them again
           Long,       \* workers whose steps may never end
           Bug
@@ -44,7 +44,7 @@ vars == <<slots, tasks, rounds, idle, pc, back, search, watch, looks, post>>
 
 All(x) == [w \in Workers |-> x]
 Init == /\ posted = All({}) /\ keeps = All(FALSE) /\ run = All({}) /\ hand = All({}) /\ current = All(None)
-        /\ \E t \in Tasks : front = {t} \cup Chain
+        /\ front = {CHOOSE t \in Tasks : TRUE} \cup Chain
         /\ ready = {} /\ state = [t \in Tasks \cup Chain |-> IF t \in front THEN "posted" ELSE "new"]
         /\ role = None /\ taken = {} /\ todo = {}
         /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)

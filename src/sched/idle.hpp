@@ -37,7 +37,7 @@
 //
 // `announced` and `waking` let a destructor wait until every thread has left: see core::await_posters.
 //
-// The sleeping protocols of Go and Tokio are the models. Spec: Parking in spec/MAP.md.
+// The sleeping protocols of Go and Tokio are the models. Specs: Parking, KeptPosts in spec/MAP.md.
 #pragma once
 
 #include <fairlead/base/cache_line.hpp>
