@@ -108,14 +108,14 @@ PutWake(w) == /\ pc[w] = "put, wake" /\ WakeOne /\ Go(w, "turn")
               /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
 \* It turns to something else than what it has kept.
 Turn(w) == /\ pc[w] = "turn" /\ (Bug = 4 => posted[w] = {})
-           /\ IF posted[w] # {} /\ NeedsWatcher /\ Bug # 7 THEN WakeOne ELSE UNCHANGED idle \* bug 7: wakes nobody
+           /\ IF posted[w] # {} /\ NeedsWatcher THEN WakeOne ELSE UNCHANGED idle
            /\ Go(w, "turned")
            /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
 \* A searcher leaves the search; the last one looks for those who relied on it.
 EndSearch(w) == /\ pc[w] = "turned"
                 /\ IF search[w] THEN searching' = searching - 1 ELSE UNCHANGED searching
                 /\ search' = [search EXCEPT ![w] = FALSE]
-                /\ Go(w, IF search[w] /\ searching = 1 /\ Bug # 8 THEN "last" ELSE "begin step") \* bug 8: does not look
+                /\ Go(w, IF search[w] /\ searching = 1 THEN "last" ELSE "begin step")
                 /\ UNCHANGED <<slots, tasks, rounds, parked, watched, told, back, watch, looks, post>>
 LastLooks(w) == /\ pc[w] = "last" /\ Go(w, "begin step")
                 /\ IF Arrivals(w) \/ TasksVisible THEN WakeOne ELSE UNCHANGED idle
@@ -166,9 +166,10 @@ Awake(w) == /\ pc[w] = "asleep" /\ told[w] /\ told' = [told EXCEPT ![w] = FALSE]
             /\ UNCHANGED <<slots, tasks, rounds, searching, parked, watched, back, search, watch, looks, post>>
 \* The watch is over. Somebody may choose this sleeper at the same time.
 TimeOut(w) == /\ pc[w] = "asleep" /\ watching[w] /\ ~told[w] /\ Go(w, "cancel")
+              /\ Bug # 7                                                                  \* bug 7: has no clock
               /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
 EndWatch(w) == /\ pc[w] = "awake"
-               /\ IF watching[w] /\ ~(Bug = 3 /\ Runnable)                                \* bug 3: not if it was woken
+               /\ IF watching[w] /\ Bug # 3                                                \* bug 3: does not say so
                   THEN watched' = FALSE /\ Go(w, "rescue") ELSE Go(w, "look") /\ UNCHANGED watched
                /\ watching' = [watching EXCEPT ![w] = FALSE]
                /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, still, looks, post>>
@@ -181,22 +182,28 @@ RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
 \* --- a step: worker::execute, post --------------------------------------------------------------------------------------
 BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] = "ran"] /\ Go(w, "step")
                 /\ UNCHANGED <<slots, front, ready, rounds, idle, back, search, watch, looks, post>>
+\* They differ in nothing but their names.
+Unposted == {t \in Tasks : state[t] = "new" /\ \A w \in Workers : new[w] # t}
+NextPost == IF Unposted = {} THEN {} ELSE {CHOOSE t \in Unposted : TRUE}
 \* Whether it is the only one, by what the slot has; written before the push.
 BeginPost(w) == /\ pc[w] = "step"
-                /\ \E t \in {t \in Tasks : state[t] = "new" /\ \A v \in Workers : new[v] # t} \cup (Chain \cap {current[w]}) :
+                /\ \E t \in NextPost \cup {t \in Chain : t = current[w] /\ state[t] = "ran"} :
                      new' = [new EXCEPT ![w] = t]
                 /\ kept' = [kept EXCEPT ![w] = posted[w] = {}] /\ keeps' = [keeps EXCEPT ![w] = posted[w] = {}]
                 /\ Go(w, IF Bug = 1 THEN "look at word" ELSE "push")                       \* bug 1: looks at the word before
                 /\ UNCHANGED <<posted, run, hand, current, tasks, rounds, idle, back, search, watch, looks>>
-\* What the step ends with needs no look at the word, unless the run is in between.
+\* What the step ends with needs no look at the word, unless the run is in between. A task that posted itself is
+\* not in this step any more.
 PushPost(w) == /\ pc[w] = "push" /\ posted' = [posted EXCEPT ![w] = @ \cup {new[w]}]
                /\ state' = [state EXCEPT ![new[w]] = "posted"]
-               /\ \/ new[w] \notin Chain /\ Go(w, IF Bug = 1 THEN "step" ELSE "look at word")
+               /\ \/ Go(w, IF Bug = 1 THEN "step" ELSE "look at word")
                   \/ kept[w] /\ run[w] = {} /\ Go(w, "last post")
                /\ new' = [new EXCEPT ![w] = None]
-               /\ UNCHANGED <<keeps, run, hand, current, front, ready, rounds, idle, back, search, watch, looks, kept>>
+               /\ current' = [current EXCEPT ![w] = IF @ = new[w] THEN None ELSE @]
+               /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watch, looks, kept>>
+\* Bug 8: for a kept post it wakes nobody.
 LookAtWord(w) == /\ pc[w] = "look at word"
-                 /\ Go(w, IF IF kept[w] THEN NeedsWatcher ELSE SomebodyToWake THEN "post, wake"
+                 /\ Go(w, IF IF kept[w] THEN NeedsWatcher /\ Bug # 8 ELSE SomebodyToWake THEN "post, wake"
                           ELSE IF Bug = 1 THEN "push" ELSE "step")
                  /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
 PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push" ELSE "step")
