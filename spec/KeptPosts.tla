@@ -231,5 +231,5 @@ Places(t) == Cardinality({w \in Workers : t \in posted[w]}) + Cardinality({w \in
              + Cardinality({s \in {front, ready, taken} : t \in s})
 Once == \A t \in Tasks \cup Chain : Places(t) = IF state[t] = "posted" THEN 1 ELSE 0
 Runs == \A t \in Tasks \cup Chain : (state[t] = "posted") ~> (state[t] # "posted")
-Calm == [](\A t \in Tasks \cup Chain : state[t] # "posted") => <>[](~watched)
+Calm == <>[](\A t \in Tasks \cup Chain : state[t] # "posted") => <>[](~watched)
 =============================================================================
