@@ -69,8 +69,9 @@ class Run:
         shutil.copy(SPECS / specification, folder)  # TLC looks for the rest beside it
         (folder / "model.cfg").write_text(self.config())
         begin = time.monotonic()
+        # TLC unpacks its modules into the temporary folder: runs that share one read half a file.
         done = subprocess.run(
-            ["java", "-XX:+UseParallelGC", "-Xmx3g", "-cp", jar, "tlc2.TLC",
+            ["java", "-XX:+UseParallelGC", "-Xmx3g", "-Djava.io.tmpdir=.", "-cp", jar, "tlc2.TLC",
              "-workers", str(workers), "-deadlock", "-cleanup", "-metadir", "states",
              "-config", "model.cfg", specification],
             cwd=folder, capture_output=True, text=True)
