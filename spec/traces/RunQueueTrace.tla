@@ -1,0 +1,27 @@
+--------------------------- MODULE RunQueueTrace ---------------------------
+(* Traces of lockfree/run_queue.hpp: thread 1 owns it, threads 2 and 3 steal. *)
+EXTENDS RunQueue, Trace
+
+MostItems == 24
+
+PushCall ==
+    /\ Calls(1, "push")
+    /\ \/ (Room \/ Write) /\ GoesOnAlone(1)
+       \/ Push /\ added' = Argument(1) /\ Returns(1)
+PopCall ==
+    /\ Calls(1, "pop")
+    /\ \/ (PopLoad \/ PopRead) /\ GoesOnAlone(1)
+       \/ Pop /\ head' # head /\ Result(1) = oitem /\ Returns(1)
+       \/ opc = "idle" /\ head = tail /\ Result(1) = 0 /\ Returns(1) /\ UNCHANGED vars
+\* A theft that finds nothing may have lost against another.
+StealGoesOn(t) == IF Result(t) = << >> THEN GoesOn(t) ELSE GoesOnAlone(t)
+StealCall(t) ==
+    /\ Calls(t, "steal")
+    /\ \/ (StealHead(t) \/ StealRead(t)) /\ StealGoesOn(t)
+       \/ StealTail(t) /\ IF tpc'[t] = "read" THEN StealGoesOn(t) ELSE Result(t) = << >> /\ Returns(t)
+       \/ Steal(t) /\ Result(t) = (IF head' = head THEN << >> ELSE tread[t]) /\ Returns(t)
+
+TraceInit == Init /\ InitTrace
+TraceNext == PushCall \/ PopCall \/ \E t \in Thieves : StealCall(t)
+TraceSpec == TraceInit /\ [][TraceNext]_<<vars, recorded>>
+=============================================================================

@@ -1,0 +1,112 @@
+// What the calls of one execution decided, for TLC to explain: see spec/traces/Trace.tla.
+//
+// Each thread notes its calls in a list of its own: when a call began and ended on a clock that all
+// threads share, what it was asked, and what it answered. Never a snapshot of state.
+#pragma once
+
+#include "execution.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <utility>
+
+namespace fairlead::traces {
+
+// --- values as TLA+ writes them ---------------------------------------------------------------------
+
+template <class Value>
+[[nodiscard]] std::string tla(Value value) {
+    if constexpr (std::same_as<Value, bool>) {
+        return value ? "TRUE" : "FALSE";
+    } else {
+        return std::to_string(value);
+    }
+}
+inline std::string tla(std::string value) { return value; }
+inline std::string tla(const char* name) { return std::string{'"'} + name + '"'; }
+
+template <class Each>
+[[nodiscard]] std::string tla_sequence(const Each& values) {
+    std::string text = "<<";
+    for (const auto& each : values) text += (text.size() == 2 ? "" : ",") + tla(each);
+    return text + ">>";
+}
+
+// --- the calls ----------------------------------------------------------------------------------------
+
+class history {
+public:
+    /// Makes `call` as one of `thread`'s, from 1, and notes `argument` and what it returns as
+    /// `shown(result)`. Returns the result.
+    template <class Argument, class Call, class Shown>
+    auto note(std::size_t thread, const char* operation, Argument argument, Call&& call,
+              Shown&& shown) {
+        const std::uint64_t begin = clock_.tick();
+        dawdle();
+        auto result = call();
+        const std::uint64_t end = clock_.tick();
+        const outside own;
+        add(thread, begin, end, operation, tla(argument), tla(shown(result)));
+        return result;
+    }
+    /// For results that need no translation.
+    template <class Argument, class Call>
+    auto note(std::size_t thread, const char* operation, Argument argument, Call&& call) {
+        return note(thread, operation, argument, std::forward<Call>(call),
+                    [](const auto& result) { return result; });
+    }
+    /// For calls that return nothing.
+    template <class Argument, class Call>
+    void note_done(std::size_t thread, const char* operation, Argument argument, Call&& call) {
+        note(thread, operation, argument, [&] {
+            call();
+            return true;
+        });
+    }
+
+    /// Takes what was noted, as text, and begins anew. All threads have ended.
+    [[nodiscard]] std::string take() {
+        std::string text = "trace\n";
+        for (std::string& each : calls_) text += std::exchange(each, {});
+        clock_.reset();
+        return text;
+    }
+
+private:
+    void add(std::size_t thread, std::uint64_t begin, std::uint64_t end, const char* operation,
+             const std::string& argument, const std::string& result) {
+        calls_[thread] += std::to_string(thread) + ' ' + std::to_string(begin) + ' ' +
+                          std::to_string(end) + ' ' + operation + ' ' + argument + ' ' + result +
+                          '\n';
+    }
+
+    static constexpr std::size_t threads_max = 8;
+
+    execution_clock clock_;
+    std::array<std::string, threads_max + 1> calls_;
+};
+
+/// Runs `scenario` until it has been seen to its end `count` times, and writes what it noted each time
+/// to `<folder>/<specification>.<variant>.trace`. `variant`: "code", or the name of a planted bug.
+template <class Scenario>
+void record_traces(const std::string& folder, const std::string& specification,
+                   const std::string& variant, unsigned count, const Scenario& scenario) {
+    if (count == 0) return;
+    std::ofstream file{folder + '/' + specification + '.' + variant + ".trace"};
+    history calls;
+    execute(
+        count, variant == "code",
+        [&] {
+            scenario(calls);
+            const outside own;
+            file << calls.take();
+        },
+        [&] { static_cast<void>(calls.take()); });
+    if (!file.flush()) give_up("cannot write the traces to " + folder);
+}
+
+}  // namespace fairlead::traces

@@ -1,0 +1,86 @@
+// Executions by the model checker: each schedule another, found by chance and by priorities.
+#pragma once
+
+#include "model/checker/atomic.hpp"
+
+#include <fairlead/base/time.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+namespace fairlead::traces {
+
+/// Runs each of `bodies` in a thread of its own; all have ended when it returns.
+template <class... Bodies>
+void in_threads(const Bodies&... bodies) {
+    const model::thread running[]{model::thread{bodies}...};
+}
+
+/// How much of something a scenario does: short traces, and many.
+inline constexpr unsigned few = 2;
+inline constexpr unsigned some = 3;
+
+/// Its ticks are in the order in which threads take their steps: they run one at a time.
+class execution_clock {
+public:
+    std::uint64_t tick() noexcept { return now_++; }
+    void reset() noexcept { now_ = 0; }
+
+private:
+    std::uint64_t now_ = 0;
+};
+
+/// What is allocated while it exists outlives the execution.
+class outside : model::explorer::outside_scenario {
+public:
+    outside() : outside_scenario{*model::explorer::running()} {}
+};
+
+/// One of 0 ... count - 1, another in each execution.
+inline unsigned choose(unsigned count) {
+    return static_cast<unsigned>(model::explorer::running()->choose(count));
+}
+
+/// Others may come in between anywhere, as it is.
+inline void dawdle() {}
+
+/// A deadline before which something comes, or not. It has passed whenever somebody wakes up.
+inline time_point soon() { return immediately; }
+
+[[noreturn]] inline void give_up(const std::string& why) {
+    std::fprintf(stderr, "trace recorder: %s\n", why.c_str());
+    std::exit(1);
+}
+
+/// Runs `scenario` until it has come to its end `count` times. It always must, if it `is_right`; after
+/// one that did not, `forget` is called.
+///
+/// Memory is sequentially consistent here, as in the specifications: a load that finds nothing because
+/// it reads an older store is right by the contract of the library, and has no place in their behaviours.
+inline void execute(unsigned count, bool is_right, const std::function<void()>& scenario,
+                    const std::function<void()>& forget) {
+    unsigned ended = 0;
+    for (std::uint64_t seed = 1; ended != count; ++seed) {
+        if (seed > 10 * std::uint64_t{count}) give_up("the scenario does not come to its end");
+        const bool by_priorities = seed % 2 == 0;
+        const model::verdict found =
+            model::explore({.how = by_priorities ? model::search::pct : model::search::random,
+                            .executions_max = 1,
+                            .seed = seed,
+                            .depth = static_cast<unsigned>(2 + seed % 7),
+                            .stale_reads = 0,
+                            .spurious = 3},
+                           scenario);
+        if (found.passed) {
+            ++ended;
+            continue;
+        }
+        if (is_right) give_up(found.what + '\n' + found.trace);
+        forget();
+    }
+}
+
+}  // namespace fairlead::traces

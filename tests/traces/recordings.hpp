@@ -1,0 +1,21 @@
+// The scenarios of which traces are recorded, one function for each specification. Each writes the traces
+// of the library's code, and, if `planted`, those of a variant for each bug that TLC must find in them.
+#pragma once
+
+#include <string>
+
+namespace fairlead::traces {
+
+struct wanted {
+    std::string folder;
+    unsigned count;          // traces of the code, for each specification
+    unsigned planted_count;  // traces of each planted bug; 0: none
+};
+
+void record_front_queue(const wanted& traces);
+void record_run_queue(const wanted& traces);
+void record_block_queue(const wanted& traces);
+void record_signal(const wanted& traces);
+void record_task_state(const wanted& traces);
+
+}  // namespace fairlead::traces

@@ -1,0 +1,74 @@
+// Executions by real threads, as they come.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/sync/atomic.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <latch>
+#include <random>
+#include <string>
+#include <thread>
+
+namespace fairlead::traces {
+
+/// Runs each of `bodies` in a thread of its own, all at once; all have ended when it returns.
+template <class... Bodies>
+void in_threads(const Bodies&... bodies) {
+    std::latch missing{sizeof...(bodies)};
+    const auto start = [&](const auto& body) {
+        return std::jthread{[&] {
+            missing.count_down();
+            while (!missing.try_wait()) std::this_thread::yield();
+            body();
+        }};
+    };
+    const std::jthread running[]{start(bodies)...};
+}
+
+/// How much of something a scenario does: traces are longer than those of the model checker, and fewer.
+inline constexpr unsigned few = 5;
+inline constexpr unsigned some = 8;
+
+class execution_clock {
+public:
+    /// A read-modify-write, by which the processors that this is run on see the calls before it done.
+    std::uint64_t tick() noexcept { return now_.fetch_add(1, sync::seq_cst); }
+    void reset() noexcept { now_.store(0, sync::relaxed); }  // the threads have ended
+
+private:
+    sync::atomic<std::uint64_t> now_{0};
+};
+
+/// The model checker's; here all memory is alike.
+struct outside {
+    outside() {}
+};
+
+inline unsigned choose(unsigned count) {
+    thread_local std::minstd_rand random{std::random_device{}()};
+    return static_cast<unsigned>(random() % count);
+}
+
+/// Between the beginning of a call and what it does: others come in between more often.
+inline void dawdle() {
+    if (choose(2) == 0) std::this_thread::yield();
+}
+
+/// A deadline before which something comes, or not.
+inline time_point soon() { return clock::now() + std::chrono::microseconds{20}; }
+
+[[noreturn]] inline void give_up(const std::string& why) {
+    std::fprintf(stderr, "trace recorder: %s\n", why.c_str());
+    std::exit(1);
+}
+
+inline void execute(unsigned count, bool, const std::function<void()>& scenario,
+                    const std::function<void()>&) {
+    for (unsigned i = 0; i != count; ++i) scenario();
+}
+
+}  // namespace fairlead::traces

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Records what the code does and has TLC explain it by the specifications in spec/, with spec/traces/.
+
+Prints a table, writes build/traces/summary.json, and fails if a trace is not explained or if one of the bugs
+planted in the recorders is.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import verify
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SPECS = ROOT / "spec"
+BUILD = ROOT / "build" / "traces"
+
+# Where traces come from: the recorder, how many of the code it writes for each specification, and of each
+# planted bug.
+ORIGINS = {"model": ("trace_recorder", 700, 100),
+           "threads": ("trace_recorder_on_threads", 60, 0)}
+
+CODE = "code"  # the variant that is not a planted bug
+
+
+class Trace:
+    """The calls of one execution, by thread."""
+
+    def __init__(self, lines):
+        self.threads = collections.defaultdict(list)
+        for line in lines:
+            thread, begin, end, operation, argument, result = line.split()
+            self.threads[int(thread)].append((int(begin), int(end), operation, argument, result))
+        self.events = len(lines)
+
+    def calls(self):
+        """For each thread, from 1, its calls."""
+        return [self.threads[thread] for thread in range(1, 1 + max(self.threads))]
+
+    def tla(self):
+        return "<<" + ",".join(
+            "<<" + ",".join(f'<<{begin},{end},"{operation}",{argument},{result}>>'
+                            for begin, end, operation, argument, result in calls) + ">>"
+            for calls in self.calls()) + ">>"
+
+
+def read_traces(path):
+    """The traces in the file that differ."""
+    texts = path.read_text().split("trace\n")[1:]
+    return [Trace(text.splitlines()) for text in dict.fromkeys(texts)]
+
+
+class Batch:
+    """All traces of a specification from one origin: TLC starts once for them."""
+
+    def __init__(self, specification, origin):
+        self.specification = specification
+        self.origin = origin
+        self.variants = {}  # its name, and its traces
+        self.folder = BUILD / origin / specification
+
+    @property
+    def size(self):
+        return sum(trace.events for traces in self.variants.values() for trace in traces)
+
+    def run(self, jar, traces, constraint):
+        """What TLC says about the traces."""
+        module = f"{self.specification}Trace"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for source in (SPECS / f"{self.specification}.tla", SPECS / "traces" / f"{module}.tla",
+                       SPECS / "traces" / "Trace.tla"):
+            shutil.copy(source, self.folder)
+        config = (SPECS / "traces" / f"{module}.cfg").read_text()
+        (self.folder / "trace.cfg").write_text(f"{config}CONSTRAINT {constraint}\n")
+        (self.folder / "TraceData.tla").write_text(
+            "---- MODULE TraceData ----\nTraces == <<\n" + ",\n".join(each.tla() for each in traces) +
+            "\n>>\n====\n")
+        done = subprocess.run(
+            ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss64m", "-Xmx2g", "-cp", jar, "tlc2.TLC",
+             "-workers", "1", "-deadlock", "-cleanup", "-metadir", "states", "-config", "trace.cfg", f"{module}.tla"],
+            cwd=self.folder, capture_output=True, text=True)
+        (self.folder / "output.txt").write_text(done.stdout + done.stderr)
+        if done.returncode != 0:
+            raise RuntimeError(f"TLC failed ({done.returncode}): see {self.folder / 'output.txt'}")
+        return done.stdout
+
+    def check(self, jar):
+        """How many traces of each variant are explained, and what is wrong."""
+        begin = time.monotonic()
+        said = self.run(jar, [trace for traces in self.variants.values() for trace in traces], "Report")
+        explained = {int(number) - 1 for number in re.findall(r'<<"explained", (\d+)>>', said)}
+        result = {"specification": self.specification, "origin": self.origin, "traces": 0, "events": 0,
+                  "explained": 0, "bugs": {}, "failures": []}
+        if not self.variants.get(CODE):
+            result["failures"].append("there is no trace of the code")
+        first = 0
+        for variant, traces in self.variants.items():
+            unexplained = [trace for number, trace in enumerate(traces, first) if number not in explained]
+            first += len(traces)
+            if variant != CODE:
+                result["bugs"][variant] = {"traces": len(traces), "rejected": len(unexplained)}
+                if not unexplained:
+                    result["failures"].append(f"the planted bug {variant} is not found in {len(traces)} traces")
+                continue
+            result["traces"] = len(traces)
+            result["events"] = sum(trace.events for trace in traces)
+            result["explained"] = len(traces) - len(unexplained)
+            if unexplained:
+                result["failures"].append(f"{len(unexplained)} traces are not explained; the first:\n"
+                                          f"{self.first_unexplained(jar, unexplained[0])}")
+        states = re.findall(r"([\d,]+) distinct states found", said)
+        result["states"] = int(states[-1].replace(",", "")) if states else 0
+        result["seconds"] = round(time.monotonic() - begin, 1)
+        return result
+
+    def first_unexplained(self, jar, trace):
+        """The trace in the order of its calls' ends, with a mark at those that no explanation has reached."""
+        said = self.run(jar, [trace], "Progress")
+        cursors = [tuple(int(number) - 1 for number in found.split(","))
+                   for found in re.findall(r'<<"came to", 1, <<([\d, ]*)>>>>', said)]
+        longest = max(cursors, key=sum)
+        lines = []
+        for thread, calls in enumerate(trace.calls()):
+            for number, (begin, end, operation, argument, result) in enumerate(calls):
+                mark = " " if number < longest[thread] else ">" if number == longest[thread] else "."
+                lines.append((end, f"  {mark} {begin:>4} {end:>4}  thread {thread + 1}  "
+                                   f"{operation}({argument}) = {result}"))
+        return "\n".join(line for _, line in sorted(lines)) + \
+            "\n  (> the next call of a thread, which no action explains, or which another must go before)"
+
+
+def record(build, only, most):
+    """Runs the recorders. Returns the batches, the largest first."""
+    batches = {}
+    for origin, (recorder, count, planted) in ORIGINS.items():
+        folder = BUILD / origin
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        subprocess.run([build / "tests" / "traces" / recorder, folder, str(most or count), str(planted)],
+                       check=True)
+        for path in sorted(folder.glob("*.trace")):
+            specification, variant, _ = path.name.split(".")
+            if only and specification != only:
+                continue
+            batch = batches.setdefault((specification, origin), Batch(specification, origin))
+            batch.variants[variant] = read_traces(path)
+    return sorted(batches.values(), key=lambda batch: -batch.size)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
+                        help="where the recorders were built (default: build/release)")
+    parser.add_argument("--only", metavar="SPEC", help="only this specification")
+    parser.add_argument("--traces", type=int, metavar="N", help="so many traces of the code for each specification")
+    asked = parser.parse_args()
+
+    jar = verify.fetch_tlc()
+    batches = record(asked.build.resolve(), asked.only, asked.traces)
+    if not batches:
+        parser.error(f"no traces of {asked.only}")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda batch: batch.check(jar), batches))
+    results.sort(key=lambda result: (result["specification"], result["origin"]))
+
+    print(f"{'specification':<14} {'origin':<8} {'traces':>6} {'events':>7} {'states':>9} {'s':>5}  {'explained':>9}  "
+          "planted bugs: traces rejected")
+    for result in results:
+        bugs = ", ".join(f"{name} {bug['rejected']}/{bug['traces']}" for name, bug in result["bugs"].items())
+        print(f"{result['specification']:<14} {result['origin']:<8} {result['traces']:>6,} {result['events']:>7,} "
+              f"{result['states']:>9,} {result['seconds']:>5}  {result['explained']:>9,}  {bugs}")
+    bugs = [bug for result in results for bug in result["bugs"].values()]
+    print(f"{sum(result['explained'] for result in results):,} of {sum(result['traces'] for result in results):,} "
+          f"traces explained; {sum(bug['rejected'] > 0 for bug in bugs)} of {len(bugs)} planted bugs found")
+    (BUILD / "summary.json").write_text(json.dumps(results, indent=2) + "\n")
+    failures = [f"{result['specification']} ({result['origin']}): {failure}"
+                for result in results for failure in result["failures"]]
+    for failure in failures:
+        print(f"traces: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
