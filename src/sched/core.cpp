@@ -196,6 +196,7 @@ bool core::defer_abandon(basic_task& task) noexcept {
 bool core::is_drained() noexcept {
     while (!role.try_acquire()) os::yield();  // held for a round at most
     const bool drained = role.drained();
+    trace("answer", drained);
     role.release();
     return drained;
 }

@@ -4,6 +4,7 @@
 #include "sched/idle.hpp"
 #include "sched/role.hpp"
 #include "sched/slot.hpp"
+#include "sched/trace.hpp"
 
 #include <fairlead/sched/scheduler.hpp>
 
@@ -36,7 +37,9 @@ public:
 
     // Moves tasks to the front, and wakes a thread if it was empty and all sleep. Any thread.
     void push(basic_task& newest, basic_task& oldest) noexcept {
-        if (front.push_reversed(newest, oldest)) idle.announce();
+        const bool was_empty = front.push_reversed(newest, oldest);
+        trace("push", &newest, was_empty);
+        if (was_empty) idle.announce();
     }
 
     // Whether something waits for a round by the worker of `own`. Any thread; a hint unless ordered

@@ -30,6 +30,7 @@ void role::round(slot& own) noexcept {
     if (core_.options.driver->has_sources() || !deadlines_.empty() || !unplaced_.empty()) {
         now = core_.now();
     }
+    trace("begin", now);
 
     if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
     expire(now);
@@ -98,18 +99,27 @@ void role::expire(time_point now) noexcept {
 // The front, and the fronts of the slots, behind what is still pending.
 void role::take_arrivals() noexcept {
     basic_task::chain arrived = core_.front.take_all();
+    trace("take", arrived);
     if (!arrived.empty()) ++announced_pushes_;  // exactly one of its pushes found the front empty
     // What steps posted to their slots is older than what is in the front: see worker::post.
     if (core_.width() != 1) {
         for (const auto& each : core_.slots) {
-            if (each.get() != dealing_to_) pending_.append(each->posted.take_all());
+            if (each.get() != dealing_to_) take_posts(*each);
         }
         // The holder's own last: its last step has only just ended.
-        if (dealing_to_ != nullptr) pending_.append(dealing_to_->posted.take_all());
+        if (dealing_to_ != nullptr) take_posts(*dealing_to_);
     } else if (core_.single_worker_is_here()) {  // while its step runs they are its own
+        trace("take_posts", core_.slots.front()->posted_alone);
         pending_.append(std::move(core_.slots.front()->posted_alone));
     }
     pending_.append(std::move(arrived));
+    trace("arrived");
+}
+
+void role::take_posts(slot& from) noexcept {
+    basic_task::chain posted = from.posted.take_all();
+    trace("take_posts", posted);
+    pending_.append(std::move(posted));
 }
 
 void role::admit_arrivals(slot& own, time_point& now) noexcept {
@@ -164,7 +174,10 @@ void role::sleep(basic_task& task) noexcept {
     if (!armed) task.source_ = nullptr;
     // Parked last: from then on a waker may push it, and this line is the role's last touch of it
     // until it comes back.
-    if (armed && task.state_.park(task.deaf_)) return;
+    if (armed && task.state_.park(task.deaf_)) {
+        trace("asleep", &task);
+        return;
+    }
     remove_sleeper(task);
     add_to_batch(task);
 }
@@ -214,6 +227,7 @@ void role::remove_sleeper(basic_task& task) noexcept {
 
 // Its waker was faster than the deadline or the event, and brings it.
 void role::send_through_front(basic_task& task) noexcept {
+    trace("in_transit", &task);
     task.place_ = basic_task::in_transit;
     ++in_transit_;
 }
@@ -241,8 +255,11 @@ void role::stop_all_sleepers() noexcept {
     basic_task::chain woken;
     // A duty is carried out here, in the role, not through the front.
     for_each_sleeper([&](basic_task& task) {
-        if (task.state_.request_stop()) woken.push_back(task);
+        const bool ours = task.state_.request_stop();
+        trace("tell", &task, ours);
+        if (ours) woken.push_back(task);
     });
+    trace("told");
     while (basic_task* task = woken.pop_front()) {
         remove_sleeper(*task);
         task->expired_ = false;
@@ -251,6 +268,7 @@ void role::stop_all_sleepers() noexcept {
 }
 
 void role::add_to_batch(basic_task& task) noexcept {
+    trace("batch", &task);
     batch_[batch_size_++] = &task;
     if (batch_size_ == batch_max) deal();
 }
@@ -269,12 +287,14 @@ void role::deal() noexcept {
         }
         const std::size_t kept = std::min({rest.size(), own_share_, dealing_to_->runs.room()});
         dealing_to_->runs.push(rest.first(kept));
+        trace("deal_own", rest.size() - kept);
         rest = rest.subspan(kept);
         own_share_ -= kept;
         if (rest.empty()) return;
         own_share_ = 0;
     }
     const std::size_t dealt = undealt_.empty() ? core_.ready.push(rest) : 0;
+    trace("deal", dealt);
     keep_undealt(rest.subspan(dealt));
 }
 

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "sched/slot.hpp"
+#include "sched/trace.hpp"
 #include "sched/waiting.hpp"
 
 #include <fairlead/sched/driver.hpp>
@@ -46,7 +47,10 @@ public:
 
     // Gives the role back. Another may hold it when this returns; the caller must then look whether
     // somebody is to be woken, in this order: signal after the release, always [RL1].
-    void release() noexcept { held_.exchange(false, sync::acq_rel); }
+    void release() noexcept {
+        held_.exchange(false, sync::acq_rel);
+        trace("release");
+    }
 
     // Whether a try is worth it. A hint.
     [[nodiscard]] bool seems_free() const noexcept { return !held_.load(sync::relaxed); }
@@ -133,6 +137,7 @@ private:
     }
 
     void take_arrivals() noexcept;
+    void take_posts(slot& from) noexcept;
     void poll_events(time_point now, bool asked) noexcept;
     void hurry_sleeper() noexcept;
     void expire(time_point now) noexcept;

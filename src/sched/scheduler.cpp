@@ -54,6 +54,7 @@ void scheduler::submit(basic_task& task, time_point deadline, bool last) noexcep
 }
 
 void scheduler::enqueue_woken(basic_task& task) noexcept {
+    sched::trace("duty", &task);
     enqueue(task, task, {.plain = false, .last = false});
 }
 

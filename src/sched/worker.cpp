@@ -71,6 +71,7 @@ void worker::execute(basic_task& task) noexcept {
     task.deaf_ = false;
     task.source_ = nullptr;
     task.state_.begin_run();
+    trace("step", &task);
     // acquire: pairs with stop.
     if (core_.stopping.load(sync::acquire)) task.state_.mark_stopping();
     task.kind_->run(task);                        // the last touch of the task
@@ -178,6 +179,7 @@ bool worker::others_keep_older_posts() const noexcept {
 basic_task* worker::take_own_post() noexcept {
     slot_.direct.add(1);  // before it disappears: see role::drained
     basic_task* const task = slot_.posted_alone.pop_front();
+    trace("take_one", std::span{&task, 1});
     task->expired_ = true;
     return task;
 }
@@ -187,6 +189,7 @@ basic_task* worker::move_own_posts_to_run() noexcept {
     if (own_posts_ > direct_left_) return nullptr;
     slot_.direct.add(1);  // before they disappear: see role::drained
     basic_task::chain taken = slot_.posted.take_all();
+    trace("take_own", taken);
     own_posts_ = 0;
     basic_task* const first = taken.pop_front();
     if (first == nullptr) {  // a round of another worker was faster
@@ -216,6 +219,7 @@ basic_task* worker::claim() noexcept {
     const std::size_t wanted = std::min<std::size_t>(share, claim_max);
     const std::size_t count = slot_.ready_consumer.claim({out.data(), wanted});
     if (count == 0) return nullptr;
+    trace("claim", std::span{out.data(), count});
     put_into_run({out.data() + 1, count - 1});
     return out[0];
 }
@@ -283,6 +287,7 @@ basic_task* worker::take_from(slot& victim) noexcept {
     const std::size_t room = std::min<std::size_t>(slot_.runs.room() + 1, claim_max);
     const std::size_t count = victim.runs.steal({out.data(), room});
     if (count == 0) return nullptr;
+    trace("steal", std::span{out.data(), count});
     slot_.stolen.add(count);
     put_into_run({out.data() + 1, count - 1});
     return out[0];
@@ -400,6 +405,7 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
         if (slot_.posted_alone.empty()) own_posts_ = 0;
         if (!how.plain) own_posts_ = not_direct;
         slot_.posted_alone.append(front_queue::turn_over(&newest));
+        trace("keep", &newest);
         return;
     }
     const bool first = slot_.posted.empty();  // this worker alone adds to it
@@ -411,6 +417,7 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
         slot_.keeps_post.store(kept, sync::relaxed);  // published by the push
     }
     slot_.posted.push_reversed(newest, oldest);
+    trace("keep", &newest);
     if (kept && how.last && slot_.runs.empty()) return;
     if (kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep()) core_.idle.wake_one();
 }
