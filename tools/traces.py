@@ -80,12 +80,13 @@ class Batch:
             shutil.copy(source, self.folder)
         config = (SPECS / "traces" / f"{module}.cfg").read_text()
         (self.folder / "trace.cfg").write_text(f"{config}CONSTRAINT {constraint}\n")
+        data = ",\n".join(each.tla() for each in traces)
         (self.folder / "TraceData.tla").write_text(
-            "---- MODULE TraceData ----\nTraces == <<\n" + ",\n".join(each.tla() for each in traces) +
-            "\n>>\n====\n")
+            f"---- MODULE TraceData ----\nEXTENDS Integers\nTraces == <<\n{data}\n>>\n====\n")
         done = subprocess.run(
-            ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss64m", "-Xmx2g", "-cp", jar, "tlc2.TLC",
-             "-workers", "1", "-deadlock", "-cleanup", "-metadir", "states", "-config", "trace.cfg", f"{module}.tla"],
+            ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss64m", "-Xmx2g", "-cp", jar,
+             "tlc2.TLC", "-workers", "1", "-deadlock", "-cleanup", "-metadir", "states",
+             "-config", "trace.cfg", f"{module}.tla"],
             cwd=self.folder, capture_output=True, text=True)
         (self.folder / "output.txt").write_text(done.stdout + done.stderr)
         if done.returncode != 0:
@@ -108,7 +109,8 @@ class Batch:
             if variant != CODE:
                 result["bugs"][variant] = {"traces": len(traces), "rejected": len(unexplained)}
                 if not unexplained:
-                    result["failures"].append(f"the planted bug {variant} is not found in {len(traces)} traces")
+                    result["failures"].append(
+                        f"the planted bug {variant} is not found in {len(traces)} traces")
                 continue
             result["traces"] = len(traces)
             result["events"] = sum(trace.events for trace in traces)
@@ -144,8 +146,11 @@ def record(build, only, most):
         folder = BUILD / origin
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        subprocess.run([build / "tests" / "traces" / recorder, folder, str(most or count), str(planted)],
-                       check=True)
+        recorders = build / "tests" / "traces"
+        subprocess.run([recorders / recorder, folder, str(most or count), str(planted)], check=True)
+        for program in sorted(recorders.glob(f"{recorder}_with_*")):
+            bug = program.name.removeprefix(f"{recorder}_with_")
+            subprocess.run([program, folder, bug, str(planted)], check=True)
         for path in sorted(folder.glob("*.trace")):
             specification, variant, _ = path.name.split(".")
             if only and specification != only:
@@ -160,7 +165,8 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
                         help="where the recorders were built (default: build/release)")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
-    parser.add_argument("--traces", type=int, metavar="N", help="so many traces of the code for each specification")
+    parser.add_argument("--traces", type=int, metavar="N",
+                        help="so many of the code for each specification, and a quarter of the scheduler")
     asked = parser.parse_args()
 
     jar = verify.fetch_tlc()
@@ -171,15 +177,17 @@ def main():
         results = list(pool.map(lambda batch: batch.check(jar), batches))
     results.sort(key=lambda result: (result["specification"], result["origin"]))
 
-    print(f"{'specification':<14} {'origin':<8} {'traces':>6} {'events':>7} {'states':>9} {'s':>5}  {'explained':>9}  "
-          "planted bugs: traces rejected")
+    print(f"{'specification':<14} {'origin':<8} {'traces':>6} {'events':>7} {'states':>9} {'s':>5}  "
+          f"{'explained':>9}  planted bugs: traces rejected")
     for result in results:
-        bugs = ", ".join(f"{name} {bug['rejected']}/{bug['traces']}" for name, bug in result["bugs"].items())
-        print(f"{result['specification']:<14} {result['origin']:<8} {result['traces']:>6,} {result['events']:>7,} "
-              f"{result['states']:>9,} {result['seconds']:>5}  {result['explained']:>9,}  {bugs}")
+        rejected = ", ".join(f"{name} {bug['rejected']}/{bug['traces']}" for name, bug in result["bugs"].items())
+        print(f"{result['specification']:<14} {result['origin']:<8} {result['traces']:>6,} "
+              f"{result['events']:>7,} {result['states']:>9,} {result['seconds']:>5}  "
+              f"{result['explained']:>9,}  {rejected}")
     bugs = [bug for result in results for bug in result["bugs"].values()]
-    print(f"{sum(result['explained'] for result in results):,} of {sum(result['traces'] for result in results):,} "
-          f"traces explained; {sum(bug['rejected'] > 0 for bug in bugs)} of {len(bugs)} planted bugs found")
+    print(f"{sum(result['explained'] for result in results):,} of "
+          f"{sum(result['traces'] for result in results):,} traces explained; "
+          f"{sum(bug['rejected'] > 0 for bug in bugs)} of {len(bugs)} planted bugs found")
     (BUILD / "summary.json").write_text(json.dumps(results, indent=2) + "\n")
     failures = [f"{result['specification']} ({result['origin']}): {failure}"
                 for result in results for failure in result["failures"]]

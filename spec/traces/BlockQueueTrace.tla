@@ -22,6 +22,6 @@ ClaimCall(c) ==
        \/ ReadSlots(c) /\ Got(c) = Result(c) /\ Returns(c)
 
 TraceInit == Init /\ InitTrace
-TraceNext == PushCall \/ \E c \in Consumers : ClaimCall(c)
+TraceNext == \E t \in Recorded : MayGo(t) /\ IF t \in Consumers THEN ClaimCall(t) ELSE PushCall
 TraceSpec == TraceInit /\ [][TraceNext]_<<vars, recorded>>
 =============================================================================

@@ -22,6 +22,6 @@ StealCall(t) ==
        \/ Steal(t) /\ Result(t) = (IF head' = head THEN << >> ELSE tread[t]) /\ Returns(t)
 
 TraceInit == Init /\ InitTrace
-TraceNext == PushCall \/ PopCall \/ \E t \in Thieves : StealCall(t)
+TraceNext == \E t \in Recorded : MayGo(t) /\ IF t \in Thieves THEN StealCall(t) ELSE PushCall \/ PopCall
 TraceSpec == TraceInit /\ [][TraceNext]_<<vars, recorded>>
 =============================================================================

@@ -20,6 +20,6 @@ ReceiveCall ==
           \/ Withdraw /\ IF word = "sleeping" THEN Result(1) = FALSE /\ Returns(1) ELSE GoesOn(1)
 
 TraceInit == Init /\ InitTrace
-TraceNext == ReceiveCall \/ \E t \in Recorded \ {1} : SendCall(t)
+TraceNext == \E t \in Recorded : MayGo(t) /\ IF t = 1 THEN ReceiveCall ELSE SendCall(t)
 TraceSpec == TraceInit /\ [][TraceNext]_<<vars, recorded>>
 =============================================================================

@@ -5,13 +5,13 @@ EXTENDS TaskState, Trace
 
 MostRests == 12
 WakersOfTraces == 1..Len(SelectSeq(Traces[1][2] \o Traces[1][3], LAMBDA call : call[3] # "push"))
-Duty1(s) == pc'[s] = "push"
+Pushes(s) == pc'[s] = "push"
 WakerCall(t) ==
     LET s == Argument(t) IN
-    \/ Calls(t, "wake") /\ Wake(s) /\ Result(t) = Duty1(s) /\ Returns(t)
-    \/ Calls(t, "complete") /\ Complete(s) /\ Result(t) = Duty1(s) /\ Returns(t)
-    \/ Calls(t, "request_stop") /\ RequestStop(s) /\ Result(t) = Duty1(s) /\ Returns(t)
-    \/ Calls(t, "signal") /\ Signal(s) /\ Result(t) = Duty1(s) /\ Returns(t)
+    \/ Calls(t, "wake") /\ Wake(s) /\ Result(t) = Pushes(s) /\ Returns(t)
+    \/ Calls(t, "complete") /\ Complete(s) /\ Result(t) = Pushes(s) /\ Returns(t)
+    \/ Calls(t, "request_stop") /\ RequestStop(s) /\ Result(t) = Pushes(s) /\ Returns(t)
+    \/ Calls(t, "signal") /\ Signal(s) /\ Result(t) = Pushes(s) /\ Returns(t)
     \/ Calls(t, "push") /\ Push(s) /\ Returns(t)
 RoleCall ==
     \/ Calls(1, "park") /\ Park(Argument(1)) /\ Result(1) = (place' = "asleep") /\ Returns(1)
@@ -24,6 +24,6 @@ RoleCall ==
                                                [] Result(1) = 2 -> TakeCompleted
 
 TraceInit == Init /\ InitTrace
-TraceNext == RoleCall \/ \E t \in Recorded \ {1} : WakerCall(t)
+TraceNext == \E t \in Recorded : MayGo(t) /\ IF t = 1 THEN RoleCall ELSE WakerCall(t)
 TraceSpec == TraceInit /\ [][TraceNext]_<<vars, recorded>>
 =============================================================================

@@ -19,9 +19,10 @@ Recorded == DOMAIN Traces[trace]
 Live(t) == cursor[t] <= Len(Traces[trace][t])
 Call(t) == Traces[trace][t][cursor[t]]
 
-\* The next call of t is this one, and may take a step now: no other that has not taken effect ended before it began.
-Calls(t, operation) == /\ alone \in {Nobody, t} /\ Live(t) /\ Call(t)[3] = operation
-                       /\ \A other \in Recorded : Live(other) => Call(other)[2] >= Call(t)[1]
+\* The next call of t may take a step now: no other that has not taken effect ended before it began.
+MayGo(t) == /\ alone \in {Nobody, t} /\ Live(t)
+            /\ \A other \in Recorded : Live(other) => Call(other)[2] >= Call(t)[1]
+Calls(t, operation) == Call(t)[3] = operation
 Argument(t) == Call(t)[4]
 Result(t) == Call(t)[5]
 

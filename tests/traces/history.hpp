@@ -27,58 +27,57 @@ template <class Value>
     }
 }
 inline std::string tla(std::string value) { return value; }
-inline std::string tla(const char* name) { return std::string{'"'} + name + '"'; }
-
-template <class Each>
-[[nodiscard]] std::string tla_sequence(const Each& values) {
-    std::string text = "<<";
-    for (const auto& each : values) text += (text.size() == 2 ? "" : ",") + tla(each);
-    return text + ">>";
-}
 
 // --- the calls ----------------------------------------------------------------------------------------
 
 class history {
 public:
-    /// Makes `call` as one of `thread`'s, from 1, and notes `argument` and what it returns as
-    /// `shown(result)`. Returns the result.
-    template <class Argument, class Call, class Shown>
-    auto note(std::size_t thread, const char* operation, Argument argument, Call&& call,
-              Shown&& shown) {
+    /// Makes `call` as one of `thread`'s, from 1, and notes `argument` and what it returns: a number, a
+    /// bool, or text that is TLA+. Returns that.
+    template <class Argument, class Call>
+    auto note(std::size_t thread, const char* operation, Argument argument, Call&& call) {
         const std::uint64_t begin = clock_.tick();
         dawdle();
         auto result = call();
         const std::uint64_t end = clock_.tick();
         const outside own;
-        add(thread, begin, end, operation, tla(argument), tla(shown(result)));
+        add(thread, begin, end, operation, tla(argument), tla(result));
         return result;
-    }
-    /// For results that need no translation.
-    template <class Argument, class Call>
-    auto note(std::size_t thread, const char* operation, Argument argument, Call&& call) {
-        return note(thread, operation, argument, std::forward<Call>(call),
-                    [](const auto& result) { return result; });
     }
     /// For calls that return nothing.
     template <class Argument, class Call>
     void note_done(std::size_t thread, const char* operation, Argument argument, Call&& call) {
-        note(thread, operation, argument, [&] {
+        static_cast<void>(note(thread, operation, argument, [&] {
             call();
             return true;
-        });
+        }));
     }
+
+    /// Notes a step of `thread` that has just been taken, alone among all; or, if it is not `exact`, some
+    /// time after what the thread noted before.
+    void note_step(std::size_t thread, const std::string& operation, const std::string& argument,
+                   const std::string& result, bool exact) {
+        const std::uint64_t end = clock_.tick();
+        const std::uint64_t begin = exact ? end : last_[thread];
+        add(thread, begin, end, operation, argument, result);
+    }
+
+    /// What `thread` notes next happens after this.
+    void begin_step(std::size_t thread) { last_[thread] = clock_.tick(); }
 
     /// Takes what was noted, as text, and begins anew. All threads have ended.
     [[nodiscard]] std::string take() {
         std::string text = "trace\n";
         for (std::string& each : calls_) text += std::exchange(each, {});
+        last_ = {};
         clock_.reset();
         return text;
     }
 
 private:
-    void add(std::size_t thread, std::uint64_t begin, std::uint64_t end, const char* operation,
-             const std::string& argument, const std::string& result) {
+    void add(std::size_t thread, std::uint64_t begin, std::uint64_t end,
+             const std::string& operation, const std::string& argument, const std::string& result) {
+        last_[thread] = end;
         calls_[thread] += std::to_string(thread) + ' ' + std::to_string(begin) + ' ' +
                           std::to_string(end) + ' ' + operation + ' ' + argument + ' ' + result +
                           '\n';
@@ -87,11 +86,13 @@ private:
     static constexpr std::size_t threads_max = 8;
 
     execution_clock clock_;
+    std::array<std::uint64_t, threads_max + 1> last_{};  // when the last call of each ended
     std::array<std::string, threads_max + 1> calls_;
 };
 
-/// Runs `scenario` until it has been seen to its end `count` times, and writes what it noted each time
-/// to `<folder>/<specification>.<variant>.trace`. `variant`: "code", or the name of a planted bug.
+/// Runs `scenario` `count` times, and writes what it noted each time to
+/// `<folder>/<specification>.<variant>.trace`. `variant`: "code", or the name of a planted bug; then an
+/// execution that does not come to its end is written up to there.
 template <class Scenario>
 void record_traces(const std::string& folder, const std::string& specification,
                    const std::string& variant, unsigned count, const Scenario& scenario) {
@@ -99,13 +100,7 @@ void record_traces(const std::string& folder, const std::string& specification,
     std::ofstream file{folder + '/' + specification + '.' + variant + ".trace"};
     history calls;
     execute(
-        count, variant == "code",
-        [&] {
-            scenario(calls);
-            const outside own;
-            file << calls.take();
-        },
-        [&] { static_cast<void>(calls.take()); });
+        count, variant == "code", [&] { scenario(calls); }, [&] { file << calls.take(); });
     if (!file.flush()) give_up("cannot write the traces to " + folder);
 }
 

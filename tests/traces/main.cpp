@@ -1,22 +1,38 @@
-// Writes traces of what the concurrent parts of the library do: trace_recorder FOLDER TRACES PLANTED.
-// tools/traces.py runs it.
+// Writes traces of what the concurrent parts of the library do. tools/traces.py runs it:
+//     trace_recorder FOLDER TRACES PLANTED          so many of the code, and of each bug in the scenarios
+//     trace_recorder_with_BUG FOLDER BUG PLANTED    of the scheduler, in which a bug is planted
+#include "execution.hpp"
 #include "recordings.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+
+namespace {
+
+unsigned number(const char* text) { return static_cast<unsigned>(std::atoi(text)); }
+
+}  // namespace
 
 int main(int count, char** arguments) {
+    using namespace fairlead::traces;
     if (count != 4) {
-        std::fprintf(stderr, "usage: %s FOLDER TRACES PLANTED\n", arguments[0]);
+        std::fprintf(stderr, "usage: %s FOLDER TRACES|BUG PLANTED\n", arguments[0]);
         return 2;
     }
-    const fairlead::traces::wanted wanted{arguments[1],
-                                          static_cast<unsigned>(std::atoi(arguments[2])),
-                                          static_cast<unsigned>(std::atoi(arguments[3]))};
-    fairlead::traces::record_front_queue(wanted);
-    fairlead::traces::record_run_queue(wanted);
-    fairlead::traces::record_block_queue(wanted);
-    fairlead::traces::record_signal(wanted);
-    fairlead::traces::record_task_state(wanted);
+    const std::string folder = arguments[1];
+    const wanted wanted{folder, number(arguments[2]), number(arguments[3])};
+    if (wanted.count == 0) {
+        if constexpr (by_model_checker)
+            record_scheduler(folder, arguments[2], wanted.planted_count);
+        return 0;
+    }
+    record_front_queue(wanted);
+    record_run_queue(wanted);
+    record_block_queue(wanted);
+    record_signal(wanted);
+    record_task_state(wanted);
+    // Its traces are several times longer.
+    if constexpr (by_model_checker) record_scheduler(folder, "code", wanted.count / 4);
     return 0;
 }

@@ -18,4 +18,7 @@ void record_block_queue(const wanted& traces);
 void record_signal(const wanted& traces);
 void record_task_state(const wanted& traces);
 
+/// By the model checker alone. `variant`: "code", or the bug that is planted in this program.
+void record_scheduler(const std::string& folder, const std::string& variant, unsigned count);
+
 }  // namespace fairlead::traces

@@ -74,7 +74,8 @@ class Traces(TemporaryTree):
         self.records({"code": PUSH})
         self.run_tool()
         data = (self.root / "traces/model/Lamp/TraceData.tla").read_text()
-        self.assertIn('\n<<<<<<0,3,"push",7,TRUE>>>>,<<<<1,2,"take",0,<<7>>>>,<<4,5,"take",0,<<>>>>>>>>\n', data)
+        self.assertIn('\n<<<<<<0,3,"push",7,TRUE>>>>,'
+                      '<<<<1,2,"take",0,<<7>>>>,<<4,5,"take",0,<<>>>>>>>>\n', data)
 
     def test_the_same_trace_counts_once(self):
         self.records({"code": PUSH + OTHER + PUSH})

@@ -29,6 +29,8 @@ void in_threads(const Bodies&... bodies) {
     const std::jthread running[]{start(bodies)...};
 }
 
+inline constexpr bool by_model_checker = false;
+
 /// How much of something a scenario does: traces are longer than those of the model checker, and fewer.
 inline constexpr unsigned few = 5;
 inline constexpr unsigned some = 8;
@@ -67,8 +69,11 @@ inline time_point soon() { return clock::now() + std::chrono::microseconds{20}; 
 }
 
 inline void execute(unsigned count, bool, const std::function<void()>& scenario,
-                    const std::function<void()>&) {
-    for (unsigned i = 0; i != count; ++i) scenario();
+                    const std::function<void()>& ended) {
+    for (unsigned i = 0; i != count; ++i) {
+        scenario();
+        ended();
+    }
 }
 
 }  // namespace fairlead::traces

@@ -1,0 +1,166 @@
+// What the scheduler decides, in the build of the recorder: see src/sched/trace.hpp, of which this is the other
+// side.
+#pragma once
+
+#include "history.hpp"
+
+#include <fairlead/sched/task.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fairlead::traces {
+
+/// A scenario with a scheduler, while it runs. Tasks are called by their number, from 1.
+class decisions {
+public:
+    decisions(history& calls, std::span<basic_task* const> tasks) : calls_{calls} {
+        const outside own;
+        tasks_.assign(tasks.begin(), tasks.end());
+        due_.resize(tasks.size());
+        running_ = this;
+    }
+    decisions(const decisions&) = delete;
+    decisions& operator=(const decisions&) = delete;
+    ~decisions() { running_ = nullptr; }
+
+    /// Stops the scheduler, whose workers see it one after the other; nothing is noted after that.
+    template <class Scheduler>
+    void stops(Scheduler& stopped) {
+        calls_.note_done(here(), "stop", 0,
+                         [&] { static_cast<void>(stopped.stop(std::chrono::hours{1})); });
+        running_ = nullptr;
+    }
+
+    [[nodiscard]] static decisions* running() noexcept { return running_; }
+
+    /// The one of all scenarios.
+    static constexpr time_point deadline{std::chrono::milliseconds{1}};
+
+    /// The next post of the task will be for this time.
+    void will_post(const basic_task& task, time_point due) { due_[index(task)] = due; }
+
+    /// Wakes the task by `notify`, which may find that it is the caller's duty to push it.
+    template <class Notify>
+    void notifies(const char* how, const basic_task& task, Notify&& notify) {
+        const std::size_t thread = here();
+        notifying_[thread] = how;
+        calls_.begin_step(thread);
+        notify();
+        const outside own;
+        if (notifying_[thread] != nullptr) say(how, tla(task), "FALSE", false);
+        notifying_[thread] = nullptr;
+    }
+
+    /// From a step: the task looks for its signal; it ends.
+    bool receives(basic_task& task) {
+        return calls_.note(here(), "receive", index(task) + 1,
+                           [&] { return task.receive_signal(); });
+    }
+    void ends(const basic_task& task) {
+        const outside own;
+        say("end", tla(task), "TRUE", true);
+    }
+
+    // --- from the scheduler ---------------------------------------------------------------------------
+
+    template <class... Decided>
+    void trace(const std::string_view what, const Decided&... decided) {
+        const outside own;
+        const std::size_t thread = here();
+        std::string values;
+        ((values += (values.empty() ? "" : ",") + tla(decided)), ...);
+        if (what == "duty") {
+            say(std::exchange(notifying_[thread], nullptr), values, "TRUE", true);
+            return;
+        }
+        // The role is also held, and the front emptied, without a round.
+        if (what == "begin") in_round_[thread] = true;
+        if (what == "release" && !std::exchange(in_round_[thread], false)) return;
+        if ((what == "take" || what == "take_posts" || what == "arrived") && !in_round_[thread])
+            return;
+        if (what == "take_posts" && values == "<<>>") return;  // whose front was empty is not said
+        // These are said some accesses after the one that decided them.
+        const bool exact = what != "claim" && what != "steal" && what != "answer";
+        const bool is_post = what == "push" || what == "keep";
+        say(std::string{what}, "<<" + values + ">>", is_post ? due_of(decided...) : "0", exact);
+    }
+
+private:
+    static std::size_t here() { return model::explorer::running()->here() + 1; }
+
+    void say(const std::string& what, const std::string& argument, const std::string& result,
+             bool exact) {
+        calls_.note_step(here(), what, argument, result, exact);
+    }
+
+    [[nodiscard]] std::size_t index(const basic_task& task) const {
+        return static_cast<std::size_t>(std::ranges::find(tasks_, &task) - tasks_.begin());
+    }
+
+    // --- as TLA+ writes it ------------------------------------------------------------------------------
+
+    [[nodiscard]] std::string tla(const basic_task& task) const {
+        return std::to_string(index(task) + 1);
+    }
+    [[nodiscard]] std::string tla(const basic_task* task) const { return tla(*task); }
+    [[nodiscard]] std::string tla(bool value) const { return value ? "TRUE" : "FALSE"; }
+    [[nodiscard]] std::string tla(std::size_t value) const { return std::to_string(value); }
+    /// 1: the one deadline of the scenarios has come; 0: not yet; 2: never; -1: nobody has looked.
+    [[nodiscard]] std::string tla(time_point time) const {
+        if (time == never) return "2";
+        if (time == immediately) return "-1";
+        return time < deadline ? "0" : "1";
+    }
+    [[nodiscard]] std::string tla(std::span<basic_task* const> tasks) const {
+        std::string values;
+        for (const basic_task* each : tasks) values += (values.empty() ? "" : ",") + tla(*each);
+        return "<<" + values + ">>";
+    }
+    [[nodiscard]] std::string tla(const basic_task::chain& tasks) const {
+        std::vector<basic_task*> all;
+        for (basic_task* each = tasks.front(); each != nullptr; each = each->*basic_task::link) {
+            all.push_back(each);
+        }
+        return tla(std::span<basic_task* const>{all});
+    }
+
+    // When a task that is posted is due.
+    template <class... Values>
+    [[nodiscard]] std::string due_of(basic_task* task, const Values&...) const {
+        const time_point due = due_[index(*task)];
+        return due == immediately ? "0" : tla(due);
+    }
+    template <class... Values>
+    [[nodiscard]] std::string due_of(const Values&...) const {
+        return "0";
+    }
+
+    static inline decisions* running_ = nullptr;
+
+    history& calls_;
+    std::vector<const basic_task*> tasks_;
+    std::vector<time_point> due_;
+    std::array<const char*, 9> notifying_{};
+    std::array<bool, 9> in_round_{};
+};
+
+}  // namespace fairlead::traces
+
+namespace fairlead::sched {
+
+template <class... Decided>
+void trace(const char* what, const Decided&... decided) {
+    if (traces::decisions* const running = traces::decisions::running()) {
+        running->trace(what, decided...);
+    }
+}
+
+}  // namespace fairlead::sched
