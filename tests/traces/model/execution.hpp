@@ -59,8 +59,9 @@ inline time_point soon() { return immediately; }
 
 /// Runs `scenario` `count` times, and `ended` after each. Nothing may go wrong if it `is_right`.
 ///
-/// Memory is sequentially consistent here, as in the specifications: a load that finds nothing because
-/// it reads an older store is right by the contract of the library, and has no place in their behaviours.
+/// Memory is sequentially consistent here, as in the specifications. With older stores to read a queue
+/// seems empty after a push, or a step does not use up a wake-up that came before and is followed by
+/// another step: right by the contract of the library, but no behaviour of a specification.
 inline void execute(unsigned count, bool is_right, const std::function<void()>& scenario,
                     const std::function<void()>& ended) {
     for (std::uint64_t seed = 1; seed <= count; ++seed) {
