@@ -16,7 +16,7 @@ public:
     /// Releases `mutex` and waits, as one step; holds it again when it returns.
     void wait(sync::mutex& mutex) {
         explorer& model = *explorer::running();
-        const explorer::own_work work{model};
+        const explorer::outside_scenario outside{model};
         bool notified = false;
         step_of(model);
         waiters_[count_++] = &notified;
@@ -39,7 +39,7 @@ private:
 
     void notify(std::size_t most) {
         explorer& model = *explorer::running();
-        const explorer::own_work work{model};
+        const explorer::outside_scenario outside{model};
         step_of(model);
         if (model.tracing()) model.note("notifies");
         for (; most != 0 && count_ != 0; --most) {

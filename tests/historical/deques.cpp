@@ -17,7 +17,7 @@ constexpr int nothing = -1;
 class items_taken {
 public:
     void add(int item) {
-        const explorer::own_work work{*explorer::running()};  // no part of the program
+        const explorer::outside_scenario outside{*explorer::running()};  // no part of the program
         if (item != nothing) ++counts_[static_cast<std::size_t>(item)];
     }
     void require_each(int count, const char* what) const {

@@ -49,14 +49,14 @@ class edge_triggered_event {
 public:
     void write() {
         explorer& model = *explorer::running();
-        const explorer::own_work work{model};
+        const explorer::outside_scenario outside{model};
         model.visible({step::write, false, this});
         ++edges_;
         model.wake(this, 1);
     }
     void wait() {
         explorer& model = *explorer::running();
-        const explorer::own_work work{model};
+        const explorer::outside_scenario outside{model};
         model.visible({step::write, false, this});
         while (edges_ == 0) {
             static_cast<void>(model.block(this, "waits for an event",

@@ -13,7 +13,7 @@ class bell {
 public:
     void ring() {
         explorer& model = *explorer::running();
-        const explorer::own_work work{model};
+        const explorer::outside_scenario outside{model};
         model.visible({step::write, false, this});
         if (model.tracing()) model.note("rings");
         rung_ = true;
@@ -24,7 +24,7 @@ public:
 
     void wait() {
         explorer& model = *explorer::running();
-        const explorer::own_work work{model};
+        const explorer::outside_scenario outside{model};
         model.visible({step::write, false, this});
         while (!rung_) {
             static_cast<void>(model.block(this, "waits for a bell",

@@ -271,7 +271,7 @@ public:
 
     void lock() {
         model::explorer& model = *model::explorer::running();
-        const model::explorer::own_work work{model};
+        const model::explorer::outside_scenario outside{model};
         model.visible({model::step::write, false, this});
         lifetime_.touch();
         while (locked_) {
@@ -284,7 +284,7 @@ public:
 
     [[nodiscard]] bool try_lock() {
         model::explorer& model = *model::explorer::running();
-        const model::explorer::own_work work{model};
+        const model::explorer::outside_scenario outside{model};
         model.visible({model::step::write, false, this});
         lifetime_.touch();
         if (locked_) return false;
@@ -294,7 +294,7 @@ public:
 
     void unlock() {
         model::explorer& model = *model::explorer::running();
-        const model::explorer::own_work work{model};
+        const model::explorer::outside_scenario outside{model};
         model.visible({model::step::write, false, this});
         lifetime_.touch();
         if (!locked_ || holder_ != model.here())

@@ -145,7 +145,7 @@ std::size_t explorer::decide(std::size_t count) {
 }
 
 std::size_t explorer::choose(std::size_t count) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     if (count == 1) return 0;
     std::size_t chosen = 0;
     if (!replay_.empty()) {
@@ -176,7 +176,7 @@ std::string explorer::choices_made() const {
 // --- which thread goes on -----------------------------------------------------------------------------
 
 void explorer::visible(step next) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     threads_[current_].next = next;
     if (++steps_ > options_.steps_max) fail("too many steps: a livelock?");
     reschedule(true);
@@ -312,7 +312,7 @@ void explorer::leave() {
 }
 
 void explorer::fail(const std::string& what) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     failed_ = true;
     verdict_.what = what;
     if (tracing_) note("<-- " + what);
@@ -384,14 +384,14 @@ std::size_t explorer::add_thread(std::move_only_function<void()>* body) {
 
 std::size_t explorer::start_thread(std::move_only_function<void()> body) {
     auto* const kept = new std::move_only_function<void()>{std::move(body)};
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     const std::size_t started = add_thread(kept);
     if (tracing_) note("starts thread " + std::to_string(started));
     return started;
 }
 
 void explorer::join_thread(std::size_t thread) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     thread_state& other = threads_[thread];
     while (other.now != status::ended) {
         static_cast<void>(block(&other, "joins another", never, {}));
@@ -400,7 +400,7 @@ void explorer::join_thread(std::size_t thread) {
 }
 
 bool explorer::block(const void* waits_for, const char* reason, std::int64_t deadline, step next) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     thread_state& me = threads_[current_];
     me.now = status::blocked;
     me.waits_for = waits_for;
@@ -416,7 +416,7 @@ bool explorer::block(const void* waits_for, const char* reason, std::int64_t dea
 }
 
 void explorer::wake(const void* waited_for, std::size_t count) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     candidates found;
     std::size_t waiting = 0;
     for (std::size_t i = 0; i != thread_count_; ++i) {
@@ -434,7 +434,7 @@ void explorer::wake(const void* waited_for, std::size_t count) {
 }
 
 void explorer::yield() {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     if (++steps_ > options_.steps_max) fail("too many steps: a livelock?");
     thread_state& me = threads_[current_];
     me.yielded = me.fresh = true;
@@ -446,7 +446,7 @@ void explorer::yield() {
 // --- memory -------------------------------------------------------------------------------------------
 
 void explorer::end_use(const last_uses& of) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     for (std::size_t i = 0; i != thread_count_; ++i) {
         if (i != current_ && known().current.clock[i] < of[i]) {
             fail("destroyed while thread " + std::to_string(i) + " may still use it");
@@ -456,7 +456,7 @@ void explorer::end_use(const last_uses& of) {
 
 void explorer::use_location(int& location, std::uint64_t initial) {
     if (location >= 0) return;
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     if (memory_.full()) fail("too many atomics");
     location = static_cast<int>(memory_.add(initial));
 }
@@ -484,7 +484,7 @@ std::uint64_t explorer::load(std::size_t location, order how) {
 }
 
 void explorer::store(std::size_t location, std::uint64_t value, order how) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     memory_.write(known(), location, value, how);
 }
 
@@ -498,7 +498,7 @@ std::uint64_t explorer::read_newest(std::size_t location, order how) {
 }
 
 void explorer::rewrite(std::size_t location, std::uint64_t value, order how) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     memory_.rewrite(known(), location, value, how);
 }
 
@@ -537,14 +537,14 @@ bool explorer::exchange_if(std::size_t location, std::uint64_t& expected, std::u
 }
 
 void explorer::fence(order how) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     memory_.fence(known(), how);
 }
 
 // --- what it writes down ------------------------------------------------------------------------------
 
 void explorer::note(const std::string& line) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     if (!tracing_) return;
     char position[48];
     std::snprintf(position, sizeof position, "%5llu  thread %zu  ",
@@ -553,7 +553,7 @@ void explorer::note(const std::string& line) {
 }
 
 order explorer::look_at_order(order written, access of, const std::source_location& at) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     const order_site here{at.file_name(), at.line(), at.column(), of, written};
     if (options_.sites != nullptr) options_.sites->try_emplace(here, at.function_name());
     return options_.mutate && options_.mutate->site == here ? options_.mutate->weaker : written;
@@ -562,7 +562,7 @@ order explorer::look_at_order(order written, access of, const std::source_locati
 // --- allocations --------------------------------------------------------------------------------------
 
 void explorer::add_allocation(void* memory) {
-    const outside_scenario own_work{*this};
+    const outside_scenario outside{*this};
     allocations_.push_back(memory);
 }
 

@@ -210,19 +210,16 @@ public:
         return running_ != nullptr && running_->in_scenario_;
     }
     void add_allocation(void* block);
-    /// While it exists, what is allocated is not the scenario's. Not across a visible step.
-    class outside_scenario;
-
-    /// While it exists the calling thread does work of the checker, not of the scenario.
-    class own_work {
+    /// While it exists, what the calling thread allocates and touches is not the scenario's.
+    class outside_scenario {
     public:
-        explicit own_work(explorer& of) noexcept
+        explicit outside_scenario(explorer& of) noexcept
             : of_{of}, before_{std::exchange(of.in_scenario_, false)} {
             keep_order();
         }
-        own_work(const own_work&) = delete;
-        own_work& operator=(const own_work&) = delete;
-        ~own_work() {
+        outside_scenario(const outside_scenario&) = delete;
+        outside_scenario& operator=(const outside_scenario&) = delete;
+        ~outside_scenario() {
             keep_order();
             of_.in_scenario_ = before_;
         }
@@ -340,19 +337,6 @@ private:
     bool in_scenario_ = false;
     fiber explorer_stack_;
     std::vector<void*> allocations_;
-};
-
-class explorer::outside_scenario {
-public:
-    explicit outside_scenario(explorer& of) noexcept
-        : of_{of}, before_{std::exchange(of.in_scenario_, false)} {}
-    outside_scenario(const outside_scenario&) = delete;
-    outside_scenario& operator=(const outside_scenario&) = delete;
-    ~outside_scenario() { of_.in_scenario_ = before_; }
-
-private:
-    explorer& of_;
-    const bool before_;
 };
 
 /// The requirement of a scenario. A string literal says what it is.
