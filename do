@@ -44,12 +44,15 @@ Usage: ./do COMMAND [OPTIONS]
   setup     install what the other commands need (Debian packages)
   demo      build, run the save-game service against its baselines, print a table  [--quick]
   test      build and run all tests, with and without sanitizers
-              --preset P    only this preset (repeatable; default: release, asan, tsan;
-                            also: debug, clang-release, aarch64, fuzz)
+              --preset P    only this preset (repeatable; default: release, asan, tsan, fuzz,
+                            and the specifications; also: debug, clang-release, aarch64,
+                            aarch64-lse)
               --only REGEX  only the tests whose name matches
   check     the fast checks: format, layers, headers, atomics, sizes, snippets, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
-  verify    check the specifications in spec/ with TLC  [--quick | --deep] [--only SPEC]
+  verify    check the specifications in spec/ with TLC, and the traces of the code against them
+              --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces
+              traces  only the traces
               models  run the model tests for 10 minutes: 100 million executions
               orders  weaken each memory order and see which test fails  [--write]
   docs      check that the code in README.md and docs/ is what the examples have  [--write]
@@ -162,7 +165,10 @@ run_tests() {
         esac
         shift 2
     done
+    local everything=false
+    if ((${#presets[@]} + ${#ctest_options[@]} == 0)); then everything=true; fi
     ((${#presets[@]} > 0)) || presets=(release asan tsan)
+    if $everything; then presets+=(fuzz); fi
 
     need build test
     passed=0 failed=0
@@ -170,14 +176,25 @@ run_tests() {
     for preset in "${presets[@]}"; do
         case $preset in
             clang-release) need clang ;;
-            aarch64) need aarch64 ;;
+            aarch64*) need aarch64 ;;
             fuzz) need fuzz ;;
         esac
         test_preset "$preset" "${ctest_options[@]}"
     done
+    if $everything; then
+        need verify
+        test_step specifications python tools/verify.py --quick
+        test_step traces verify_traces
+    fi
     ((passed + failed > 0)) || echo "do: no test matches" >&2
     echo "$passed passed, $failed failed"
     ((failed == 0 && passed > 0))
+}
+
+# test_step NAME COMMAND...: one more test.
+test_step() {
+    printf '\n=== %s\n' "$1"
+    if "${@:2}"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
 # Builds and tests one preset and adds to passed and failed. A preset that does not build, or a
@@ -253,19 +270,39 @@ docs() {
     python tools/snippets.py "$@"
 }
 
-# verify [PART] [OPTION...]: the specifications, unless another part is asked for.
+# verify [PART] [OPTION...]: the specifications, by themselves and against traces, unless another part is
+# asked for.
 verify() {
-    case ${1:-} in
-        models | orders)
-            need build
-            build release --target model_test
-            python "tools/$1.py" "${@:2}"
+    local part=${1:-all}
+    case $part in
+        models | orders | traces)
+            shift
+            verify_"$part" "$@"
             ;;
         *)
             need verify
             python tools/verify.py "$@"
+            (($# > 0)) || verify_traces
             ;;
     esac
+}
+
+verify_models() {
+    need build
+    build release --target model_test
+    python tools/models.py "$@"
+}
+
+verify_orders() {
+    need build
+    build release --target model_test
+    python tools/orders.py "$@"
+}
+
+verify_traces() {
+    need build verify
+    build release --target trace_recorder trace_recorder_on_threads
+    python tools/traces.py "$@"
 }
 
 command=${1:-help}

@@ -107,7 +107,8 @@ class Run:
 def models_of(spec, asked):
     for model in spec["model"]:
         if asked.deep or not model.get("deep", False):
-            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0, model.get("safety_only", False))
+            safety_only = asked.quick or model.get("safety_only", False)
+            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0, safety_only)
             if asked.quick:
                 return
 
@@ -175,7 +176,7 @@ def check(spec, jar, asked, report):
 def main():
     parser = argparse.ArgumentParser(prog="./do verify", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--deep", action="store_true", help="larger models as well, for hours")
-    parser.add_argument("--quick", action="store_true", help="one small model each, no mutants: a minute or two")
+    parser.add_argument("--quick", action="store_true", help="one small model each, neither liveness nor mutants: a minute or two")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
     asked = parser.parse_args()
 

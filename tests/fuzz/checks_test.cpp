@@ -34,8 +34,8 @@ using heap = timer::deadline_heap<sleeper, &sleeper::place>;
 
 // As a timer wheel would.
 struct heap_that_rounds : heap {
-    void push(sleeper& node, time_point deadline) {
-        heap::push(node, time_point{duration{deadline.time_since_epoch().count() & ~3}});
+    bool push(sleeper& node, time_point deadline) {
+        return heap::push(node, time_point{duration{deadline.time_since_epoch().count() & ~3}});
     }
 };
 
@@ -85,8 +85,10 @@ constexpr std::size_t block_size = 4;
 using blocks = lockfree::block_queue<node, block_size>;
 
 struct blocks_that_lose_the_last_of_many : blocks {
-    void push(std::span<node* const> items) {
-        blocks::push(items.size() > block_size ? items.first(items.size() - 1) : items);
+    std::size_t push(std::span<node* const> items) {
+        static_cast<void>(
+            blocks::push(items.size() > block_size ? items.first(items.size() - 1) : items));
+        return items.size();
     }
 };
 

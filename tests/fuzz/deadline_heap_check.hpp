@@ -74,7 +74,7 @@ private:
         if (node.sleeps) return;
         node.deadline = deadline;
         node.sleeps = true;
-        heap_.push(node, deadline);
+        FAIRLEAD_ASSERT(heap_.push(node, deadline), "there is memory");
         expected_.emplace(deadline, &node);
     }
 

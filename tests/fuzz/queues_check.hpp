@@ -175,7 +175,7 @@ private:
 
     void push(std::size_t count) {
         const std::vector<node*> batch = pool_.take(count);
-        queue_.push(batch);
+        FAIRLEAD_ASSERT(queue_.push(batch) == batch.size(), "there is memory");
         expected_.insert(expected_.end(), batch.begin(), batch.end());
     }
 

@@ -70,7 +70,8 @@ void pops_until_the_head_is_the_same(bool fixed) {
         if (first == tail.load(acquire)) return;
         const int item = slots[first % 2].load(relaxed);
         if (head.compare_exchange_strong(first, (first + 1) % wrap, acq_rel, relaxed)) {
-            const explorer::outside_scenario outside{*explorer::running()};  // no part of the program
+            const explorer::outside_scenario outside{
+                *explorer::running()};  // no part of the program
             ++taken[item];
         }
     };

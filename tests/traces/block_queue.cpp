@@ -16,16 +16,16 @@ using queue = lockfree::block_queue<item, 2>;
 
 // Queues an item twice.
 struct double_queueing : queue {
-    void push(std::span<item* const> added) {
-        queue::push(added);
-        if (*added[0] == 2) queue::push(added.first(1));
+    std::size_t push(std::span<item* const> added) {
+        if (*added[0] == 2) return queue::push(added) + queue::push(added.first(1));
+        return queue::push(added);
     }
 };
 
 // Forgets the first item of a block.
 struct lost_between_blocks : queue {
-    void push(std::span<item* const> added) {
-        queue::push(*added[0] % 2 == 1 && *added[0] != 1 ? added.subspan(1) : added);
+    std::size_t push(std::span<item* const> added) {
+        return queue::push(*added[0] % 2 == 1 && *added[0] != 1 ? added.subspan(1) : added);
     }
 };
 
@@ -56,7 +56,9 @@ void record(const wanted& traces, const std::string& variant, unsigned count) {
                     batch[i] = &all[pushed + i];
                 }
                 pushed += size;
-                calls.note_done(1, "push", pushed, [&] { ready.push({batch.data(), size}); });
+                calls.note_done(1, "push", pushed, [&] {
+                    static_cast<void>(ready.push({batch.data(), size}));
+                });
             }
         };
         const auto take = [&](unsigned thread, queue::consumer& from) {

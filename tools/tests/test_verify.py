@@ -112,6 +112,7 @@ class Verify(TemporaryTree):
         code, _, summary = self.verify("--quick", "--deep")
         self.assertEqual(code, 0)
         self.assertEqual([model["constants"]["Lamps"] for model in summary["specs"][0]["models"]], [2])
+        self.assertNotIn("PROPERTY", self.config_of("Lamp-2-5-0"))
 
     def test_an_unknown_specification_is_an_error(self):
         with self.assertRaises(SystemExit):

@@ -1,6 +1,7 @@
 // `explore`, with what the environment of the program asks for: see explorer.hpp.
 #include "model/checker/explorer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -62,7 +63,11 @@ public:
             }
             if (seed_ != 0) to.seed = seed_;
         }
-        if (!to.mutate) to.mutate = mutation_;
+        if (!to.mutate && mutation_) {
+            to.mutate = mutation_;
+            // With a weaker order there may be far more executions than there should be.
+            to.executions_max = std::min(to.executions_max, with_mutation_max);
+        }
         if (to.sites == nullptr && path_ != nullptr) to.sites = &sites_;
     }
 
@@ -72,6 +77,8 @@ private:
         const char* const text = std::getenv(name);
         return text == nullptr ? 0 : std::stoull(text);
     }
+
+    static constexpr std::uint64_t with_mutation_max = 500'000;
 
     const char* const path_ = std::getenv("FAIRLEAD_MODEL_SITES");
     const std::uint64_t executions_ = number("FAIRLEAD_MODEL_EXECUTIONS");
@@ -88,7 +95,10 @@ verdict explore(const options& wanted, const std::function<void()>& scenario) {
     options with_environment = wanted;
     of_program.apply(with_environment);
     explorer search{with_environment};
-    return search.run(scenario);
+    verdict found = search.run(scenario);
+    // Cut short by the environment, not by the caller, whom that does not concern.
+    if (with_environment.executions_max != wanted.executions_max && found.passed) found.complete = true;
+    return found;
 }
 
 }  // namespace fairlead::model
