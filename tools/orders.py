@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Weakens each memory order of the library by one notch and sees whether a model test fails.
+"""Weakens each memory order of the public headers by one notch and sees whether a model test fails.
 
 A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the written
 one stays. Neither more nor less may stand there. With --write the table in docs/orders.md is made anew.
@@ -21,7 +21,8 @@ import tree
 
 REASONS = pathlib.Path("tests/model/orders.toml")
 PAGE = pathlib.Path("docs/orders.md")
-LIBRARY = ("include/", "src/")
+# The lock-free structures, the signal, the state of a task, and joins.
+CHECKED = ("include/",)
 NOT_SEARCHED = ("Checker", "Litmus", "Oracle")  # they check the checker
 
 # By the kind of access: an order and those that are one notch weaker.
@@ -35,8 +36,8 @@ WEAKER = {
 
 HEAD = """# Each memory order, and what a weaker one breaks
 
-Made by `./do verify orders --write`: each order that is not relaxed, in what the model tests run, made one
-notch weaker, and the first model test that fails then. {killed} of {total} are found by a test; the others
+Made by `./do verify orders --write`: each order of the public headers that is not relaxed and that the model
+tests run, made one notch weaker, and the first model test that fails then. {killed} of {total} are found by a test; the others
 have the reason why they stay. See [memory_order.md](memory_order.md) for the argument, and
 [verification.md](verification.md) for what the model tests cannot see: an order that a test does not miss
 may still be needed there.
@@ -87,7 +88,7 @@ def parse_sites(text, root):
     for line in text.splitlines():
         path, number, column, access, written, function = line.split(" ", maxsplit=5)
         file = os.path.relpath(path, root) if os.path.isabs(path) else path
-        if file.startswith(LIBRARY):
+        if file.startswith(CHECKED):
             sites.add(Site(file, int(number), int(column), access, written, short_name(function), path))
     return sites
 

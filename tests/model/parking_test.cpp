@@ -5,6 +5,7 @@
 #include "sched/idle.hpp"
 
 #include <fairlead/lockfree/front_queue.hpp>
+#include <fairlead/lockfree/run_queue.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 
 #include <gtest/gtest.h>
@@ -212,6 +213,33 @@ TEST(ModelParking, AKeptPostIsWatchedOrSeen) {
             idle.begin_search();
             idle.prepare_park(1);
             seen = !kept.empty();
+            if (!seen) static_cast<void>(idle.park_until(1, never));
+            if (seen) idle.cancel_park(1);
+        }
+        require(seen || woke, "somebody sees to it");
+    });
+}
+
+// Likewise what a worker puts into its run, which others may steal.
+TEST(ModelParking, AFilledRunIsSeenOrWakes) {
+    model::expect_passes({.stale_reads = 1}, [] {
+        futex_driver driver;
+        sched::idle idle{2, driver};
+        lockfree::run_queue<item, 2> run;
+        item taken;
+        bool seen = false;
+        bool woke = false;
+        {
+            thread owner{[&] {
+                item* const filled[]{&taken};
+                run.push(filled);
+                woke = idle.seems_asleep();
+                if (woke) idle.wake_one();
+            }};
+            // The other worker goes to sleep.
+            idle.begin_search();
+            idle.prepare_park(1);
+            seen = !run.empty();
             if (!seen) static_cast<void>(idle.park_until(1, never));
             if (seen) idle.cancel_park(1);
         }

@@ -50,6 +50,7 @@ public:
 
     operator callback_task&() { return task_; }
     void wakeup() { task_.wakeup(); }
+    void signal() { task_.signal(); }
 
 private:
     void step(callback_task& task) {
@@ -401,20 +402,22 @@ TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
 
 // --- sleeps, drain, stop ------------------------------------------------------------------------------------
 
-TEST(ModelScheduler, AWakeUpEndsASleepBeforeItsDeadline) {
+TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
     for (const unsigned workers : {1U, 2U}) {
-        expect_passes([=] {
-            scheduler scheduler{{.workers = workers}};
-            sync::signal ran;
-            task_of task{[&] { ran.send(); }};
-            scheduler.post_delay(task, 1h);
-            {
-                thread waker{[&] { task.wakeup(); }};
-                ran.receive();
-            }
-            scheduler.drain();
-            require_before(1s);
-        });
+        for (const bool by_signal : {false, true}) {
+            expect_passes([=] {
+                scheduler scheduler{{.workers = workers}};
+                sync::signal ran;
+                task_of task{[&] { ran.send(); }};
+                scheduler.post_delay(task, 1h);
+                {
+                    thread waker{[&] { by_signal ? task.signal() : task.wakeup(); }};
+                    ran.receive();
+                }
+                scheduler.drain();
+                require_before(1s);
+            });
+        }
     }
 }
 

@@ -155,6 +155,18 @@ TEST(ModelTaskState, ADeafSleepIsNotEndedByASignal) {
     });
 }
 
+// Who learns of a stop by asking sees what its sender wrote before.
+TEST(ModelTaskState, WhoAsksForAStopSeesWhatCameBefore) {
+    model::expect_passes([] {
+        sleeper task;
+        thread stopper{[&] {
+            task.data = 1;
+            wake_by(task, 3);
+        }};
+        if (task.state.is_stopping()) require(task.data == 1, "the data is there");
+    });
+}
+
 // A stop is for good: the task sees it in this run or in the next.
 TEST(ModelTaskState, AStopIsSeen) {
     model::expect_passes([] {
