@@ -162,6 +162,7 @@ void core::abandon_all() noexcept {
             task->owner_ = nullptr;
             task->source_ = nullptr;
             task->deaf_ = false;
+            task->told_ = 0;
             task->place_ = basic_task::not_waiting;
             task->state_.reset();
             task->kind_->abandon(*task);

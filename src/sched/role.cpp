@@ -162,7 +162,7 @@ void role::sleep_if_early(basic_task& task, time_point& now) noexcept {
 
 // Puts the task to sleep, unless something happened that it listens to.
 void role::sleep(basic_task& task) noexcept {
-    if (core_.stopping.load(sync::acquire) && !task.state_.is_stopping()) {
+    if (core_.stopping.load(sync::acquire) && task.told_ != stop_number_) {
         // Told once, and awake: it may sleep again to clean up.
         static_cast<void>(task.state_.request_stop());
     }

@@ -89,8 +89,14 @@ public:
     // Pushes taken from the front that found it empty, ever. See idle::all_left.
     [[nodiscard]] std::uint32_t announced_pushes() const noexcept { return announced_pushes_; }
 
-    // A stop is over: the next one tells the sleepers again.
-    void forget_stop() noexcept { stop_told_ = false; }
+    // A stop is over: the next one tells every task again, also one that was told by this one.
+    void forget_stop() noexcept {
+        stop_told_ = false;
+        if (++stop_number_ == 0) stop_number_ = 1;
+    }
+
+    // Which stop goes on, or comes next; never 0. Changes while no worker runs.
+    [[nodiscard]] std::uint8_t stop_number() const noexcept { return stop_number_; }
 
     // Calls visit(task) for every sleeper.
     template <class Visit>
@@ -181,6 +187,7 @@ private:
     time_point sleep_limit_ = never;       // of the one in the driver, whatever the deadlines are
     time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
     bool stop_told_ = false;               // the sleepers know that the scheduler stops
+    std::uint8_t stop_number_ = 1;
 };
 
 }  // namespace fairlead::sched

@@ -50,6 +50,9 @@ void scheduler::submit(basic_task& task, time_point deadline, bool last) noexcep
     FAIRLEAD_ASSERT(task.owner_ == nullptr, "a task was posted that is posted already");
     task.owner_ = this;
     task.deadline_ = deadline;
+    // What an earlier stop told it, of this scheduler or another, does not count. Relaxed: a step that
+    // was told posts it again on the thread that has seen the stop.
+    if (task.told_ != 0 && !core_->stopping.load(sync::relaxed)) task.told_ = 0;
     enqueue(task, task, {.plain = deadline == immediately, .last = last});
 }
 

@@ -73,7 +73,10 @@ void worker::execute(basic_task& task) noexcept {
     task.state_.begin_run();
     trace("step", &task);
     // acquire: pairs with stop.
-    if (core_.stopping.load(sync::acquire)) task.state_.mark_stopping();
+    if (core_.stopping.load(sync::acquire)) {
+        task.state_.mark_stopping();
+        task.told_ = core_.role.stop_number();
+    }
     task.kind_->run(task);                        // the last touch of the task
     slot_.running.store(nullptr, sync::relaxed);  // only for reports
     slot_.finished.add(1);                        // after what the step posted: see role::drained

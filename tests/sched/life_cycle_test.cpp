@@ -489,6 +489,20 @@ TEST(Restart, TheSecondStopTellsSleepersAgain) {
     }
 }
 
+// Though an earlier stop has told it, and it does not sleep yet.
+TEST(Restart, EachStopTellsWhatIsStillInTheFront) {
+    scripted task;
+    for (int home = 0; home != 2; ++home) {
+        simulation sim;
+        for (int stops = 1; stops != 300; ++stops) {
+            sim.scheduler.post_wait(task);
+            ASSERT_TRUE(sim.scheduler.stop(1s).clean()) << home << ' ' << stops;
+            sim.scheduler.start();
+        }
+    }
+    EXPECT_EQ(task.runs, 2 * 299);
+}
+
 // What was left queued keeps its order and its reason to run.
 TEST(Restart, KeepsOrderAndReason) {
     test::watchdog guard;

@@ -140,6 +140,7 @@ private:
     bool deaf_ = false;
     bool expired_ = false;
     bool deferred_ = false;  // could not be given back yet
+    std::uint8_t told_ = 0;  // the stop during which its last step began, see role::stop_number
 
 public:
     /// Tasks in a row.
