@@ -125,8 +125,9 @@ void role::take_posts(slot& from) noexcept {
 void role::admit_arrivals(slot& own, time_point& now) noexcept {
     take_arrivals();
     const std::size_t count = std::min(pending_.size(), admit_max);
-    // Its share of a burst the holder takes at once, unless older tasks are still in ready.
-    own_share_ = own.ready_consumer.empty() ? core_.share_of(count + batch_size_) : 0;
+    // Its share of a burst the holder takes at once, unless older tasks are in ready, or should be.
+    const bool older = !own.ready_consumer.empty() || !undealt_.empty();
+    own_share_ = older ? 0 : core_.share_of(count + batch_size_);
     for (std::size_t i = 0; i != count; ++i) admit(*pending_.pop_front(), now);
 }
 

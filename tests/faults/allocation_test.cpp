@@ -20,6 +20,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -211,6 +212,45 @@ TEST_F(in_rounds, a_burst_of_posts_runs_in_order) {
         for (std::size_t i = 0; right && i != count; ++i) right = order[i] == i;
         EXPECT_TRUE(right);
     });
+}
+
+// What is due comes before what arrived later, also when ready has no memory for any of it.
+TEST_F(in_rounds, what_is_due_runs_before_what_arrived_later) {
+    std::vector<callback_task> burst(5'000);
+    std::vector<basic_task*> pointers;
+    for (auto& each : burst) {
+        each.set_callback([](callback_task&) {});
+        pointers.push_back(&each);
+    }
+    std::vector<int> order;
+    struct numbered {
+        std::vector<int>* order;
+        int number;
+        callback_task task{[this](callback_task&) { order->push_back(number); }};
+    };
+    std::deque<numbered> sleepers;
+    numbered late{&order, 300};
+    manual_clock clock;
+    simulated_driver* driver = nullptr;
+    scheduler home{simulated(clock, driver)};
+    driver->waits.reserve(1000);
+    for (int i = 0; i != 300; ++i) {  // more than a batch
+        auto& each = sleepers.emplace_back(&order, i);
+        home.post_deadline(each.task, clock.now() + 10ms + i * 1us);
+    }
+    order.reserve(sleepers.size() + 1);
+    home.run_until_idle();
+    {
+        const armed plan{no_memory, call_range::from(1)};
+        home.post(pointers);
+        home.run_until_idle();  // ready is one short of a block now
+        EXPECT_TRUE(plan.hit());
+        clock.advance(1s);
+        home.post(late.task);
+        home.run_until_idle();
+    }
+    ASSERT_EQ(order.size(), 301U);
+    for (int i = 0; i != 301; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
 TEST_F(in_rounds, several_workers_run_a_burst) {
