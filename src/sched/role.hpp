@@ -14,8 +14,8 @@
 // the scheduler.
 //
 // A round cannot fail. Tasks for which there is no memory wait in chains, which need none: what cannot
-// be dealt is the first of the next round, and a task that cannot be put to sleep is looked at again
-// every `retry_interval`.
+// be dealt is the first that the next round admits, and a task that cannot be put to sleep is looked
+// at again every `retry_interval`.
 #pragma once
 
 #include "sched/slot.hpp"
