@@ -467,5 +467,29 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
     }
 }
 
+// Each waits for the end of the workers, and only one of them joins each.
+TEST(ModelScheduler, TwoMayStopAtOnce) {
+    for (const unsigned workers : {1U, 2U}) {
+        expect_passes([=] {
+            counter waiting;
+            {
+                scheduler scheduler{{.workers = workers}};
+                scheduler.post_wait(waiting.task);
+                {
+                    thread other{[&] { require(scheduler.stop(1h).clean(), "the other"); }};
+                    require(scheduler.stop(1h).clean(), "the one");
+                }
+                require(waiting.steps == 1, "told once");
+                require_before(1s);
+                scheduler.start();
+                scheduler.post_wait(waiting.task);
+                require(scheduler.stop(1h).clean(), "told again");
+                require_before(1s);
+            }
+            require(waiting.steps == 2, "told once by each");
+        });
+    }
+}
+
 }  // namespace
 }  // namespace fairlead
