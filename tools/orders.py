@@ -166,7 +166,7 @@ def page(mutants, reasons):
         why = [reason["reason"] for reason in reasons if mutant.matches(reason)]
         result = f"`{mutant.found_by}`" if mutant.found_by else " ".join(why)
         code = re.sub(r"\s*//.*", "", mutant.code).replace("|", r"\|")
-        lines.append(f"| `{mutant.site.function}` | `{code}` | {mutant.weaker} | {result} |")
+        lines.append(f"| `{mutant.site.function}` | `{code}` | {mutant.site.written} → {mutant.weaker} | {result} |")
     return HEAD.format(killed=killed, total=len(mutants)) + "\n".join(lines) + "\n"
 
 

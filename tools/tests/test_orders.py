@@ -81,8 +81,8 @@ class Orders(TemporaryTree):
         self.run_it("--write")
         page = (self.root / "docs/orders.md").read_text()
         self.assertIn("1 of 2 are found by a test", page)
-        self.assertIn("| `ring::push` | `tail_.store(1, sync::release);` | relaxed | `Ring.Wraps` |", page)
-        self.assertIn("| `ring::push` | `head_.load(sync::acquire);` | relaxed | Nobody writes. |", page)
+        self.assertIn("| `ring::push` | `tail_.store(1, sync::release);` | release → relaxed | `Ring.Wraps` |", page)
+        self.assertIn("| `ring::push` | `head_.load(sync::acquire);` | acquire → relaxed | Nobody writes. |", page)
 
     def test_names_are_short(self):
         for name, short in (("bool fairlead::sync::signal::receive_until(fairlead::time_point)", "signal::receive_until"),
