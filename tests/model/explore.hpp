@@ -29,6 +29,21 @@ inline void expect_passes(const options& wanted, const std::function<void()>& sc
 
 inline void expect_passes(const std::function<void()>& scenario) { expect_passes({}, scenario); }
 
+/// For scenarios with a whole scheduler, which have far too many executions to see all. Time passes only
+/// when nobody can go on otherwise.
+inline void expect_passes_by_priorities(const std::function<void()>& scenario) {
+    for (const unsigned depth : {3U, 6U, 12U}) {
+        expect_passes({.how = search::pct,
+                       .executions_max = 500,
+                       .seed = depth,
+                       .depth = depth,
+                       .steps_max = 40'000,
+                       .spurious = 1,
+                       .early_time_outs = false},
+                      scenario);
+    }
+}
+
 /// Expects that some execution goes wrong, in a way that `what` is a part of.
 inline void expect_fails(const options& wanted, const std::string& what,
                          const std::function<void()>& scenario) {

@@ -16,38 +16,25 @@ namespace {
 
 using model::require;
 
-void expect_passes(const std::function<void()>& scenario) {
-    for (const unsigned depth : {3U, 8U}) {
-        model::expect_passes({.how = model::search::pct,
-                              .executions_max = 500,
-                              .seed = depth,
-                              .depth = depth,
-                              .steps_max = 40'000,
-                              .spurious = 1,
-                              .early_time_outs = false},
-                             scenario);
-    }
-}
-
 task<int> number(int value) { co_return value; }
 task<int> joins(join_handle<int> other) { co_return co_await other; }
 
 TEST(ModelJoin, AThreadJoins) {
-    expect_passes([] {
+    model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
         require(spawn(scheduler, number(3)).get() == 3, "the result");
     });
 }
 
 TEST(ModelJoin, ACoroutineJoins) {
-    expect_passes([] {
+    model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
         require(block_on(scheduler, joins(spawn(scheduler, number(4)))) == 4, "the result");
     });
 }
 
 TEST(ModelJoin, AHandleIsDroppedWhileItsTaskEnds) {
-    expect_passes([] {
+    model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 1}};
         bool ended = false;
         const auto sets = [](bool& what) -> task<> {
@@ -61,7 +48,7 @@ TEST(ModelJoin, AHandleIsDroppedWhileItsTaskEnds) {
 }
 
 TEST(ModelJoin, TheLastOfAllTellsWhoWaits) {
-    expect_passes([] {
+    model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
         const auto [one, two] = block_on(scheduler, when_all(number(1), number(2)));
         require(one == 1 && two == 2, "the results, in order");
@@ -70,7 +57,7 @@ TEST(ModelJoin, TheLastOfAllTellsWhoWaits) {
 
 // The scheduler is destroyed while one coroutine waits for another: both are told.
 TEST(ModelJoin, AnAbandonedTaskTellsWhoJoins) {
-    expect_passes([] {
+    model::expect_passes_by_priorities([] {
         const auto forever = []() -> task<int> {
             static_cast<void>(co_await receive_signal());
             co_return 5;

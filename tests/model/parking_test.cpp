@@ -193,26 +193,26 @@ TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
     });
 }
 
-// A post that is kept: the poster looks at the word after the push, and a sleeper at the posts after it
-// has become one, or stops watching [ID2].
-TEST(ModelParking, AKeptPostIsWatchedOrSeen) {
-    model::expect_passes({.stale_reads = 1}, [] {
+// Who has work looks at the word after it has added it, and a sleeper at the work after it has become one
+// [ID2]. `add` returns whether somebody must be woken.
+template <class Work>
+void work_against_a_sleeper(bool (*add)(Work&, item&, const sched::idle&)) {
+    model::expect_passes({.stale_reads = 1}, [=] {
         futex_driver driver;
         sched::idle idle{2, driver};
-        queue kept;
-        item posted;
+        Work work;
+        item added;
         bool seen = false;
         bool woke = false;
         {
             thread owner{[&] {
-                static_cast<void>(kept.push(posted));
-                woke = idle.needs_watcher();
+                woke = add(work, added, idle);
                 if (woke) idle.wake_one();
             }};
             // The other worker goes to sleep.
             idle.begin_search();
             idle.prepare_park(1);
-            seen = !kept.empty();
+            seen = !work.empty();
             if (!seen) static_cast<void>(idle.park_until(1, never));
             if (seen) idle.cancel_park(1);
         }
@@ -220,30 +220,19 @@ TEST(ModelParking, AKeptPostIsWatchedOrSeen) {
     });
 }
 
-// Likewise what a worker puts into its run, which others may steal.
+TEST(ModelParking, AKeptPostIsWatchedOrSeen) {
+    work_against_a_sleeper<queue>([](queue& kept, item& posted, const sched::idle& idle) {
+        static_cast<void>(kept.push(posted));
+        return idle.needs_watcher();
+    });
+}
+
 TEST(ModelParking, AFilledRunIsSeenOrWakes) {
-    model::expect_passes({.stale_reads = 1}, [] {
-        futex_driver driver;
-        sched::idle idle{2, driver};
-        lockfree::run_queue<item, 2> run;
-        item taken;
-        bool seen = false;
-        bool woke = false;
-        {
-            thread owner{[&] {
-                item* const filled[]{&taken};
-                run.push(filled);
-                woke = idle.seems_asleep();
-                if (woke) idle.wake_one();
-            }};
-            // The other worker goes to sleep.
-            idle.begin_search();
-            idle.prepare_park(1);
-            seen = !run.empty();
-            if (!seen) static_cast<void>(idle.park_until(1, never));
-            if (seen) idle.cancel_park(1);
-        }
-        require(seen || woke, "somebody sees to it");
+    using run = lockfree::run_queue<item, 2>;
+    work_against_a_sleeper<run>([](run& filled, item& task, const sched::idle& idle) {
+        item* const tasks[]{&task};
+        filled.push(tasks);
+        return idle.seems_asleep();
     });
 }
 

@@ -28,19 +28,6 @@ using model::thread;
 void require_before(duration limit) { require(clock::now() < time_point{limit}, "in time"); }
 void require_no_time_out() { require(clock::now() == time_point{}, "no time-out was needed"); }
 
-void expect_passes(const std::function<void()>& scenario) {
-    for (const unsigned depth : {3U, 6U, 12U}) {
-        model::expect_passes({.how = model::search::pct,
-                              .executions_max = 500,
-                              .seed = depth,
-                              .depth = depth,
-                              .steps_max = 40'000,
-                              .spurious = 1,
-                              .early_time_outs = false},
-                             scenario);
-    }
-}
-
 // A task that runs a function, which must not race with itself.
 class task_of {
 public:
@@ -72,7 +59,7 @@ struct counter {
 
 TEST(ModelScheduler, RunsWhatIsPosted) {
     for (const unsigned workers : {1U, 2U, 3U}) {
-        expect_passes([=] {
+        model::expect_passes_by_priorities([=] {
             scheduler scheduler{{.workers = workers}};
             counter first;
             counter second;
@@ -97,7 +84,7 @@ TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
     constexpr int hops = 3;
     for (const unsigned workers : {2U, 3U}) {
         for (const bool posts_early : {false, true}) {
-            expect_passes([=] {
+            model::expect_passes_by_priorities([=] {
                 scheduler scheduler{{.workers = workers}};
                 std::array<sync::signal, 3> ended;
                 std::array<int, 3> left{hops, hops, hops};
@@ -131,7 +118,7 @@ TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
 
 TEST(ModelScheduler, NoTimeOutIsNeededToRunWhatIsPosted) {
     for (const unsigned workers : {1U, 2U, 3U}) {
-        expect_passes([=] {
+        model::expect_passes_by_priorities([=] {
             scheduler scheduler{{.workers = workers}};
             sync::signal chain_ended;
             sync::signal other_ran;
@@ -157,7 +144,7 @@ TEST(ModelScheduler, NoTimeOutIsNeededToRunWhatIsPosted) {
 
 TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
     for (const unsigned workers : {2U, 3U}) {
-        expect_passes([=] {
+        model::expect_passes_by_priorities([=] {
             scheduler scheduler{{.workers = workers}};
             sync::signal woken_ran;
             sync::signal waker_ran;
@@ -186,7 +173,7 @@ TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
 // A step waits for the one that it has posted, which a watcher must find; likewise a second one.
 TEST(ModelScheduler, AStepMayWaitForWhatItPosted) {
     for (const int pairs : {1, 2}) {
-        expect_passes([=] {
+        model::expect_passes_by_priorities([=] {
             scheduler scheduler{{.workers = 1U + static_cast<unsigned>(pairs)}};
             sync::signal inner_ran[2];
             sync::signal outer_ran[2];
@@ -217,7 +204,7 @@ TEST(ModelScheduler, AStepMayWaitForWhatItPosted) {
 }
 
 TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
-    expect_passes([] {
+    model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
         sync::signal first_ran;
         sync::signal second_ran;
@@ -245,7 +232,7 @@ TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
 
 TEST(ModelScheduler, AStepMayWaitForADeadline) {
     for (const unsigned workers : {2U, 3U}) {
-        expect_passes([=] {
+        model::expect_passes_by_priorities([=] {
             scheduler scheduler{{.workers = workers}};
             sync::signal due_ran;
             sync::signal waiting_ran;
@@ -318,7 +305,7 @@ struct waiting_task : callback_task {
 };
 
 TEST(ModelScheduler, AStepMayWaitForAnEventOfTheFirstSource) {
-    expect_passes([] {
+    model::expect_passes_by_priorities([] {
         auto made = std::make_unique<one_source_driver>();
         one_source_driver& driver = *made;
         scheduler_options options;
@@ -405,7 +392,7 @@ TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
 TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
     for (const unsigned workers : {1U, 2U}) {
         for (const bool by_signal : {false, true}) {
-            expect_passes([=] {
+            model::expect_passes_by_priorities([=] {
                 scheduler scheduler{{.workers = workers}};
                 sync::signal ran;
                 task_of task{[&] { ran.send(); }};
@@ -423,7 +410,7 @@ TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
 
 TEST(ModelScheduler, DrainsAndPostsAtTheSameTime) {
     for (const unsigned workers : {2U, 3U}) {
-        expect_passes([=] {
+        model::expect_passes_by_priorities([=] {
             scheduler scheduler{{.workers = workers}};
             counter first;
             counter second;
@@ -445,7 +432,7 @@ TEST(ModelScheduler, DrainsAndPostsAtTheSameTime) {
 
 TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
     for (const unsigned workers : {1U, 2U, 3U}) {
-        expect_passes([=] {
+        model::expect_passes_by_priorities([=] {
             counter first;
             counter second;
             counter third;
@@ -470,7 +457,7 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
 // Each waits for the end of the workers, and only one of them joins each.
 TEST(ModelScheduler, TwoMayStopAtOnce) {
     for (const unsigned workers : {1U, 2U}) {
-        expect_passes([=] {
+        model::expect_passes_by_priorities([=] {
             counter waiting;
             {
                 scheduler scheduler{{.workers = workers}};

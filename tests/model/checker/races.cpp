@@ -150,7 +150,6 @@ constexpr bool writes = true;
 
 }  // namespace
 
-// NOLINTBEGIN: the names are those of the compiler.
 #define FAIRLEAD_MODEL_ACCESS(size)                                                              \
     void __tsan_read##size(void* at) { access(at, size, reads, __builtin_return_address(0)); }   \
     void __tsan_write##size(void* at) { access(at, size, writes, __builtin_return_address(0)); } \
@@ -221,4 +220,3 @@ void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 
 }  // extern "C"
-// NOLINTEND
