@@ -46,12 +46,12 @@ def fetch_tlc():
 class Run:
     """One run of TLC on a specification with constants."""
 
-    def __init__(self, spec, constants, bug, safety_only=False):
+    def __init__(self, spec, constants, bug, properties):
         self.spec = spec
         self.constants = {**constants, "Bug": bug}
         self.bug = bug
         self.invariants = spec["invariants"]
-        self.properties = [] if safety_only else spec["properties"]
+        self.properties = properties  # temporal ones: each makes the run slower
 
     def config(self):
         lines = ["SPECIFICATION Spec"]
@@ -60,7 +60,7 @@ class Run:
         lines += [f"PROPERTY {name}" for name in self.properties]
         return "\n".join(lines) + "\n"
 
-    def execute(self, jar, workers):
+    def execute(self, jar, threads):
         """Returns what TLC found: a dict with `found`, None if all holds."""
         values = "-".join(re.sub(r"\W+", "", str(value)) for value in self.constants.values())
         folder = BUILD / "runs" / f"{self.spec['name']}-{values}"
@@ -72,7 +72,7 @@ class Run:
         # TLC unpacks its modules into the temporary folder: runs that share one read half a file.
         done = subprocess.run(
             ["java", "-XX:+UseParallelGC", "-Xmx3g", "-Djava.io.tmpdir=.", "-cp", jar, "tlc2.TLC",
-             "-workers", str(workers), "-deadlock", "-cleanup", "-metadir", "states",
+             "-workers", str(threads), "-deadlock", "-cleanup", "-metadir", "states", *self.when_to_check(),
              "-config", "model.cfg", specification],
             cwd=folder, capture_output=True, text=True)
         seconds = time.monotonic() - begin
@@ -87,15 +87,18 @@ class Run:
                 "seconds": round(seconds, 1),
                 "output": str(folder / "output.txt")}
 
-    @staticmethod
-    def finding(done):
+    def when_to_check(self):
+        """A mutant is found sooner if TLC looks at temporal properties on the way."""
+        return [] if self.bug else ["-lncheck", "final"]
+
+    def finding(self, done):
         if done.returncode == 0:
             return None
         if done.returncode == SAFETY:
             violated = re.search(r"Invariant (\w+) is violated", done.stdout)
             return violated.group(1) if violated else "an invariant"
         if done.returncode == LIVENESS:
-            return "liveness"
+            return " or ".join(self.properties)
         return f"TLC failed ({done.returncode})"
 
     @staticmethod
@@ -107,18 +110,20 @@ class Run:
 def models_of(spec, asked):
     for model in spec["model"]:
         if asked.deep or not model.get("deep", False):
-            safety_only = asked.quick or model.get("safety_only", False)
-            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0, safety_only)
+            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0,
+                      [] if asked.quick else model.get("properties", spec["properties"]))
             if asked.quick:
                 return
 
 
-def mutants_of(spec):
+def mutants_of(spec, asked):
     """Pairs of a run and the property that must find the bug."""
-    for number, mutant in enumerate(spec["mutants"], start=1):
+    for number, mutant in enumerate([] if asked.quick else spec["mutants"], start=1):
         if isinstance(mutant, str):
             mutant = {"finds": mutant}
-        yield Run(spec, {**spec["constants"], **mutant.get("with", {})}, number), mutant["finds"]
+        finds = mutant["finds"]
+        yield Run(spec, {**spec["constants"], **mutant.get("with", {})}, number,
+                  [each for each in spec["properties"] if each == finds]), finds
 
 
 def describe(constants):
@@ -162,17 +167,6 @@ class Report:
         return 1 if self.failures else 0
 
 
-def check(spec, jar, asked, report):
-    """Checks one specification. Mutants are small: several at the same time, each with one thread."""
-    processors = os.cpu_count()
-    mutants = []
-    if not asked.quick:
-        with concurrent.futures.ThreadPoolExecutor(processors) as pool:
-            jobs = [(pool.submit(run.execute, jar, 1), expected) for run, expected in mutants_of(spec)]
-            mutants = [(job.result(), expected) for job, expected in jobs]
-    report.add(spec, mutants, [run.execute(jar, processors) for run in models_of(spec, asked)])
-
-
 def main():
     parser = argparse.ArgumentParser(prog="./do verify", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--deep", action="store_true", help="larger models as well, for hours")
@@ -187,8 +181,16 @@ def main():
             parser.error(f"no specification {asked.only}")
     jar = fetch_tlc()
     report = Report()
-    for spec in specs:
-        check(spec, jar, asked, report)
+    # Small runs are best run side by side, large ones by all threads of TLC.
+    processors = os.cpu_count()
+    at_once, threads = (1, processors) if asked.deep else (processors, 1)
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        checks = [(spec,
+                   [(pool.submit(run.execute, jar, threads), finds) for run, finds in mutants_of(spec, asked)],
+                   [pool.submit(run.execute, jar, threads) for run in models_of(spec, asked)])
+                  for spec in specs]
+        for spec, mutants, models in checks:
+            report.add(spec, [(run.result(), finds) for run, finds in mutants], [run.result() for run in models])
     return report.finish()
 
 

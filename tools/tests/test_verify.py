@@ -16,14 +16,14 @@ MODELS = """
 name = "Lamp"
 constants = { Lamps = 1, Colour = 5 }
 invariants = ["Dark"]
-properties = ["Lit"]
-mutants = ["Dark", { finds = "liveness", with = { Lamps = 3 } }]
+properties = ["Lit", "Warm"]
+mutants = ["Dark", { finds = "Lit", with = { Lamps = 3 } }]
 [[spec.model]]
 with = { Lamps = 2 }
 [[spec.model]]
 with = { Lamps = 9 }
 deep = true
-safety_only = true
+properties = []
 """
 
 HOLDS = """
@@ -72,28 +72,37 @@ class Verify(TemporaryTree):
         self.assertEqual(summary["distinct_states"], 1234)
         self.assertEqual(summary["specs"][0]["models"][0]["depth"], 17)
         self.assertEqual(summary["specs"][0]["models"][0]["generated"], 2345)
-        self.assertEqual([mutant["found"] for mutant in summary["specs"][0]["mutants"]], ["Dark", "liveness"])
+        self.assertEqual([mutant["found"] for mutant in summary["specs"][0]["mutants"]], ["Dark", "Lit"])
 
     def test_the_configuration_names_constants_bug_and_properties(self):
         self.verify()
         self.assertEqual(self.config_of("Lamp-2-5-0"), "SPECIFICATION Spec\nCONSTANT Lamps = 2\n"
-                         "CONSTANT Colour = 5\nCONSTANT Bug = 0\nINVARIANT Dark\nPROPERTY Lit\n")
-        self.assertIn("CONSTANT Lamps = 1\nCONSTANT Colour = 5\nCONSTANT Bug = 1\n", self.config_of("Lamp-1-5-1"))
-        self.assertIn("CONSTANT Lamps = 3\nCONSTANT Colour = 5\nCONSTANT Bug = 2\n", self.config_of("Lamp-3-5-2"))
+                         "CONSTANT Colour = 5\nCONSTANT Bug = 0\nINVARIANT Dark\nPROPERTY Lit\nPROPERTY Warm\n")
+
+    def test_a_mutant_is_checked_for_what_must_find_it_and_for_the_invariants(self):
+        self.verify()
+        self.assertIn("CONSTANT Lamps = 1\nCONSTANT Colour = 5\nCONSTANT Bug = 1\nINVARIANT Dark\n",
+                      self.config_of("Lamp-1-5-1"))
+        self.assertNotIn("PROPERTY", self.config_of("Lamp-1-5-1"))
+        self.assertIn("CONSTANT Lamps = 3\nCONSTANT Colour = 5\nCONSTANT Bug = 2\nINVARIANT Dark\nPROPERTY Lit\n",
+                      self.config_of("Lamp-3-5-2"))
+        self.assertNotIn("Warm", self.config_of("Lamp-3-5-2"))
 
     def test_a_mutant_that_survives_or_that_another_property_finds_fails(self):
-        for answer, was in ((HOLDS, "not found"), (LIVENESS, "liveness")):
+        for answer, was in ((HOLDS, "not found"), (DARK, "Dark")):
             with self.subTest(was):
-                self.answers("1", answer)
+                self.answers("2", answer)
                 code, errors, _ = self.verify()
                 self.assertEqual(code, 1)
-                self.assertIn(f"Lamp: bug 1 should be found by Dark, was: {was}", errors)
+                self.assertIn(f"Lamp: bug 2 should be found by Lit, was: {was}", errors)
 
     def test_a_violated_property_fails(self):
-        self.answers("0", DARK)
-        code, errors, _ = self.verify()
-        self.assertEqual(code, 1)
-        self.assertIn("Lamp: Dark;", errors)
+        for answer, what in ((DARK, "Dark"), (LIVENESS, "Lit or Warm")):
+            with self.subTest(what):
+                self.answers("0", answer)
+                code, errors, _ = self.verify()
+                self.assertEqual(code, 1)
+                self.assertIn(f"Lamp: {what};", errors)
 
     def test_a_run_that_breaks_fails(self):
         self.answers("0", "echo 'Parsing or semantic analysis failed.'; exit 150")
