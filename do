@@ -275,28 +275,18 @@ docs() {
 verify() {
     local part=${1:-all}
     case $part in
-        models | orders | traces)
-            shift
-            verify_"$part" "$@"
+        models | orders)
+            need build
+            build release --target model_test
+            python tools/"$part".py "${@:2}"
             ;;
+        traces) verify_traces "${@:2}" ;;
         *)
             need verify
             python tools/verify.py "$@"
             (($# > 0)) || verify_traces
             ;;
     esac
-}
-
-verify_models() {
-    need build
-    build release --target model_test
-    python tools/models.py "$@"
-}
-
-verify_orders() {
-    need build
-    build release --target model_test
-    python tools/orders.py "$@"
 }
 
 verify_traces() {
@@ -307,6 +297,10 @@ verify_traces() {
 
 command=${1:-help}
 shift || true
+# What an option does can be told without anything.
+for option in "$@"; do
+    if [[ $option == --help ]]; then need() { :; } && build() { :; }; fi
+done
 case $command in
     setup | demo | check | bench | verify | docs | fmt) "$command" "$@" ;;
     test) run_tests "$@" ;;

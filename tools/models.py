@@ -18,7 +18,7 @@ import time
 import tree
 
 # Of each search by chance. The whole scheduler and joins have most of them; a small structure has one.
-SECONDS = {"ModelScheduler": 3, "ModelJoin": 3, "ModelParking": 20}
+SECONDS = {"ModelScheduler": 3, "ModelJoin": 3, "ModelParking": 15}
 SECONDS_OF_OTHERS = 100
 
 

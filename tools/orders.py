@@ -2,7 +2,7 @@
 """Weakens each memory order of the public headers by one notch and sees whether a model test fails.
 
 A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the written
-one stays. Neither more nor less may stand there. With --write the table in docs/orders.md is made anew.
+one stays. Neither more nor less may stand there, and each order must be run by some test. With --write the table in docs/orders.md is made anew.
 """
 
 import argparse
@@ -33,6 +33,8 @@ WEAKER = {
                "acquire": ["relaxed"], "release": ["relaxed"]},
     "failed_change": {"seq_cst": ["acquire"], "acquire": ["relaxed"]},
 }
+
+ORDER = re.compile(r"[:( ](acquire|release|acq_rel|seq_cst)[,)]")  # as an argument
 
 HEAD = """# Each memory order, and what a weaker one breaks
 
@@ -130,16 +132,32 @@ class Tests:
         return ""
 
 
-def mutants_of(tests, root):
-    """All of them, each with the suites that can notice it, the quick ones first."""
+def uses_of(tests, root):
+    """Each site, with how long each suite that uses it takes, and the suite."""
     used = {}
     for suite in tests.suites():
         sites, seconds = tests.sites_of(suite, root)
         for site in sites:
             used.setdefault(site, []).append((seconds, suite))
+    return used
+
+
+def mutants_of(used, root):
+    """All of them, each with the suites that can notice it, the quick ones first."""
     return [Mutant(site, weaker, site.code(root), [suite for _, suite in sorted(suites)])
             for site, suites in sorted(used.items())
             for weaker in WEAKER[site.access].get(site.written, [])]
+
+
+def never_run(sites, root):
+    """Where an order stands that no model test runs. Its access begins there, or a line before."""
+    run = {(site.file, site.line) for site in sites}
+    for folder in CHECKED:
+        for path in sorted((root / folder).rglob("*.hpp")):
+            file = str(path.relative_to(root))
+            for number, line in enumerate(path.read_text().splitlines(), start=1):
+                if ORDER.search(line.split("//")[0]) and not run & {(file, number), (file, number - 1)}:
+                    yield f"{file}:{number}: no model test runs it: {line.strip()}"
 
 
 def judge(mutants, reasons):
@@ -181,7 +199,8 @@ def main(arguments=None):
 
     reasons = tomllib.loads((asked.root / REASONS).read_text()).get("stays", [])
     tests = Tests(asked.program)
-    mutants = [each for each in mutants_of(tests, asked.root) if re.search(asked.only, each.site.function)]
+    used = uses_of(tests, asked.root)
+    mutants = [each for each in mutants_of(used, asked.root) if re.search(asked.only, each.site.function)]
     if asked.only:
         reasons = [reason for reason in reasons if re.search(asked.only, reason["function"])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -189,7 +208,7 @@ def main(arguments=None):
             mutant.found_by = found_by
             print(f"{mutant.site.function:<34} {mutant.site.access:<13} {mutant.site.written:>7} -> {mutant.weaker:<7} "
                   f" {mutant.found_by or 'not found'}", flush=True)
-    messages = judge(mutants, reasons)
+    messages = judge(mutants, reasons) + list(never_run(used, asked.root))
     for message in messages:
         print(message, file=sys.stderr)
     print(f"{sum(1 for mutant in mutants if mutant.found_by)} of {len(mutants)} weaker orders are found by a test, "

@@ -161,7 +161,7 @@ def record(build, only, most):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(prog="./do verify traces", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
                         help="where the recorders were built (default: build/release)")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")

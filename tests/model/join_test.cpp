@@ -75,5 +75,21 @@ TEST(ModelJoin, AnAbandonedTaskTellsWhoJoins) {
     });
 }
 
+// Its scheduler is destroyed, which does not wait for the other one.
+TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        join_handle<int> waiting = [&] {
+            scheduler home{{.workers = 1, .stop_limit = duration{0}}};
+            return spawn(home, joins(spawn(elsewhere, number(6))));
+        }();
+        try {
+            require(waiting.get() == 6, "it was told before");
+        } catch (const stopped_error&) {
+            // or not
+        }
+    });
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -77,6 +77,12 @@ class Orders(TemporaryTree):
         self.assertEqual(code, 1)
         self.assertIn("nothing fits ring::push, gone_.load, relaxed", errors)
 
+    def test_an_order_that_no_test_runs_fails(self):
+        self.write("include/fairlead/lockfree/ring.hpp", CODE + "void pop() { tail_.load(sync::acquire); }\n")
+        code, errors = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("ring.hpp:5: no model test runs it: void pop() { tail_.load(sync::acquire); }", errors)
+
     def test_the_page_names_the_test_and_the_reason(self):
         self.run_it("--write")
         page = (self.root / "docs/orders.md").read_text()

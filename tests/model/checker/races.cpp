@@ -29,6 +29,13 @@ public:
         : bits_{std::uint64_t{execution} << 32 | std::uint64_t{epoch} << 16 | thread << 12 |
                 std::uint64_t{static_cast<std::uint8_t>(what)} << 8 | bytes} {}
 
+    /// The same access of these `bytes` alone.
+    [[nodiscard]] cell of(unsigned bytes) const {
+        cell part = *this;
+        part.bits_ = (bits_ & ~std::uint64_t{all_bytes}) | bytes;
+        return part;
+    }
+
     // Cells of other executions are empty.
     [[nodiscard]] std::uint32_t execution() const {
         return static_cast<std::uint32_t>(bits_ >> 32);
@@ -58,7 +65,7 @@ granule* const shadow = static_cast<granule*>(
 bool overlaps(const cell& a, const cell& b) { return (a.bytes() & b.bytes()) != 0; }
 bool covers(const cell& a, const cell& b) { return (b.bytes() & ~a.bytes()) == 0; }
 
-[[noreturn]] void fail(const cell& older, std::size_t index) {
+[[noreturn, gnu::noinline]] void fail(const cell& older, std::size_t index) {
     raced = index;
     if (older.what() == kind::freed) explorer::running()->fail("a touch of freed memory");
     explorer::running()->fail(std::string{"a data race with a "} +
@@ -106,6 +113,22 @@ void note_access(const void* at, std::size_t size, bool writes, const void* from
     explorer::running()->note(line);
 }
 
+// Most accesses are of one granule, and need none of this.
+[[gnu::noinline]] void access_each(const void* at, std::size_t begin, std::size_t size,
+                                   const cell all, const void* from) {
+    const std::size_t end = begin + size;
+    for (std::size_t index = begin / granule_size; index * granule_size < end; ++index) {
+        const std::size_t granule_begin = index * granule_size;
+        unsigned bytes = all_bytes;
+        if (granule_begin < begin) bytes &= all_bytes << (begin - granule_begin);
+        if (end < granule_begin + granule_size)
+            bytes &= all_bytes >> (granule_begin + granule_size - end);
+        if (explorer::running()->tracing() && index == raced)
+            note_access(at, size, all.what() == kind::write, from);
+        if (shadow[index][0] != all.of(bytes)) add(index, all.of(bytes));
+    }
+}
+
 }  // namespace
 
 void begin_execution() { ++execution; }
@@ -114,18 +137,15 @@ void access(const void* at, std::size_t size, bool writes, const void* from) {
     const std::size_t begin = heap::offset(at);
     if (begin >= heap::region_size || !explorer::in_scenario()) return;
     explorer& model = *explorer::running();
-    const std::uint16_t epoch = model.known().current.clock[model.here()];
-    const kind what = writes ? kind::write : kind::read;
-    const std::size_t end = begin + size;
-    for (std::size_t index = begin / granule_size; index * granule_size < end; ++index) {
-        const std::size_t granule_begin = index * granule_size;
-        unsigned bytes = all_bytes;
-        if (granule_begin < begin) bytes &= all_bytes << (begin - granule_begin);
-        if (end < granule_begin + granule_size)
-            bytes &= all_bytes >> (granule_begin + granule_size - end);
-        if (model.tracing() && index == raced) note_access(at, size, writes, from);
-        const cell added{execution, epoch, model.here(), what, bytes};
-        if (shadow[index][0] != added) add(index, added);
+    const cell all{execution, model.known().current.clock[model.here()], model.here(),
+                   writes ? kind::write : kind::read, all_bytes};
+    const std::size_t index = begin / granule_size;
+    const std::size_t in_granule = begin % granule_size;
+    if (size == 0 || size > granule_size - in_granule || model.tracing()) {
+        access_each(at, begin, size, all, from);
+    } else if (const cell added = all.of(((1U << size) - 1) << in_granule);
+               shadow[index][0] != added) {
+        add(index, added);
     }
 }
 
