@@ -153,7 +153,7 @@ def never_run(sites, root):
     """Where an order stands that no model test runs. Its access begins there, or a line before."""
     run = {(site.file, site.line) for site in sites}
     for folder in CHECKED:
-        for path in sorted((root / folder).rglob("*.hpp")):
+        for path in sorted((root / folder).rglob("*.[ch]pp")):
             file = str(path.relative_to(root))
             for number, line in enumerate(path.read_text().splitlines(), start=1):
                 if ORDER.search(line.split("//")[0]) and not run & {(file, number), (file, number - 1)}:

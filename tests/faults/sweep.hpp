@@ -54,8 +54,7 @@ void sweep_range(const fault& what, outcome right, Scenario scenario,
                  call_range (*range)(std::int64_t), std::int64_t n_max) {
     ASSERT_FALSE(outcome_of(scenario));  // what is made once in a process is made now
     for (std::int64_t n = 1; n <= n_max; ++n) {
-        SCOPED_TRACE(std::string{what.call} + ", error " + std::to_string(what.error) + ", call " +
-                     std::to_string(n));
+        SCOPED_TRACE(testing::Message{} << what.call << ", error " << what.error << ", call " << n);
         const std::int64_t memory = live_allocations();
         const int descriptors = open_descriptors();
         bool hit = false;

@@ -41,16 +41,21 @@ T value_or_throw(std::expected<T, std::error_code> result) {
 
 // --- a scenario with everything in it ---------------------------------------------------------------
 
-// Sends back one message of one client.
-task<std::error_code> serves_one(io::tcp_listener given) {
+// Sends back one message of one client, in the pieces in which it comes.
+task<std::error_code> serves_one(io::tcp_listener given, std::size_t message_size) {
     io::tcp_listener listener{std::move(given)};  // closed at the end, not with the handle
     auto peer = co_await listener.accept();
     if (!peer) co_return peer.error();
     std::array<std::byte, 1000> buffer;
-    const auto size = co_await peer->read_some(buffer);
-    if (!size) co_return size.error();
-    const auto written = co_await peer->write_all(std::span{buffer}.first(*size));
-    co_return written ? std::error_code{} : written.error();
+    for (std::size_t seen = 0; seen != message_size;) {
+        const auto size = co_await peer->read_some(buffer);
+        if (!size) co_return size.error();
+        if (*size == 0) break;
+        const auto written = co_await peer->write_all(std::span{buffer}.first(*size));
+        if (!written) co_return written.error();
+        seen += *size;
+    }
+    co_return std::error_code{};
 }
 
 // Sends a message and reads as much, or until the end. The error, or what came back.
@@ -84,7 +89,7 @@ void exchange(unsigned workers, int error) {
     scheduler home{std::move(options)};
     auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
     const io::address where = value_or_throw(listener.local_address());
-    auto server = spawn(home, serves_one(std::move(listener)));
+    auto server = spawn(home, serves_one(std::move(listener), message.size()));
     const auto answer = block_on(home, asks(where, message));
     server.request_stop();  // its client may never have come
     const std::error_code served = server.get();

@@ -4,6 +4,7 @@
 
 #include "sched/idle.hpp"
 
+#include <fairlead/lockfree/block_queue.hpp>
 #include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/lockfree/run_queue.hpp>
 #include <fairlead/sched/futex_driver.hpp>
@@ -192,6 +193,37 @@ TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
         delete idle;
     });
 }
+
+// Who has dealt tasks changes the word after it, and a sleeper looks for tasks after it has changed the word
+// [ID1]. Otherwise nobody comes for what was dealt.
+void deal_against_a_sleeper(bool in_driver) {
+    model::expect_passes({.stale_reads = 1}, [=] {
+        futex_driver driver;
+        sched::idle idle{2, driver};
+        using block_queue = lockfree::block_queue<item, 2>;
+        block_queue ready;
+        const block_queue::consumer mine{ready};
+        item dealt;
+        const thread dealer{[&] {
+            item* const batch[]{&dealt};
+            require(ready.push(batch) == 1, "there is memory");
+            idle.wake_one();
+        }};
+        idle.begin_search();
+        if (in_driver) {
+            require(idle.enter_driver(), "nobody is there");
+            static_cast<void>(driver.set_deadline(never));
+            if (mine.empty()) driver.wait();
+            idle.leave_driver();
+        } else {
+            idle.prepare_park(1);
+            if (!mine.empty() || !idle.park_until(1, never)) idle.cancel_park(1);
+        }
+    });
+}
+
+TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsParked) { deal_against_a_sleeper(false); }
+TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsInTheDriver) { deal_against_a_sleeper(true); }
 
 // Who has work looks at the word after it has added it, and a sleeper at the work after it has become one
 // [ID2]. `add` returns whether somebody must be woken.

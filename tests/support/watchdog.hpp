@@ -1,9 +1,11 @@
 // Turns a hang into a failure that names the test. It synchronises nothing: a test that passes never
-// waits for it.
+// waits for it. Its limits are for a processor, alone or with a sanitizer; where the tests run under an emulator
+// FAIRLEAD_TEST_PATIENCE multiplies them.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -17,7 +19,7 @@ namespace fairlead::test {
 class watchdog {
 public:
     explicit watchdog(std::chrono::seconds limit = std::chrono::seconds{60})
-        : what_{name_of_test()}, thread_{[this, limit] { watch(limit); }} {}
+        : what_{name_of_test()}, thread_{[this, limit] { watch(limit * patience()); }} {}
     watchdog(const watchdog&) = delete;
     watchdog& operator=(const watchdog&) = delete;
     ~watchdog() {
@@ -34,6 +36,11 @@ private:
         const auto* info = testing::UnitTest::GetInstance()->current_test_info();
         if (info == nullptr) return "(no test)";
         return std::string{info->test_suite_name()} + "." + info->name();
+    }
+
+    static int patience() {
+        const char* const given = std::getenv("FAIRLEAD_TEST_PATIENCE");
+        return given != nullptr ? std::max(1, std::atoi(given)) : 1;
     }
 
     void watch(std::chrono::seconds limit) {
