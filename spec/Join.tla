@@ -49,17 +49,18 @@ LookEarly == /\ Bug = 1 /\ ender = "end" /\ TouchesTask
              /\ ender' = CASE word = "nobody" -> "end, nobody" [] word = "joins" -> "end, joins"
                            [] OTHER -> "end, detached"
              /\ UNCHANGED <<task, handle, join, group>>
-\* Bug 2: touches it once more. Bug 9: frees it though it has a handle.
+\* Bug 2: touches it once more. Bug 9: frees it though it has a handle. Bug 10: tells nobody.
 OnEnd == /\ ender \in IF Bug = 1 THEN {"end, nobody", "end, joins", "end, detached"} ELSE {"end"}
          /\ word' = "ended" /\ TouchesTask
          /\ ender' = CASE ender = "end, nobody" -> "left"
-                       [] word = "joins" \/ ender = "end, joins" -> "tell"
+                       [] word = "joins" \/ ender = "end, joins" -> IF Bug = 10 THEN "left" ELSE "tell"
                        [] word = "detached" \/ ender = "end, detached" -> "report"
                        [] OTHER -> CASE Bug = 2 -> "linger" [] Bug = 9 -> "report" [] OTHER -> "left"
          /\ UNCHANGED <<result, frees, joiner, handle, join, group>>
 Linger == /\ ender = "linger" /\ ender' = "left" /\ TouchesTask /\ UNCHANGED <<task, handle, join, group>>
 \* The handle is gone: nobody else sees a failure.
-Report == /\ ender = "report" /\ ender' = "left" /\ TouchesTask /\ Free /\ saw' = (saw /\ result)
+Report == /\ ender = "report" /\ ender' = "left" /\ TouchesTask /\ saw' = (saw /\ result)
+          /\ IF Bug = 11 THEN UNCHANGED frees ELSE Free                              \* bug 11: leaks it
           /\ UNCHANGED <<word, result, joiner, handle, told, gone, group>>
 \* The joiner's data is read first; the last touch is the change of its word.
 Tell == /\ ender = "tell" /\ touched' = (touched \/ frees > 0 \/ gone \/ ~joiner)
@@ -114,7 +115,8 @@ StopOthers(c) == /\ child[c] \in {"stop", "counted, stop"} /\ TouchesGroup
                  /\ UNCHANGED <<task, ender, handle, join, running, woken, parent>>
 ChildEnded(c) == /\ child[c] \in {"count", "count, stop"} /\ TouchesGroup
                  /\ running' = running - 1
-                 /\ LET last == IF Bug = 8 THEN FALSE ELSE running = 1 IN              \* bug 8: looks once more
+                 \* Bug 8: looks once more. Bug 12: miscounts.
+                 /\ LET last == IF Bug = 8 THEN FALSE ELSE running = IF Bug = 12 THEN 0 ELSE 1 IN
                     child' = [child EXCEPT ![c] = IF @ = "count, stop" THEN "counted, stop"
                                                   ELSE IF Bug = 8 THEN "look"
                                                   ELSE IF last THEN "wake" ELSE "left"]

@@ -75,7 +75,8 @@ Look(w) == /\ pc[w] = "look"
            /\ Go(w, IF queue > 0 THEN "try" ELSE Nothing(w))
            /\ UNCHANGED <<queue, role, parked, searching, driver, told, hand, unchanged>>
 TryAcquire(w) == /\ pc[w] = "try"
-                 /\ IF role = None THEN role' = w /\ Go(w, "round") ELSE Go(w, Nothing(w)) /\ UNCHANGED role
+                 /\ IF role = None \/ Bug = 9                                      \* bug 9: takes it from its holder
+                    THEN role' = w /\ Go(w, "round") ELSE Go(w, Nothing(w)) /\ UNCHANGED role
                  /\ UNCHANGED <<queue, parked, searching, driver, told, hand, unchanged>>
 Round(w) == /\ pc[w] = "round" /\ hand' = [hand EXCEPT ![w] = queue] /\ queue' = 0
             /\ Go(w, IF Bug = 5 THEN "after" ELSE "release")                      \* bug 5: looks before the release
@@ -108,7 +109,8 @@ PreparePark(w) == /\ pc[w] = "nothing" /\ (occupied # None \/ role # None)
                   /\ UNCHANGED <<queue, role, driver, told, hand, unchanged>>
 \* A round, or the driver, is for who has the role: if that is another, it looks after its release.
 Recheck(w) == /\ pc[w] = "recheck"
-              /\ Go(w, IF (queue > 0 \/ occupied = None) /\ role = None THEN "cancel" ELSE "sleep")
+              /\ Go(w, IF ((queue > 0 \/ occupied = None) /\ role = None) \/ Bug = 10  \* bug 10: polls
+                       THEN "cancel" ELSE "sleep")
               /\ UNCHANGED <<queue, role, parked, searching, driver, told, hand, unchanged>>
 CancelPark(w) == /\ pc[w] = "cancel"
                  /\ IF w \in parked
@@ -119,7 +121,8 @@ Awake(w) == /\ pc[w] = "sleep" /\ told[w] /\ told' = [told EXCEPT ![w] = FALSE] 
             /\ UNCHANGED <<queue, role, parked, searching, driver, hand, unchanged>>
 
 \* --- going to sleep: in the driver, which takes the role for a moment -------------------------------------------
-EnterDriver(w) == /\ pc[w] = "nothing" /\ occupied = None /\ role = None
+EnterDriver(w) == /\ pc[w] = "nothing" /\ role = None
+                  /\ occupied = None \/ Bug = 8                                   \* bug 8: though somebody is there
                   /\ occupied' = w /\ driver' = w /\ searching' = searching - 1 /\ Go(w, "recheckd")
                   /\ UNCHANGED <<queue, role, parked, told, hand, search, ppc, posted>>
 RecheckDriver(w) == /\ pc[w] = "recheckd"

@@ -8,6 +8,7 @@
      TakenOnce    each item is taken by at most one
      Right        who takes an item gets the one at that position, not one that was written over it
      NothingLost  what is in the ring is what was added and not taken
+     InOrder      the oldest is taken first
      Emptied      what is added is taken                                             (liveness) *)
 EXTENDS Integers, Sequences, FiniteSets
 
@@ -45,6 +46,7 @@ Push == /\ opc = "publish" /\ tail' = tail + 1
                       ELSE opc' = "idle" /\ added' = added + 1
         /\ UNCHANGED <<head, slot, oseen, oitem, thief, taken>>
 PopLoad == /\ opc = "idle" /\ head # tail
+           /\ Bug = 6 => tail - head > 1                                         \* bug 6: leaves the last
            /\ oseen' = head /\ opc' = "read"
            /\ UNCHANGED <<head, tail, slot, oitem, added, thief, taken>>
 PopRead == /\ opc = "read" /\ oitem' = slot[At(oseen)] /\ opc' = "pop"

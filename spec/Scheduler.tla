@@ -6,16 +6,15 @@
    the word of a task a set of bits that changes in one step, going to sleep and looking once more are two
    steps, and who has work wakes a sleeper if there is one (Parking has the rule that spares most of it).
    What a step posts goes to the front. A step of a round is what it does between two accesses that others
-   can see. Values that mean nothing any more are set back, which makes the states fewer.
+   can see. Values that mean nothing any more are set back, which makes the states fewer. That a signal is
+   received, and once, is in TaskState.
 
    What is to hold
      RoleExclusive   one worker at most is in a round
      OnePlace        a task is queued, run or asleep in exactly one place, and in none when it has ended
      NeverEarly      a task that its deadline woke does not run before it
-     OnlySent        what is received was sent
      DrainedExactly  who waits for the end of all tasks is told when they have ended, and not before
      Delivered       what is posted and due, or woken, runs, though one worker may be in a step for ever (liveness)
-     Received        a signal is received, unless the task ended                                       (liveness)
      StopEnds        a stop ends: all workers do, but for one that is in a step for ever               (liveness) *)
 EXTENDS Integers, Sequences, FiniteSets
 
@@ -30,7 +29,7 @@ CONSTANTS Workers, Users, Tasks,
 None == "none"
 Never == MaxTime + 1   \* a deadline
 VARIABLES word, due, place, expired, posted, steps,   \* of each task
-          sent, got,                                  \* its signals
+          sent,                                       \* how many signals it was sent
           front, pending, batch, ready,               \* queues of tasks
           run, current,                               \* of each worker: its run, the task in its step
           role, seen, wanted, told_stop,              \* its holder, the time that it has read; a round is wanted
@@ -39,17 +38,16 @@ VARIABLES word, due, place, expired, posted, steps,   \* of each task
           mine, announces,                            \* of each user: the task that it must push; whether it must wake
           now, phase                                  \* the clock; the stop
 task == <<word, due, place, expired, posted, steps>>
-signals == <<sent, got>>
 queues == <<front, pending, batch, ready>>
 hands == <<run, current>>
 rounds == <<role, seen, wanted, told_stop>>
 sleepers == <<parked, driver, occupied, rung, wakes_at>>
 users == <<mine, announces>>
-vars == <<task, signals, queues, hands, rounds, pc, sleepers, users, now, phase>>
+vars == <<task, sent, queues, hands, rounds, pc, sleepers, users, now, phase>>
 
 Init == /\ word = [t \in Tasks |-> {}] /\ due = [t \in Tasks |-> 0] /\ place = [t \in Tasks |-> "new"]
         /\ expired = [t \in Tasks |-> FALSE] /\ posted = [t \in Tasks |-> FALSE] /\ steps = [t \in Tasks |-> 0]
-        /\ sent = [t \in Tasks |-> 0] /\ got = [t \in Tasks |-> 0]
+        /\ sent = [t \in Tasks |-> 0]
         /\ front = << >> /\ pending = << >> /\ batch = << >> /\ ready = << >>
         /\ run = [w \in Workers |-> << >>] /\ current = [w \in Workers |-> None]
         /\ role = None /\ seen = 0 /\ wanted = FALSE /\ told_stop = FALSE
@@ -83,21 +81,21 @@ Post(u, t) == /\ Idle(u) /\ ~posted[t] /\ steps[t] < Steps /\ ~Stopping
               /\ \E d \in Deadlines : due' = [due EXCEPT ![t] = d]
               /\ posted' = [posted EXCEPT ![t] = TRUE]
               /\ front' = Append(front, t) /\ announces' = [announces EXCEPT ![u] = front = << >>]
-              /\ UNCHANGED <<word, place, expired, steps, signals, mine, sleepers, elsewhere>>
+              /\ UNCHANGED <<word, place, expired, steps, sent, mine, sleepers, elsewhere>>
 \* Of a task that is posted: the user must know that it is not gone.
 Notify(u, t, bit) ==
     /\ Idle(u) /\ posted[t]
     /\ word' = [word EXCEPT ![t] = @ \cup {bit}]
     /\ IF Duty(t) \/ (Bug = 1 /\ "waiting" \in word[t])                           \* bug 1: two wakers push it
        THEN mine' = [mine EXCEPT ![u] = t] ELSE UNCHANGED mine
-    /\ UNCHANGED <<due, place, expired, posted, steps, got, front, announces, sleepers, elsewhere>>
+    /\ UNCHANGED <<due, place, expired, posted, steps, front, announces, sleepers, elsewhere>>
 Wake(u, t) == "woken" \notin word[t] /\ Notify(u, t, "woken") /\ UNCHANGED sent
 Signal(u, t) == sent[t] < Signals /\ Notify(u, t, "signalled") /\ sent' = [sent EXCEPT ![t] = @ + 1]
 Push(u) == /\ mine[u] # None /\ front' = Append(front, mine[u]) /\ mine' = [mine EXCEPT ![u] = None]
            /\ announces' = [announces EXCEPT ![u] = front = << >>]
-           /\ UNCHANGED <<task, signals, sleepers, elsewhere>>
+           /\ UNCHANGED <<task, sent, sleepers, elsewhere>>
 Announce(u) == /\ announces[u] /\ WakeOne /\ announces' = [announces EXCEPT ![u] = FALSE]
-               /\ UNCHANGED <<task, signals, front, mine, elsewhere>>
+               /\ UNCHANGED <<task, sent, front, mine, elsewhere>>
 
 \* --- a worker looks for a task, and begins its step: worker::look, execute -------------------------------------------
 world == <<users, now, phase>>
@@ -116,39 +114,39 @@ Look(w) == /\ pc[w] = "look"
               \/ /\ Go(w, IF Halting THEN "ended" ELSE IF Arrivals /\ role = None THEN "round" ELSE "sleep")
                  /\ Halting \/ (run[w] = << >> /\ ready = << >> /\ ((Arrivals /\ role = None) \/ ~TasksVisible))
                  /\ UNCHANGED <<word, steps, hands, ready>>
-           /\ UNCHANGED <<due, place, expired, posted, signals, front, pending, batch, rounds, sleepers, world>>
+           /\ UNCHANGED <<due, place, expired, posted, sent, front, pending, batch, rounds, sleepers, world>>
 
 \* --- a round: role::round -----------------------------------------------------------------------------------------------
 \* It begins with the role: from `look`, or on the way to sleep. What is wanted is cleared before anything is looked at.
 Begin(w) == /\ pc[w] \in {"round", "sleep"}
-            /\ IF role = None
+            /\ IF role = None \/ Bug = 9                                           \* bug 9: takes it from its holder
                THEN /\ role' = w /\ seen' = now /\ wanted' = FALSE
                     /\ Go(w, IF pc[w] = "round" THEN "expire" ELSE "expire, sleep")
                ELSE Go(w, IF pc[w] = "round" THEN "look" ELSE "park") /\ UNCHANGED <<role, seen, wanted>>
-            /\ UNCHANGED <<task, signals, queues, hands, told_stop, sleepers, world>>
+            /\ UNCHANGED <<task, sent, queues, hands, told_stop, sleepers, world>>
 Then(w, from, to) == /\ pc[w] \in {from, from \o ", sleep"}
                      /\ Go(w, IF pc[w] = from THEN to ELSE to \o ", sleep")
 Stays(w, at) == pc[w] \in {at, at \o ", sleep"} /\ UNCHANGED pc
 Asleep == {t \in Tasks : place[t] = "asleep"}
 Untold == {t \in Asleep : Stopping /\ ~told_stop /\ "stopping" \notin word[t]}
-Due == {t \in Asleep : due[t] <= seen}
+Due == {t \in Asleep : due[t] <= seen + (IF Bug = 10 THEN 1 ELSE 0)}            \* bug 10: looks ahead
 \* One sleeper is asked to stop, when a stop has begun; or expires.
 TellOne(w) == /\ Stays(w, "expire")
               /\ \E t \in Untold :
                    /\ word' = [word EXCEPT ![t] = @ \cup {"woken", "stopping"}]
                    /\ IF Duty(t) THEN place' = [place EXCEPT ![t] = "none"] /\ batch' = Append(batch, t)
                                  ELSE UNCHANGED <<place, batch>>
-              /\ UNCHANGED <<due, expired, posted, steps, signals, front, pending, ready, hands, rounds, sleepers, world>>
+              /\ UNCHANGED <<due, expired, posted, steps, sent, front, pending, ready, hands, rounds, sleepers, world>>
 ExpireOne(w) == /\ Stays(w, "expire") /\ Untold = {}
                 /\ \E t \in Due :
                      IF ~Notified(t) \/ Bug = 2                                   \* bug 2: though its waker brings it
                      THEN /\ word' = [word EXCEPT ![t] = @ \ {"waiting"}] /\ place' = [place EXCEPT ![t] = "none"]
                           /\ expired' = [expired EXCEPT ![t] = TRUE] /\ batch' = Append(batch, t)
                      ELSE place' = [place EXCEPT ![t] = "transit"] /\ UNCHANGED <<word, expired, batch>>
-                /\ UNCHANGED <<due, posted, steps, signals, front, pending, ready, hands, rounds, sleepers, world>>
+                /\ UNCHANGED <<due, posted, steps, sent, front, pending, ready, hands, rounds, sleepers, world>>
 TakeFront(w) == /\ Untold = {} /\ Due = {} /\ Then(w, "expire", "admit")
                 /\ pending' = pending \o front /\ front' = << >> /\ told_stop' = Stopping
-                /\ UNCHANGED <<task, signals, batch, ready, hands, role, seen, wanted, sleepers, world>>
+                /\ UNCHANGED <<task, sent, batch, ready, hands, role, seen, wanted, sleepers, world>>
 \* A fresh post that is due, or a sleeper that was woken, is ready. Any other is put to sleep by an exchange,
 \* unless it was notified; after a stop it is asked to end before.
 Admit(w) ==
@@ -165,7 +163,7 @@ Admit(w) ==
                     /\ word' = [word EXCEPT ![t] = asked]
                ELSE /\ place' = [place EXCEPT ![t] = "asleep"] /\ UNCHANGED batch
                     /\ word' = [word EXCEPT ![t] = asked \cup {"waiting"}]
-    /\ UNCHANGED <<due, posted, steps, signals, front, ready, hands, rounds, sleepers, world>>
+    /\ UNCHANGED <<due, posted, steps, sent, front, ready, hands, rounds, sleepers, world>>
 NextDeadline == LET s == {due[t] : t \in Asleep} \cup {Never} IN CHOOSE d \in s : \A e \in s : d <= e
 \* Deals the first to itself, the rest to all. If it was on the way to sleep, and there is nothing to run and
 \* nobody in the driver, it goes there. Otherwise who sleeps there must not sleep beyond an earlier deadline.
@@ -181,12 +179,12 @@ Deal(w) ==
             /\ IF occupied # None /\ NextDeadline < wakes_at /\ Bug # 5           \* bug 5: leaves it asleep
                THEN wakes_at' = NextDeadline /\ rung' = TRUE /\ UNCHANGED <<parked, driver, occupied>>
                ELSE UNCHANGED sleepers
-    /\ UNCHANGED <<task, signals, front, pending, current, rounds, world>>
+    /\ UNCHANGED <<task, sent, front, pending, current, rounds, world>>
 Release(w) == /\ \/ pc[w] = "release" /\ Go(w, "after")
                  \/ pc[w] = "release, park" /\ Go(w, "after, park")
                  \/ pc[w] = "release, driver" /\ Go(w, "after, driver")
               /\ role' = None /\ seen' = 0
-              /\ UNCHANGED <<task, signals, queues, hands, wanted, told_stop, sleepers, world>>
+              /\ UNCHANGED <<task, sent, queues, hands, wanted, told_stop, sleepers, world>>
 \* After the release: another may have failed to get the role, and gone to sleep.
 Answers == phase = "drains" /\ Bug # 7                                           \* bug 7: nobody answers
 NobodyWaits == Asleep # {} /\ occupied = None
@@ -197,39 +195,38 @@ WakeAnother(w) ==
        \/ pc[w] = "answered" /\ Go(w, "parked")
        \/ pc[w] = "answered, driver" /\ Go(w, "recheck, driver")
     /\ IF (NobodyWaits \/ Arrivals \/ TasksVisible) /\ Bug # 6 THEN WakeOne ELSE UNCHANGED sleepers \* bug 6: does not
-    /\ UNCHANGED <<task, signals, queues, hands, rounds, world>>
+    /\ UNCHANGED <<task, sent, queues, hands, rounds, world>>
 
 \* --- sleeping: worker::sleep_in_driver, park ------------------------------------------------------------------------------
 Leave(w) == occupied' = None /\ driver' = None /\ wakes_at' = Never /\ Go(w, "look") /\ UNCHANGED parked
 RecheckDriver(w) == /\ pc[w] = "recheck, driver"
                     /\ IF Arrivals \/ TasksVisible \/ Halting THEN Leave(w) /\ UNCHANGED rung
                                                               ELSE Go(w, "in driver") /\ UNCHANGED sleepers
-                    /\ UNCHANGED <<task, signals, queues, hands, rounds, world>>
+                    /\ UNCHANGED <<task, sent, queues, hands, rounds, world>>
 WakeInDriver(w) == /\ pc[w] = "in driver" /\ (rung \/ wakes_at <= now)
                    /\ rung' = FALSE /\ wanted' = TRUE /\ Leave(w)
-                   /\ UNCHANGED <<task, signals, queues, hands, role, seen, told_stop, world>>
+                   /\ UNCHANGED <<task, sent, queues, hands, role, seen, told_stop, world>>
 PreparePark(w) == /\ pc[w] = "park" /\ parked' = parked \cup {w} /\ Go(w, "recheck")
-                  /\ UNCHANGED <<task, signals, queues, hands, rounds, driver, occupied, rung, wakes_at, world>>
+                  /\ UNCHANGED <<task, sent, queues, hands, rounds, driver, occupied, rung, wakes_at, world>>
 \* What only the role can do does not keep it awake while another has it.
 Recheck(w) == /\ pc[w] = "recheck"
               /\ IF TasksVisible \/ Halting \/ ((Arrivals \/ occupied = None) /\ role = None)
                  THEN parked' = parked \ {w} /\ Go(w, "look")
                  ELSE Go(w, IF Answers THEN "answer" ELSE "parked") /\ UNCHANGED parked
-              /\ UNCHANGED <<task, signals, queues, hands, rounds, driver, occupied, rung, wakes_at, world>>
+              /\ UNCHANGED <<task, sent, queues, hands, rounds, driver, occupied, rung, wakes_at, world>>
 WakeUp(w) == /\ pc[w] = "parked" /\ w \notin parked /\ Go(w, "look")
-             /\ UNCHANGED <<task, signals, queues, hands, rounds, sleepers, world>>
-\* Who goes to sleep answers those who wait in drain, with the role.
+             /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, world>>
+\* Who goes to sleep answers those who wait in drain, with the role. Bug 11: does not look whether all have ended.
 Answer(w) == /\ pc[w] \in {"answer", "answer, driver"} /\ role = None
              /\ Go(w, IF pc[w] = "answer" THEN "answered" ELSE "answered, driver")
-             /\ phase' = IF phase = "drains" /\ \A t \in Tasks : ~posted[t] THEN "drained" ELSE phase
-             /\ UNCHANGED <<task, signals, queues, hands, rounds, sleepers, users, now>>
+             /\ phase' = IF phase = "drains" /\ (Bug = 11 \/ \A t \in Tasks : ~posted[t]) THEN "drained" ELSE phase
+             /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, users, now>>
 
 \* --- a step -----------------------------------------------------------------------------------------------------------------------
 \* It receives its signal, and ends, or posts itself again. Asked to stop it ends.
 Step(w) ==
     /\ pc[w] = "step" /\ current' = [current EXCEPT ![w] = None]
     /\ LET t == current[w] IN
-       /\ got' = [got EXCEPT ![t] = IF "signalled" \in word[t] THEN sent[t] ELSE @]
        /\ word' = [word EXCEPT ![t] = @ \ {"signalled"}]
        /\ place' = [place EXCEPT ![t] = "new"] /\ expired' = [expired EXCEPT ![t] = FALSE]
        /\ \/ /\ posted' = [posted EXCEPT ![t] = FALSE] /\ due' = [due EXCEPT ![t] = 0]
@@ -240,16 +237,16 @@ Step(w) ==
              /\ UNCHANGED posted
     /\ UNCHANGED <<steps, sent, pending, batch, ready, run, rounds, sleepers, world>>
 AnnounceOwn(w) == /\ pc[w] = "announce" /\ WakeOne /\ Go(w, "look")
-                  /\ UNCHANGED <<task, signals, queues, hands, rounds, world>>
+                  /\ UNCHANGED <<task, sent, queues, hands, rounds, world>>
 
 Working(w) == \/ Look(w) \/ Begin(w) \/ TellOne(w) \/ ExpireOne(w) \/ TakeFront(w) \/ Admit(w) \/ Deal(w)
               \/ Release(w) \/ WakeAnother(w) \/ RecheckDriver(w) \/ WakeInDriver(w)
               \/ PreparePark(w) \/ Recheck(w) \/ WakeUp(w) \/ Answer(w) \/ AnnounceOwn(w)
 
 \* --- the clock, and who stops: scheduler::stop --------------------------------------------------------------------------------------------
-Tick == now < MaxTime /\ now' = now + 1 /\ UNCHANGED <<task, signals, queues, hands, rounds, pc, sleepers, users, phase>>
+Tick == now < MaxTime /\ now' = now + 1 /\ UNCHANGED <<task, sent, queues, hands, rounds, pc, sleepers, users, phase>>
 Stuck(w) == w \in Long /\ pc[w] = "step"
-rest == <<task, signals, queues, hands, role, seen, told_stop, pc, users, now>>
+rest == <<task, sent, queues, hands, role, seen, told_stop, pc, users, now>>
 Stop == /\ phase = "runs" /\ Stops /\ phase' = "stops" /\ wanted' = TRUE /\ UNCHANGED <<sleepers, rest>>
 Drain == /\ phase = "stops" /\ phase' = "drains" /\ WakeAll /\ UNCHANGED <<wanted, rest>>
 \* The limit of the stop matters only where a step does not end.
@@ -283,10 +280,8 @@ OnePlace == \A t \in Tasks :
     ELSE Queued(t) = 1
 Running(t) == \E w \in Workers : current[w] = t
 NeverEarly == \A t \in Tasks : Running(t) /\ expired[t] => due[t] <= now
-OnlySent == \A t \in Tasks : got[t] <= sent[t]
 DrainedExactly == phase = "drained" => \A t \in Tasks : ~posted[t]
 Gone(t) == ~posted[t] \/ Running(t)
 Delivered == \A t \in Tasks : (posted[t] /\ (due[t] # Never \/ Notified(t))) ~> (Gone(t) \/ Halting)
-Received == \A t \in Tasks : (sent[t] > got[t]) ~> (sent[t] = got[t] \/ Gone(t) \/ Halting)
 StopEnds == (phase = "stops") ~> (phase = "ended")
 ============================================================================

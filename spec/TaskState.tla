@@ -85,7 +85,8 @@ BeginRun == /\ place = "ready" /\ place' = "running"
                                (IF Bug = 4 THEN {"signalled"} ELSE {}))         \* bug 4: uses up signals
             /\ UNCHANGED <<front, pc, got, rests, freed, touched>>
 TakeSignal == /\ place = "running" /\ "signalled" \in word
-              /\ word' = word \ {"signalled"} /\ got' = got + 1
+              /\ word' = (IF Bug = 7 THEN word ELSE word \ {"signalled"})      \* bug 7: leaves it
+              /\ got' = got + 1
               /\ UNCHANGED <<place, front, pc, rests, freed, touched>>
 TakeCompleted == /\ place = "running" /\ "completed" \in word
                  /\ word' = word \ {"completed"}

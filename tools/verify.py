@@ -46,12 +46,12 @@ def fetch_tlc():
 class Run:
     """One run of TLC on a specification with constants."""
 
-    def __init__(self, spec, constants, bug, properties):
+    def __init__(self, spec, constants, bug, wanted):
         self.spec = spec
         self.constants = {**constants, "Bug": bug}
         self.bug = bug
-        self.invariants = spec["invariants"]
-        self.properties = properties  # temporal ones: each makes the run slower
+        self.invariants = [each for each in spec["invariants"] if each in wanted]
+        self.properties = [each for each in spec["properties"] if each in wanted]  # each makes the run slower
 
     def config(self):
         lines = ["SPECIFICATION Spec"]
@@ -62,8 +62,10 @@ class Run:
 
     def execute(self, jar, threads):
         """Returns what TLC found: a dict with `found`, None if all holds."""
-        values = "-".join(re.sub(r"\W+", "", str(value)) for value in self.constants.values())
-        folder = BUILD / "runs" / f"{self.spec['name']}-{values}"
+        values = [re.sub(r"\W+", "", str(value)) for value in self.constants.values()]
+        if self.bug:
+            values += self.invariants + self.properties
+        folder = BUILD / "runs" / "-".join([self.spec["name"], *values])
         folder.mkdir(parents=True, exist_ok=True)
         specification = f"{self.spec['name']}.tla"
         shutil.copy(SPECS / specification, folder)  # TLC looks for the rest beside it
@@ -110,20 +112,32 @@ class Run:
 def models_of(spec, asked):
     for model in spec["model"]:
         if asked.deep or not model.get("deep", False):
-            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0,
-                      [] if asked.quick else model.get("properties", spec["properties"]))
+            temporal = [] if asked.quick else model.get("properties", spec["properties"])
+            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0, spec["invariants"] + temporal)
             if asked.quick:
                 return
 
 
-def mutants_of(spec, asked):
-    """Pairs of a run and the property that must find the bug."""
-    for number, mutant in enumerate([] if asked.quick else spec["mutants"], start=1):
-        if isinstance(mutant, str):
+def mutants_of(spec):
+    """Of each mutant, the constants and the properties that must find it."""
+    for mutant in spec["mutants"]:
+        if not isinstance(mutant, dict):
             mutant = {"finds": mutant}
         finds = mutant["finds"]
-        yield Run(spec, {**spec["constants"], **mutant.get("with", {})}, number,
-                  [each for each in spec["properties"] if each == finds]), finds
+        yield {**spec["constants"], **mutant.get("with", {})}, [finds] if isinstance(finds, str) else finds
+
+
+def runs_of_mutants(spec, asked):
+    """Pairs of a run and the property that must find the bug, which is all that it checks."""
+    for number, (constants, finds) in enumerate([] if asked.quick else mutants_of(spec), start=1):
+        for each in finds:
+            yield Run(spec, constants, number, [each]), each
+
+
+def never_fails(spec):
+    """The properties that no mutant shows to be able to fail."""
+    shown = {each for _, finds in mutants_of(spec) for each in finds}
+    return [each for each in spec["invariants"] + spec["properties"] if each not in shown]
 
 
 def describe(constants):
@@ -140,13 +154,14 @@ class Report:
 
     def add(self, spec, mutants, models):
         """`mutants`: pairs of a result and the property that must find the bug."""
+        self.failures += [f"{spec['name']}: no mutant shows that {each} can fail" for each in never_fails(spec)]
         for result, expected in mutants:
             result["expected"] = expected
             if result["found"] != expected:
                 self.failures.append(
                     f"{spec['name']}: bug {result['bug']} should be found by {expected}, "
                     f"was: {result['found'] or 'not found'}; see {result['output']}")
-        note = f"{sum(result['found'] == expected for result, expected in mutants)} of {len(mutants)}"
+        note = "{} of {}".format(*self.killed(result for result, _ in mutants))
         for result in models:
             if result["found"] is not None:
                 self.failures.append(f"{spec['name']}: {result['found']}; see {result['output']}")
@@ -155,11 +170,18 @@ class Report:
             note = ""
         self.specs.append({"spec": spec["name"], "models": models, "mutants": [result for result, _ in mutants]})
 
+    @staticmethod
+    def killed(results):
+        """How many mutants are found by all that must find them, and how many there are."""
+        results = list(results)
+        bugs = {(result["spec"], result["bug"]) for result in results}
+        alive = {(result["spec"], result["bug"]) for result in results if result["found"] != result["expected"]}
+        return len(bugs - alive), len(bugs)
+
     def finish(self):
         states = sum(model["distinct"] or 0 for spec in self.specs for model in spec["models"])
-        mutants = [mutant for spec in self.specs for mutant in spec["mutants"]]
-        print(f"{states:,} distinct states; {sum(m['found'] == m['expected'] for m in mutants)} of "
-              f"{len(mutants)} mutants killed")
+        killed, mutants = self.killed(mutant for spec in self.specs for mutant in spec["mutants"])
+        print(f"{states:,} distinct states; {killed} of {mutants} mutants killed")
         (BUILD / "summary.json").write_text(json.dumps(
             {"distinct_states": states, "failures": self.failures, "specs": self.specs}, indent=2) + "\n")
         for failure in self.failures:
@@ -186,7 +208,7 @@ def main():
     at_once, threads = (1, processors) if asked.deep else (processors, 1)
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         checks = [(spec,
-                   [(pool.submit(run.execute, jar, threads), finds) for run, finds in mutants_of(spec, asked)],
+                   [(pool.submit(run.execute, jar, threads), finds) for run, finds in runs_of_mutants(spec, asked)],
                    [pool.submit(run.execute, jar, threads) for run in models_of(spec, asked)])
                   for spec in specs]
         for spec, mutants, models in checks:

@@ -48,19 +48,18 @@ UserStops(u) == Calls(u, "stop") /\ Idle(u) /\ Stop /\ UNCHANGED own /\ Returns(
 
 \* --- a step -------------------------------------------------------------------------------------------------
 Turn(w, to) == /\ pc[w] \in {"look", "after"} \ {to} /\ Go(w, to)
-               /\ UNCHANGED <<task, signals, queues, hands, rounds, sleepers, world>>
+               /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, world>>
                /\ UNCHANGED own /\ GoesOnAlone(w)
 WorkerBeginsStep(w) ==
     /\ Calls(w, "step")
     /\ \/ Turn(w, "look")
        \/ /\ pc[w] = "look" /\ FromRun(w, w) /\ current'[w] = Said(w, 1)
-          /\ UNCHANGED <<due, place, expired, posted, signals, front, pending, batch, rounds, sleepers, world>>
+          /\ UNCHANGED <<due, place, expired, posted, sent, front, pending, batch, rounds, sleepers, world>>
           /\ UNCHANGED own /\ Returns(w)
 StepReceives(w) ==
     /\ Calls(w, "receive") /\ pc[w] = "step" /\ current[w] = Argument(w)
     /\ LET t == current[w] IN
        /\ Result(w) = ("signalled" \in word[t])
-       /\ got' = [got EXCEPT ![t] = IF Result(w) THEN sent[t] ELSE @]
        /\ word' = [word EXCEPT ![t] = @ \ {"signalled"}]
     /\ UNCHANGED <<due, place, expired, posted, steps, sent, queues, hands, rounds, pc, sleepers, world>>
     /\ UNCHANGED own /\ Returns(w)
@@ -68,7 +67,7 @@ StepReceives(w) ==
 LeavesStep(w, t) == /\ pc[w] = "step" /\ current[w] = t /\ current' = [current EXCEPT ![w] = None]
                     /\ Go(w, "look")
                     /\ place' = [place EXCEPT ![t] = "new"] /\ expired' = [expired EXCEPT ![t] = FALSE]
-                    /\ UNCHANGED <<word, steps, signals, pending, batch, ready, run, rounds, sleepers, world>>
+                    /\ UNCHANGED <<word, steps, sent, pending, batch, ready, run, rounds, sleepers, world>>
 StepEnds(w) == /\ Calls(w, "end") /\ LeavesStep(w, Argument(w))
                /\ posted' = [posted EXCEPT ![Argument(w)] = FALSE] /\ due' = [due EXCEPT ![Argument(w)] = 0]
                /\ UNCHANGED <<front, own>> /\ Returns(w)
@@ -83,7 +82,7 @@ StepPosts(w) ==
 
 \* --- where a worker takes tasks from -------------------------------------------------------------------
 Takes(w, tasks) == run' = [run EXCEPT ![w] = @ \o tasks]
-rest_of_taking == <<task, signals, pending, batch, current, rounds, pc, sleepers, world>>
+rest_of_taking == <<task, sent, pending, batch, current, rounds, pc, sleepers, world>>
 WorkerClaims(w) == /\ Calls(w, "claim") /\ First(ready, Len(Said(w, 1))) = Said(w, 1)
                    /\ ready' = Rest(ready, Len(Said(w, 1))) /\ Takes(w, Said(w, 1))
                    /\ UNCHANGED <<front, own, rest_of_taking>> /\ Returns(w)
@@ -115,18 +114,18 @@ RoundTells(w) ==
           /\ t \in Untold /\ TellOne(w) /\ "stopping" \in word'[t] /\ Said(w, 2) = (place'[t] = "none")
        /\ UNCHANGED own /\ Returns(w)
     \/ /\ Calls(w, "told") /\ Stopping /\ Untold = {} /\ Stays(w, "expire") /\ told_stop' = TRUE
-       /\ UNCHANGED <<task, signals, queues, hands, role, seen, wanted, sleepers, world, own>> /\ Returns(w)
+       /\ UNCHANGED <<task, sent, queues, hands, role, seen, wanted, sleepers, world, own>> /\ Returns(w)
 RoundTakes(w) ==
     \/ /\ Calls(w, "take") /\ Stays(w, "expire") /\ Said(w, 1) = In(Shared)
        /\ arrived' = Said(w, 1) /\ front' = Without(front, Said(w, 1))
-       /\ UNCHANGED <<where, task, signals, pending, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
+       /\ UNCHANGED <<where, task, sent, pending, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
     \/ /\ Calls(w, "take_posts") /\ Stays(w, "expire")
        /\ IF Said(w, 1) = << >> THEN TRUE ELSE Said(w, 1) = In(where[Said(w, 1)[1]])
        /\ pending' = pending \o Said(w, 1) /\ front' = Without(front, Said(w, 1))
-       /\ UNCHANGED <<task, signals, batch, ready, hands, rounds, sleepers, world, own>> /\ Returns(w)
+       /\ UNCHANGED <<task, sent, batch, ready, hands, rounds, sleepers, world, own>> /\ Returns(w)
     \/ /\ Calls(w, "arrived") /\ Due = {} /\ Then(w, "expire", "admit")
        /\ pending' = pending \o arrived /\ arrived' = << >>
-       /\ UNCHANGED <<where, task, signals, front, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
+       /\ UNCHANGED <<where, task, sent, front, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
 RoundAdmits(w) ==
     /\ \/ /\ Calls(w, "batch")
           /\ \/ ExpireOne(w) \/ Admit(w)
@@ -142,11 +141,11 @@ RoundDeals(w) ==
           /\ UNCHANGED ready
        \/ /\ Calls(w, "deal") /\ Said(w, 1) = Len(batch)
           /\ ready' = ready \o batch /\ batch' = << >> /\ UNCHANGED run
-    /\ UNCHANGED <<task, signals, front, pending, current, rounds, pc, sleepers, world, own>> /\ Returns(w)
+    /\ UNCHANGED <<task, sent, front, pending, current, rounds, pc, sleepers, world, own>> /\ Returns(w)
 RoundEnds(w) ==
     /\ Calls(w, "release")
     /\ \/ /\ pc[w] = "admit" /\ pending = << >> /\ batch = << >> /\ Go(w, "release")
-          /\ UNCHANGED <<task, signals, queues, hands, rounds, sleepers, world, own>> /\ GoesOnAlone(w)
+          /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, world, own>> /\ GoesOnAlone(w)
        \/ pc[w] = "release" /\ role = w /\ Release(w) /\ UNCHANGED own /\ Returns(w)
 \* A yes: there was a moment at which everything had ended.
 AnswersDrain(w) == /\ Calls(w, "answer") /\ (Said(w, 1) => \A t \in Tasks : ~posted[t])

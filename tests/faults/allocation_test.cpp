@@ -182,6 +182,7 @@ protected:
                 scheduler home{of_workers(workers)};
                 const armed plan{no_memory, range(n)};
                 burst(home);
+                EXPECT_TRUE(n != 1 || plan.hit()) << "there is no allocation to fail";
                 if (!plan.hit() || HasFailure()) break;
             }
         }

@@ -20,7 +20,9 @@ void in_threads(const Bodies&... bodies) {
 /// Expects that no execution goes wrong; for an exhaustive search, that all were seen.
 inline void expect_passes(const options& wanted, const std::function<void()>& scenario) {
     const verdict found = explore(wanted, scenario);
-    EXPECT_TRUE(found.passed) << found.what << "\nreplay: " << found.choices << '\n' << found.trace;
+    EXPECT_TRUE(found.passed) << found.what << "\nseed " << found.seed << ", depth " << wanted.depth
+                              << "; again: FAIRLEAD_MODEL_REPLAY=" << found.choices << '\n'
+                              << found.trace;
     if (wanted.how == search::exhaustive && wanted.executions_max == unlimited) {
         EXPECT_TRUE(found.complete || !found.passed);
     }

@@ -63,6 +63,7 @@ public:
             }
             if (seed_ != 0) to.seed = seed_;
         }
+        if (replay_ != nullptr) to.replay = replay_;
         if (!to.mutate && mutation_) {
             to.mutate = mutation_;
             // With a weaker order there may be far more executions than there should be.
@@ -81,6 +82,7 @@ private:
     static constexpr std::uint64_t with_mutation_max = 500'000;
 
     const char* const path_ = std::getenv("FAIRLEAD_MODEL_SITES");
+    const char* const replay_ = std::getenv("FAIRLEAD_MODEL_REPLAY");
     const std::uint64_t executions_ = number("FAIRLEAD_MODEL_EXECUTIONS");
     const std::uint64_t seconds_ = number("FAIRLEAD_MODEL_SECONDS");
     const std::uint64_t seed_ = number("FAIRLEAD_MODEL_SEED");
@@ -96,8 +98,11 @@ verdict explore(const options& wanted, const std::function<void()>& scenario) {
     of_program.apply(with_environment);
     explorer search{with_environment};
     verdict found = search.run(scenario);
+    found.seed = with_environment.seed;
     // Cut short by the environment, not by the caller, whom that does not concern.
-    if (with_environment.executions_max != wanted.executions_max && found.passed) found.complete = true;
+    const bool cut_short = with_environment.executions_max != wanted.executions_max ||
+                           with_environment.replay != wanted.replay;
+    if (cut_short && found.passed) found.complete = true;
     return found;
 }
 

@@ -99,7 +99,8 @@ struct verdict {
     bool complete = false;  // every execution within the bounds was seen
     std::string what;       // what went wrong
     std::string choices;    // for options::replay
-    std::string trace;      // the failing execution, step by step
+    std::uint64_t seed = 0;
+    std::string trace;  // the failing execution, step by step
     std::uint64_t executions = 0;
     std::uint64_t cut = 0;  // of these, ended early because another shows the same
     std::uint64_t steps = 0;
@@ -108,8 +109,10 @@ struct verdict {
 /// Explores `scenario`, which is run from the beginning for each execution and must behave the same
 /// way each time but for the checker's choices. One exploration at a time.
 ///
-/// From the environment: FAIRLEAD_MODEL_EXECUTIONS, FAIRLEAD_MODEL_SECONDS instead, and FAIRLEAD_MODEL_SEED
-/// are for searches by random or priorities that have a limit, to look for longer. FAIRLEAD_MODEL_SITES names a file to which the memory
+/// From the environment: FAIRLEAD_MODEL_EXECUTIONS, FAIRLEAD_MODEL_SECONDS instead, and
+/// FAIRLEAD_MODEL_SEED are for searches by random or priorities that have a limit, to look for longer.
+/// FAIRLEAD_MODEL_REPLAY, choices that a failure has printed, runs that one execution instead of any
+/// search: for a filter that leaves one test. FAIRLEAD_MODEL_SITES names a file to which the memory
 /// orders that were used are written at the end of the program, one a line: file, line, column, access,
 /// order, and the function; FAIRLEAD_MODEL_MUTATE is the first five of these and the weaker order. See
 /// tools/orders.py.
