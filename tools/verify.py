@@ -161,7 +161,7 @@ class Report:
                 self.failures.append(
                     f"{spec['name']}: bug {result['bug']} should be found by {expected}, "
                     f"was: {result['found'] or 'not found'}; see {result['output']}")
-        note = "{} of {}".format(*self.killed(result for result, _ in mutants))
+        note = self.killed(result for result, _ in mutants)
         for result in models:
             if result["found"] is not None:
                 self.failures.append(f"{spec['name']}: {result['found']}; see {result['output']}")
@@ -172,16 +172,16 @@ class Report:
 
     @staticmethod
     def killed(results):
-        """How many mutants are found by all that must find them, and how many there are."""
+        """How many mutants are found by all that must find them, of how many."""
         results = list(results)
         bugs = {(result["spec"], result["bug"]) for result in results}
         alive = {(result["spec"], result["bug"]) for result in results if result["found"] != result["expected"]}
-        return len(bugs - alive), len(bugs)
+        return f"{len(bugs - alive)} of {len(bugs)}" if bugs else "none run"
 
     def finish(self):
         states = sum(model["distinct"] or 0 for spec in self.specs for model in spec["models"])
-        killed, mutants = self.killed(mutant for spec in self.specs for mutant in spec["mutants"])
-        print(f"{states:,} distinct states; {killed} of {mutants} mutants killed")
+        killed = self.killed(mutant for spec in self.specs for mutant in spec["mutants"])
+        print(f"{states:,} distinct states; mutants killed: {killed}")
         (BUILD / "summary.json").write_text(json.dumps(
             {"distinct_states": states, "failures": self.failures, "specs": self.specs}, indent=2) + "\n")
         for failure in self.failures:
