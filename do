@@ -53,7 +53,7 @@ Usage: ./do COMMAND [OPTIONS]
   verify    check the specifications in spec/ with TLC, and the traces of the code against them
               --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces
               traces  only the traces
-              models  run the model tests for 10 minutes: 100 million executions
+              models  run the model tests for about 10 minutes
               orders  weaken each memory order and see which test fails  [--write]
   docs      check that the code in README.md and docs/ is what the examples have  [--write]
   fmt       format all C++ files
@@ -299,7 +299,10 @@ command=${1:-help}
 shift || true
 # What an option does can be told without anything.
 for option in "$@"; do
-    if [[ $option == --help ]]; then need() { :; } && build() { :; }; fi
+    if [[ $option == --help ]]; then
+        need() { :; }
+        build() { :; }
+    fi
 done
 case $command in
     setup | demo | check | bench | verify | docs | fmt) "$command" "$@" ;;

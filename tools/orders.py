@@ -2,7 +2,8 @@
 """Weakens each memory order of the public headers by one notch and sees whether a model test fails.
 
 A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the written
-one stays. Neither more nor less may stand there, and each order must be run by some test. With --write the table in docs/orders.md is made anew.
+one stays. Neither more nor less may stand there, and each order must be run by some test. With --write the
+table in docs/orders.md is made anew.
 """
 
 import argparse

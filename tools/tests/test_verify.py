@@ -33,7 +33,7 @@ echo 'The depth of the complete state graph search is 17.'
 exit 0
 """
 DARK = "echo 'Error: Invariant Dark is violated.'; exit 12"
-LIT = "echo 'Error: Temporal properties were violated.'; exit 13"
+LIVENESS = "echo 'Error: Temporal properties were violated.'; exit 13"
 
 
 class Verify(TemporaryTree):
@@ -43,7 +43,7 @@ class Verify(TemporaryTree):
         self.write("spec/Lamp.tla")
         self.write("build/verify/tla2tools.jar")
         path = f"{self.root}/bin{os.pathsep}{os.environ['PATH']}"
-        for bug, script in {"0": HOLDS, "1": DARK, "2": LIT}.items():
+        for bug, script in {"0": HOLDS, "1": DARK, "2": LIVENESS}.items():
             self.answers(bug, script)
         for patch in (mock.patch.object(verify, "SPECS", self.root / "spec"),
                       mock.patch.object(verify, "BUILD", self.root / "build" / "verify"),
@@ -92,14 +92,14 @@ class Verify(TemporaryTree):
         self.assertIn("Lamp: no mutant shows that Warm can fail", errors)
 
     def test_a_mutant_that_survives_one_of_them_fails(self):
-        self.answers("2", f"grep -q Warm model.cfg || {{ {LIT}; }}{HOLDS}")
-        code, errors, summary = self.verify()
+        self.answers("2", f"grep -q Warm model.cfg || {{ {LIVENESS}; }}{HOLDS}")
+        code, errors, _ = self.verify()
         self.assertEqual(code, 1)
         self.assertIn("Lamp: bug 2 should be found by Warm, was: not found", errors)
         self.assertNotIn("by Lit", errors)
 
     def test_a_violated_property_fails(self):
-        for answer, what in ((DARK, "Dark"), (LIT, "Lit or Warm")):
+        for answer, what in ((DARK, "Dark"), (LIVENESS, "Lit or Warm")):
             with self.subTest(what):
                 self.answers("0", answer)
                 code, errors, _ = self.verify()
