@@ -48,13 +48,14 @@ Usage: ./do COMMAND [OPTIONS]
                             and the specifications; also: debug, clang-release, aarch64,
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
-  check     the fast checks: format, layers, headers, atomics, sizes, snippets, unit tests
+  check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
   verify    check the specifications in spec/ with TLC, and the traces of the code against them
               --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces
+              --write: make its table in docs/ anew; the parts have it, too
               traces  only the traces
               models  run the model tests for about 10 minutes
-              orders  weaken each memory order and see which test fails  [--write]
+              orders  weaken each memory order and see which test fails
   docs      check that the code in README.md and docs/ is what the examples have  [--write]
   fmt       format all C++ files
   clean     remove build/
@@ -233,6 +234,7 @@ check() {
     step "atomics" python tools/atomics.py
     step "sizes" python tools/sizes.py
     step "snippets" python tools/snippets.py
+    step "pages" python tools/pages.py
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
     step "build" build release

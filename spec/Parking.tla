@@ -25,13 +25,16 @@ VARIABLES queue,       \* how many items wait for a round
           driver,      \* who sleeps in the driver and was not woken, or None
           occupied,    \* who is in the driver, or None
           told,        \* the signal of each worker; of the driver: None
+          telling,     \* how many have chosen who sleeps in the driver, and not told it yet
           pc, hand,    \* of each worker: where it is, what it has taken
           search,      \* whether it is a searcher: it looks between two steps first, without being one
           ppc, posted  \* of each poster
-vars == <<queue, role, parked, searching, driver, occupied, told, pc, hand, search, ppc, posted>>
+signals == <<told, telling>>
+vars == <<queue, role, parked, searching, driver, occupied, signals, pc, hand, search, ppc, posted>>
 
 Init == /\ queue = 0 /\ role = None /\ parked = {} /\ searching = 0
-        /\ driver = None /\ occupied = None /\ told = [w \in Workers \cup {None} |-> FALSE]
+        /\ driver = None /\ occupied = None
+        /\ told = [w \in Workers \cup {None} |-> FALSE] /\ telling = 0
         /\ pc = [w \in Workers |-> "look"] /\ hand = [w \in Workers |-> 0]
         /\ search = [w \in Workers |-> FALSE]
         /\ ppc = [p \in Posters |-> "push"] /\ posted = [p \in Posters |-> 0]
@@ -39,27 +42,31 @@ Init == /\ queue = 0 /\ role = None /\ parked = {} /\ searching = 0
 Go(w, to) == pc' = [pc EXCEPT ![w] = to]
 SomebodyToWake == searching = 0 /\ (parked # {} \/ driver # None)
 
-\* idle::wake_sleeper, under the mutex: parked threads first. Changes parked, searching, driver, told.
+\* idle::wake_sleeper, under the mutex: parked threads first. Changes parked, searching, driver, signals.
 WakeSleeper ==
-    IF ~SomebodyToWake THEN UNCHANGED <<parked, searching, driver, told>>
+    IF ~SomebodyToWake THEN UNCHANGED <<parked, searching, driver, signals>>
     ELSE \/ \E w \in parked : /\ parked' = parked \ {w} /\ searching' = searching + 1
-                              /\ told' = [told EXCEPT ![w] = TRUE] /\ UNCHANGED driver
+                              /\ told' = [told EXCEPT ![w] = TRUE] /\ UNCHANGED <<driver, telling>>
          \/ /\ parked = {} /\ driver' = None /\ searching' = searching + 1
-            /\ told' = [told EXCEPT ![None] = TRUE] /\ UNCHANGED parked
-WakesNobody == UNCHANGED <<parked, searching, driver, told>>
+            /\ telling' = telling + 1 /\ UNCHANGED <<parked, told>>
+WakesNobody == UNCHANGED <<parked, searching, driver, signals>>
+\* driver::wake, after the mutex: who was chosen may have left by itself, and another may sleep there. A
+\* parked worker waits for its signal whatever happens, so that a later one would make no difference.
+Tell == /\ telling > 0 /\ telling' = telling - 1 /\ told' = [told EXCEPT ![None] = TRUE]
+        /\ UNCHANGED <<queue, role, parked, searching, driver, occupied, pc, hand, search, ppc, posted>>
 
 \* --- posters: core::push, idle::announce ----------------------------------------------------------------
 Peek(p) == /\ Bug = 3 /\ ppc[p] = "push" /\ posted[p] < Posts                    \* bug 3: looks at the word before
            /\ ppc' = [ppc EXCEPT ![p] = IF SomebodyToWake THEN "push and wake" ELSE "push only"]
-           /\ UNCHANGED <<queue, role, parked, searching, driver, occupied, told, pc, hand, search, posted>>
+           /\ UNCHANGED <<queue, role, parked, searching, driver, occupied, signals, pc, hand, search, posted>>
 Push(p) == /\ ppc[p] \in IF Bug = 3 THEN {"push and wake", "push only"} ELSE {"push"}
            /\ posted[p] < Posts
            /\ queue' = queue + 1 /\ posted' = [posted EXCEPT ![p] = @ + 1]
            /\ ppc' = [ppc EXCEPT ![p] = IF queue = 0 /\ ppc[p] # "push only" THEN "announce" ELSE "push"]
-           /\ UNCHANGED <<role, parked, searching, driver, occupied, told, pc, hand, search>>
+           /\ UNCHANGED <<role, parked, searching, driver, occupied, signals, pc, hand, search>>
 Announce(p) == /\ ppc[p] = "announce"
                /\ ppc' = [ppc EXCEPT ![p] = IF SomebodyToWake THEN "wake" ELSE "push"]
-               /\ UNCHANGED <<queue, role, parked, searching, driver, occupied, told, pc, hand, search, posted>>
+               /\ UNCHANGED <<queue, role, parked, searching, driver, occupied, signals, pc, hand, search, posted>>
 Wake(p) == /\ ppc[p] = "wake" /\ WakeSleeper /\ ppc' = [ppc EXCEPT ![p] = "push"]
            /\ UNCHANGED <<queue, role, occupied, pc, hand, search, posted>>
 Poster(p) == Peek(p) \/ Push(p) \/ Announce(p) \/ Wake(p)
@@ -70,82 +77,83 @@ unchanged == <<occupied, search, ppc, posted>>
 Nothing(w) == IF search[w] THEN "nothing" ELSE "begin"
 BeginSearch(w) == /\ pc[w] = "begin" /\ searching' = searching + 1 /\ search' = [search EXCEPT ![w] = TRUE]
                   /\ Go(w, "look")
-                  /\ UNCHANGED <<queue, role, parked, driver, occupied, told, hand, ppc, posted>>
+                  /\ UNCHANGED <<queue, role, parked, driver, occupied, signals, hand, ppc, posted>>
 Look(w) == /\ pc[w] = "look"
            /\ Go(w, IF queue > 0 THEN "try" ELSE Nothing(w))
-           /\ UNCHANGED <<queue, role, parked, searching, driver, told, hand, unchanged>>
+           /\ UNCHANGED <<queue, role, parked, searching, driver, signals, hand, unchanged>>
 TryAcquire(w) == /\ pc[w] = "try"
                  /\ IF role = None \/ Bug = 9                                      \* bug 9: takes it from its holder
                     THEN role' = w /\ Go(w, "round") ELSE Go(w, Nothing(w)) /\ UNCHANGED role
-                 /\ UNCHANGED <<queue, parked, searching, driver, told, hand, unchanged>>
+                 /\ UNCHANGED <<queue, parked, searching, driver, signals, hand, unchanged>>
 Round(w) == /\ pc[w] = "round" /\ hand' = [hand EXCEPT ![w] = queue] /\ queue' = 0
             /\ Go(w, IF Bug = 5 THEN "after" ELSE "release")                      \* bug 5: looks before the release
-            /\ UNCHANGED <<role, parked, searching, driver, told, unchanged>>
+            /\ UNCHANGED <<role, parked, searching, driver, signals, unchanged>>
 Release(w) == /\ pc[w] = "release" /\ role' = None
               /\ Go(w, IF Bug = 5 THEN "found" ELSE "after")
-              /\ UNCHANGED <<queue, parked, searching, driver, told, hand, unchanged>>
+              /\ UNCHANGED <<queue, parked, searching, driver, signals, hand, unchanged>>
 WakeAnother(w) == /\ pc[w] = "after"
                   /\ IF queue > 0 THEN WakeSleeper ELSE WakesNobody
                   /\ Go(w, IF Bug = 5 THEN "release" ELSE "found")
                   /\ UNCHANGED <<queue, role, hand, unchanged>>
 Found(w) == /\ pc[w] = "found"
             /\ Go(w, CASE hand[w] = 0 -> "look" [] search[w] -> "end" [] OTHER -> "run")
-            /\ UNCHANGED <<queue, role, parked, searching, driver, told, hand, unchanged>>
+            /\ UNCHANGED <<queue, role, parked, searching, driver, signals, hand, unchanged>>
 \* Leaves the search with tasks; the last searcher looks for those who relied on it.
 EndSearch(w) == /\ pc[w] = "end" /\ searching' = searching - 1 /\ search' = [search EXCEPT ![w] = FALSE]
                 /\ Go(w, IF searching = 1 /\ Bug # 2 THEN "last" ELSE "run")      \* bug 2: does not look
-                /\ UNCHANGED <<queue, role, parked, driver, occupied, told, hand, ppc, posted>>
+                /\ UNCHANGED <<queue, role, parked, driver, occupied, signals, hand, ppc, posted>>
 LastLooks(w) == /\ pc[w] = "last"
                 /\ IF queue > 0 THEN WakeSleeper ELSE WakesNobody
                 /\ Go(w, "run") /\ UNCHANGED <<queue, role, hand, unchanged>>
 Run(w) == /\ pc[w] = "run" /\ hand' = [hand EXCEPT ![w] = 0] /\ Go(w, "look")
-          /\ UNCHANGED <<queue, role, parked, searching, driver, told, unchanged>>
+          /\ UNCHANGED <<queue, role, parked, searching, driver, signals, unchanged>>
 
 \* --- going to sleep: park -----------------------------------------------------------------------------------
 PreparePark(w) == /\ pc[w] = "nothing" /\ (occupied # None \/ role # None)
                   /\ parked' = parked \cup {w}
                   /\ searching' = IF Bug = 4 THEN searching ELSE searching - 1    \* bug 4: still counts as a searcher
                   /\ Go(w, IF Bug = 1 THEN "sleep" ELSE "recheck")                \* bug 1: does not look once more
-                  /\ UNCHANGED <<queue, role, driver, told, hand, unchanged>>
+                  /\ UNCHANGED <<queue, role, driver, signals, hand, unchanged>>
 \* A round, or the driver, is for who has the role: if that is another, it looks after its release.
 Recheck(w) == /\ pc[w] = "recheck"
               /\ Go(w, IF ((queue > 0 \/ occupied = None) /\ role = None) \/ Bug = 10  \* bug 10: polls
                        THEN "cancel" ELSE "sleep")
-              /\ UNCHANGED <<queue, role, parked, searching, driver, told, hand, unchanged>>
+              /\ UNCHANGED <<queue, role, parked, searching, driver, signals, hand, unchanged>>
 CancelPark(w) == /\ pc[w] = "cancel"
                  /\ IF w \in parked
                     THEN parked' = parked \ {w} /\ searching' = searching + 1 /\ Go(w, "look")
                     ELSE Go(w, IF Bug = 6 THEN "look" ELSE "sleep") /\ UNCHANGED <<parked, searching>> \* bug 6: leaves the signal
-                 /\ UNCHANGED <<queue, role, driver, told, hand, unchanged>>
+                 /\ UNCHANGED <<queue, role, driver, signals, hand, unchanged>>
 Awake(w) == /\ pc[w] = "sleep" /\ told[w] /\ told' = [told EXCEPT ![w] = FALSE] /\ Go(w, "look")
-            /\ UNCHANGED <<queue, role, parked, searching, driver, hand, unchanged>>
+            /\ UNCHANGED <<queue, role, parked, searching, driver, telling, hand, unchanged>>
 
 \* --- going to sleep: in the driver, which takes the role for a moment -------------------------------------------
 EnterDriver(w) == /\ pc[w] = "nothing" /\ role = None
                   /\ occupied = None \/ Bug = 8                                   \* bug 8: though somebody is there
                   /\ occupied' = w /\ driver' = w /\ searching' = searching - 1 /\ Go(w, "recheckd")
-                  /\ UNCHANGED <<queue, role, parked, told, hand, search, ppc, posted>>
+                  /\ UNCHANGED <<queue, role, parked, signals, hand, search, ppc, posted>>
 RecheckDriver(w) == /\ pc[w] = "recheckd"
                     /\ Go(w, IF queue > 0 THEN "leave" ELSE "sleepd")
-                    /\ UNCHANGED <<queue, role, parked, searching, driver, told, hand, unchanged>>
+                    /\ UNCHANGED <<queue, role, parked, searching, driver, signals, hand, unchanged>>
 AwakeInDriver(w) == /\ pc[w] = "sleepd" /\ told[None] /\ told' = [told EXCEPT ![None] = FALSE]
                     /\ Go(w, "leave")
-                    /\ UNCHANGED <<queue, role, parked, searching, driver, hand, unchanged>>
+                    /\ UNCHANGED <<queue, role, parked, searching, driver, telling, hand, unchanged>>
 \* Its waker has counted it already, if it was woken.
 LeaveDriver(w) == /\ pc[w] = "leave" /\ occupied' = None
                   /\ IF driver = w \/ Bug = 7                                      \* bug 7: counts itself twice
                      THEN driver' = None /\ searching' = searching + 1
                      ELSE UNCHANGED <<driver, searching>>
                   /\ Go(w, "look")
-                  /\ UNCHANGED <<queue, role, parked, told, hand, search, ppc, posted>>
+                  /\ UNCHANGED <<queue, role, parked, signals, hand, search, ppc, posted>>
 
 Worker(w) == \/ BeginSearch(w) \/ Look(w) \/ TryAcquire(w) \/ Round(w) \/ Release(w) \/ WakeAnother(w)
              \/ Found(w) \/ EndSearch(w) \/ LastLooks(w) \/ Run(w)
              \/ PreparePark(w) \/ Recheck(w) \/ CancelPark(w) \/ Awake(w)
              \/ EnterDriver(w) \/ RecheckDriver(w) \/ AwakeInDriver(w) \/ LeaveDriver(w)
-Next == (\E p \in Posters : Poster(p)) \/ \E w \in Workers : Worker(w)
+Next == (\E p \in Posters : Poster(p)) \/ (\E w \in Workers : Worker(w)) \/ Tell
 Fair == /\ \A p \in Posters : WF_vars(Announce(p) \/ Wake(p))
         /\ \A w \in Workers : WF_vars(Worker(w) /\ pc[w] # "run")
+        /\ WF_vars(Tell)
         /\ \A w \in Workers \ Long : WF_vars(Run(w))
 Spec == Init /\ [][Next]_vars /\ Fair
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the model tests for longer: each search that goes by chance for a while, with a seed of its own.
 
-Prints a table and writes build/verify/models.json. Fails if a test fails; its output is printed, and has
-the choices that lead to the failure.
+Prints a table and writes build/verify/models.json. Fails if a test fails, whose output is printed with the
+choices that lead to the failure, or if there were too few executions for the time. With --write the table in
+docs/verification.md is made anew.
 """
 
 import argparse
@@ -21,6 +22,8 @@ import tree
 # Of each search by chance. The whole scheduler and joins have most of them; a small structure has one.
 SECONDS = {"ModelScheduler": 3, "ModelJoin": 3, "ModelParking": 15, "ModelBlockQueue": 75}
 SECONDS_OF_OTHERS = 165
+PAGE = tree.REPOSITORY / "docs" / "verification.md"
+EXECUTIONS_MIN = 100_000_000  # in all; in proportion to --times, if less
 
 
 def suites_of(program):
@@ -44,6 +47,14 @@ def run(program, suite, seconds, seed):
             "output": done.stdout}
 
 
+def page(results):
+    rows = [[f"`{result['suite']}`", result["scenarios"], f"{result['executions']:,}", f"{result['steps']:,}",
+             result["seconds"]] for result in sorted(results, key=lambda result: result["suite"])]
+    rows.append(["all", *(f"{sum(result[key] for result in results):,}" for key in ("scenarios", "executions", "steps")),
+                 ""])
+    return tree.table(["suite", "scenarios:", "executions:", "steps:", "seconds:"], rows)
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="./do verify models", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--program", type=pathlib.Path, help="the model tests",
@@ -51,6 +62,7 @@ def main(arguments=None):
     parser.add_argument("--output", type=pathlib.Path, default=tree.REPOSITORY / "build/verify/models.json")
     parser.add_argument("--times", type=float, default=1, metavar="FACTOR", help="as long as usual, times this")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: the time")
+    parser.add_argument("--write", action="store_true", help="write the table in docs/verification.md")
     asked = parser.parse_args(arguments)
 
     print(f"seed {asked.seed}\n{'suite':<18} {'scenarios':>9} {'executions':>13} {'steps':>15} {'s':>7}")
@@ -76,7 +88,14 @@ def main(arguments=None):
         {"seed": asked.seed, "executions": total,
          "suites": [{key: value for key, value in result.items() if key != "output"} for result in results]},
         indent=2) + "\n")
-    return 1 if failed else 0
+    too_few = total < EXECUTIONS_MIN * min(asked.times, 1)
+    if too_few:
+        print(f"models: less than {EXECUTIONS_MIN:,} executions", file=sys.stderr)
+    if failed or too_few:
+        return 1
+    if asked.write:
+        tree.write_figures(PAGE, "models", page(results))
+    return 0
 
 
 if __name__ == "__main__":

@@ -57,6 +57,21 @@ def read_code(root, path, keep_strings=False):
     return bare_code((root / path).read_text(encoding="utf-8"), keep_strings)
 
 
+def write_figures(page, name, text):
+    """Replaces what stands between <!-- figures: name --> and <!-- /figures --> in the page."""
+    old = page.read_text(encoding="utf-8")
+    begin, end = f"<!-- figures: {name} -->\n", "<!-- /figures -->"
+    first = old.index(begin) + len(begin)
+    page.write_text(old[:first] + text + old[old.index(end, first):], encoding="utf-8")
+
+
+def table(heads, rows):
+    """A table of Markdown; a head that ends with a colon is of a column of numbers."""
+    lines = [heads, ["---:" if head.endswith(":") else "---" for head in heads], *rows]
+    lines[0] = [head.removesuffix(":") for head in heads]
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+
+
 def main_for_check(description, check, arguments=None):
     """Runs check(root), prints its messages, and returns the exit status: 1 if there are any."""
     parser = argparse.ArgumentParser(description=description)

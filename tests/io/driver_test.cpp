@@ -39,6 +39,29 @@ TEST(epoll_driver_test, a_wake_ends_the_wait_that_follows) {
     }
 }
 
+// The holder of the role may poll between the wake and the wait.
+TEST(epoll_driver_test, a_wake_outlives_a_poll) {
+    const test::watchdog guard;
+    epoll_driver driver;
+    fails_on_events sink;
+    driver.wake();
+    driver.poll(sink);
+    driver.wait();
+}
+
+TEST(epoll_driver_test, a_wait_uses_up_the_wakes_before_it) {
+    const test::watchdog guard;
+    epoll_driver driver;
+    fails_on_events sink;
+    for (int i = 0; i != 3; ++i) driver.wake();
+    driver.wait();
+    driver.poll(sink);
+    const time_point deadline = clock::now() + 5ms;
+    EXPECT_TRUE(driver.set_deadline(deadline));
+    driver.wait();
+    EXPECT_GE(clock::now(), deadline);
+}
+
 TEST(epoll_driver_test, a_wake_from_another_thread_ends_a_wait) {
     const test::watchdog guard;
     epoll_driver driver;

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import unittest
+from unittest import mock
 
 from temporary_tree import TemporaryTree
 
@@ -19,13 +20,18 @@ echo '30 executions, 500 steps'
 
 
 class Models(TemporaryTree):
-    def run_it(self, program):
+    def setUp(self):
+        super().setUp()
+        self.enterContext(mock.patch.object(models, "EXECUTIONS_MIN", 1000))
+        self.enterContext(mock.patch.object(models, "PAGE", self.root / "page.md"))
+
+    def run_it(self, program, *arguments):
         self.write("program", program)
         (self.root / "program").chmod(0o755)
         errors = io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
             code = models.main(["--program", str(self.root / "program"), "--seed", "7", "--times", "0.1",
-                                "--output", str(self.root / "out/models.json")])
+                                "--output", str(self.root / "out/models.json"), *arguments])
         return code, errors.getvalue(), json.loads((self.root / "out/models.json").read_text())
 
     def test_executions_are_added_up(self):
@@ -40,6 +46,19 @@ class Models(TemporaryTree):
         self.assertEqual(code, 1)
         self.assertIn(f"{round(0.1 * models.SECONDS_OF_OTHERS)} seconds", errors)
         self.assertEqual([suite["passed"] for suite in summary["suites"]].count(False), 1)
+
+    def test_too_few_executions_fail(self):
+        with mock.patch.object(models, "EXECUTIONS_MIN", 10_000):
+            code, errors, _ = self.run_it(PROGRAM.replace("Bell.\\n  Rings\\n", ""))
+        self.assertEqual(code, 1)
+        self.assertIn("less than 10,000 executions", errors)
+
+    def test_the_table_of_a_page(self):
+        self.write("page.md", "<!-- figures: models -->\n<!-- /figures -->\n")
+        self.assertEqual(self.run_it(PROGRAM.replace("Bell.\\n  Rings\\n", ""), "--write")[0], 0)
+        lines = (self.root / "page.md").read_text().splitlines()
+        self.assertRegex(lines[3], r"^\| `Ring` \| 2 \| 150 \| 4,500 \| [\d.]+ \|$")
+        self.assertEqual(lines[4], "| all | 2 | 150 | 4,500 |  |")
 
 
 if __name__ == "__main__":

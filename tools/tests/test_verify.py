@@ -47,6 +47,8 @@ class Verify(TemporaryTree):
             self.answers(bug, script)
         for patch in (mock.patch.object(verify, "SPECS", self.root / "spec"),
                       mock.patch.object(verify, "BUILD", self.root / "build" / "verify"),
+                      mock.patch.object(verify, "PAGE", self.root / "page.md"),
+                      mock.patch.object(verify, "STATES_MIN", 1000),
                       mock.patch.dict(os.environ, {"PATH": path})):
             self.enterContext(patch)
         self.write("bin/java", '#!/bin/sh\n. ../../../../answers/$(sed -n "s/CONSTANT Bug = //p" model.cfg)\n')
@@ -124,6 +126,26 @@ class Verify(TemporaryTree):
         self.assertEqual(code, 0)
         self.assertEqual([model["constants"]["Lamps"] for model in summary["specs"][0]["models"]], [2])
         self.assertNotIn("PROPERTY", self.config_of("Lamp-2-5-0"))
+
+    def test_too_few_states_fail_unless_less_was_asked_for(self):
+        with mock.patch.object(verify, "STATES_MIN", 2000):
+            code, errors, _ = self.verify()
+            self.assertEqual(code, 1)
+            self.assertIn("less than 2,000 distinct states", errors)
+            self.assertEqual(self.verify("--only", "Lamp")[0], 0)
+
+    def test_the_table_of_a_page(self):
+        self.write("page.md", "Text\n<!-- figures: specifications -->\nold\n<!-- /figures -->\nmore\n")
+        self.assertEqual(self.verify("--write")[0], 0)
+        lines = (self.root / "page.md").read_text().splitlines()
+        self.assertEqual([lines[0], lines[-1]], ["Text", "more"])
+        self.assertNotIn("old", lines)
+        self.assertRegex(lines[4], r"^\| Lamp \| `Lamps=2, Colour=5` \| 1,234 \| 17 \| [\d.]+ \| 2 of 2 \|$")
+        self.assertEqual(lines[5], "| all |  | 1,234 |  |  | 2 of 2 |")
+
+    def test_a_page_is_not_written_of_less(self):
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            self.verify("--write", "--only", "Lamp")
 
     def test_an_unknown_specification_is_an_error(self):
         with self.assertRaises(SystemExit):

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Checks that what the pages name exists: specifications, actions, functions, tests, memory orders.
+
+- spec/MAP.md has a section for each specification; its tables name actions that the specification
+  defines, each action of it, and functions that the code has.
+- The tests that it and the pages of docs/ that are about tests name exist.
+- Rows of docs/orders.md are of memory orders that the headers have, and each order has a row.
+"""
+
+import re
+import sys
+
+import orders
+import tree
+
+MAP = "spec/MAP.md"
+# Where each name of the form Suite.Test must be one; elsewhere it may be a member of a class.
+OF_TESTS = (MAP, "docs/features.md", "docs/historical.md", "docs/memory_order.md", "docs/orders.md")
+
+TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
+NAMED_TEST = re.compile(r"([A-Za-z]\w*)\.(\w+|\*)")
+DEFINITION = re.compile(r"^([A-Z]\w*)(?:\([^)]*\))? ==(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+NO_TESTS = {"hpp", "cpp", "py", "toml", "md", "json", "tla", "cfg", "yml", "txt"}
+
+
+def named(cell):
+    """What a cell of a table has in backticks."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def sections(text):
+    """The name of each section, its first line, and its rows: (line, cells)."""
+    name, begin, rows = None, 0, []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("## "):
+            if name:
+                yield name, begin, rows
+            name, begin, rows = line[3:].split(":")[0], number, []
+        elif line.startswith("| ") and not re.match(r"\| (action|specification) \|", line):
+            rows.append((number, [cell.strip() for cell in line.strip("|").split("|")]))
+    if name:
+        yield name, begin, rows
+
+
+def actions_of(specification):
+    """The names of all definitions, and of those that are steps of the code: not only of a seeded bug."""
+    definitions = dict(DEFINITION.findall(specification))
+    steps = {name for name, body in definitions.items()
+             if re.search(r"\w+' =|\bGo\(", body) and "UNCHANGED" in body and not re.match(r"\s*/\\ Bug = ", body)}
+    return set(definitions), steps
+
+
+class Code:
+    """The functions of the library, by the file that they stand in."""
+
+    def __init__(self, root):
+        self.files = [tree.read_code(root, path) for path in tree.code_files(root, ("include", "src"))]
+
+    def has(self, scope, function):
+        call = re.compile(rf"\b{function}\s*[(<]")
+        place = re.compile(rf"\b{scope}\b")
+        return any(call.search(text) and place.search(text) for text in self.files)
+
+
+def check_map(root):
+    path = root / MAP
+    if not path.is_file():
+        return
+    code = Code(root)
+    seen = set()
+    for name, begin, rows in sections(path.read_text(encoding="utf-8")):
+        specification = root / "spec" / f"{name}.tla"
+        if name == "Traces":
+            continue
+        if not specification.is_file():
+            yield f"{MAP}:{begin}: there is no spec/{name}.tla"
+            continue
+        seen.add(name)
+        defined, steps = actions_of(specification.read_text(encoding="utf-8"))
+        for number, (actions, functions, *_) in rows:
+            for action in re.findall(r"\w+", actions):
+                steps.discard(action)
+                if action not in defined:
+                    yield f"{MAP}:{number}: spec/{name}.tla does not define {action}"
+            scope = ""
+            for function in named(functions):
+                *scopes, last = function.split("::")
+                scope = scopes[-1] if scopes else scope
+                if not code.has(scope, last):
+                    yield f"{MAP}:{number}: the code has no {scope}::{last}"
+        for action in sorted(steps):
+            yield f"{MAP}:{begin}: does not name {action} of spec/{name}.tla"
+    for specification in sorted((root / "spec").glob("*.tla")):
+        if specification.stem not in seen:
+            yield f"{MAP}:1: has no section for spec/{specification.name}"
+
+
+def check_tests(root):
+    suites = {}
+    for path in tree.code_files(root, ("tests", "apps")):
+        for suite, test in TEST.findall((root / path).read_text(encoding="utf-8")):
+            suites.setdefault(suite, set()).add(test)
+    for page in (page for page in OF_TESTS if (root / page).is_file()):
+        for number, line in enumerate((root / page).read_text(encoding="utf-8").splitlines(), start=1):
+            for token in named(line):
+                test = NAMED_TEST.fullmatch(token)
+                if test and test[2] not in {*suites.get(test[1], ()), *NO_TESTS} and not (
+                        test[2] == "*" and test[1] in suites):
+                    yield f"{page}:{number}: there is no test {token}"
+
+
+def check_orders(root):
+    page = root / orders.PAGE
+    if not page.is_file():
+        return
+    code = {}  # of each line of a header, stripped: where it stands, if an order is in it or in the next
+    for folder in orders.CHECKED:
+        for path in tree.code_files(root, (folder,)):
+            lines = [line.split("//")[0].strip() for line in (root / path).read_text(encoding="utf-8").splitlines()]
+            for number, line in enumerate(lines, start=1):
+                following = lines[number] if number < len(lines) else ""
+                if orders.ORDER.search(line) or orders.ORDER.search(following):
+                    code.setdefault(line, (f"{path}:{number}", bool(orders.ORDER.search(line)), following))
+    rows = set()
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+        row = re.match(r"\| `[^`]+` \| `(?P<code>.*?)` \| \w+ → ", line)
+        if not row:
+            continue
+        access = row["code"].replace(r"\|", "|")
+        rows.add(access)
+        if access not in code:
+            yield f"{orders.PAGE}:{number}: no header has this access; run ./do verify orders --write"
+    covered = rows | {code[row][2] for row in rows if row in code}
+    for line, (place, has_order, _) in code.items():
+        if has_order and line not in covered:
+            yield f"{place}: {orders.PAGE} has no row for it; run ./do verify orders --write"
+
+
+def check(root):
+    return [*check_map(root), *check_tests(root), *check_orders(root)]
+
+
+if __name__ == "__main__":
+    sys.exit(tree.main_for_check(__doc__.splitlines()[0], check))
