@@ -108,7 +108,7 @@ TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
 // Waits until it is asked to stop, and once more to clean up, which no stop shortens. Whether it was so.
 task<bool> cleans_up() {
     const bool stopped = co_await receive_signal() == wake_reason::stopped;
-    co_return stopped && co_await sleep_for(1ms) == wake_reason::expired;
+    co_return stopped&& co_await sleep_for(1ms) == wake_reason::expired;
 }
 
 task<int> takes_a_turn(int value) {

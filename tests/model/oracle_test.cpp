@@ -89,6 +89,62 @@ TEST(Oracle, SleepersAndTheirWakers) {
     }
 }
 
+// --- a stack: pushes, and all are taken at once --------------------------------------------------------
+
+// Treiber's push, and an exchange that takes all: without reclamation, as no push looks into the head.
+class stack {
+public:
+    struct node {
+        plain<int> payload{0};
+        node* next = nullptr;
+    };
+
+    stack(order push, order take) : push_{push}, take_{take} {}
+
+    void push(node& pushed) {
+        node* head = head_.load(relaxed);
+        do {
+            pushed.next = head;
+        } while (!head_.compare_exchange_weak(head, &pushed, push_, relaxed));
+    }
+    node* take_all() { return head_.exchange(nullptr, take_); }
+
+private:
+    const order push_;
+    const order take_;
+    sync::atomic<node*> head_{nullptr};
+};
+
+void push_and_take_all(order push, order take) {
+    stack all{push, take};
+    stack::node nodes[2];
+    int taken = 0;
+    const auto take_some = [&] {
+        for (stack::node* each = all.take_all(); each != nullptr; each = each->next) {
+            require(each->payload == 1, "it is as it was pushed, and taken once");
+            each->payload = 2;
+            ++taken;
+        }
+    };
+    {
+        const auto produce = [&](stack::node& own) {
+            own.payload = 1;
+            all.push(own);
+        };
+        thread first{[&] { produce(nodes[0]); }};
+        thread second{[&] { produce(nodes[1]); }};
+        take_some();
+    }
+    take_some();
+    require(taken == 2, "each is taken");
+}
+
+TEST(Oracle, APushPublishesItsPayload) {
+    expect_passes(one_stale_read, [] { push_and_take_all(release, acquire); });
+    expect_fails(one_stale_read, "data race", [] { push_and_take_all(relaxed, acquire); });
+    expect_fails(one_stale_read, "data race", [] { push_and_take_all(release, relaxed); });
+}
+
 // --- a signal whose send returns early when it is set already ------------------------------------------
 
 enum class early_return { relaxed_load, fence_before, release_change };

@@ -414,8 +414,8 @@ TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
 
 TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
     for (const unsigned workers : {1U, 2U}) {
-        for (const auto wake : {&callback_task::wakeup, &callback_task::signal,
-                                &callback_task::request_stop}) {
+        for (const auto wake :
+             {&callback_task::wakeup, &callback_task::signal, &callback_task::request_stop}) {
             model::expect_passes_though_stopped([=](stops how) {
                 scheduler scheduler{{.workers = workers}};
                 counter sleeper;
