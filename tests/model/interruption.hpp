@@ -37,7 +37,7 @@ private:
 inline void expect_passes_though_stopped(const std::function<void(stops)>& scenario) {
     expect_passes_by_priorities([&] { scenario(stops::none); });
     for (const stops how : {stops::patient, stops::at_once}) {
-        expect_passes_by_priorities([&] { scenario(how); }, 250);
+        expect_passes_by_priorities([&] { scenario(how); }, 125);
     }
 }
 
@@ -45,7 +45,7 @@ inline void expect_passes_though_stopped(const std::function<void(stops)>& scena
 /// it, would wait for such a step for ever. What they need is to be posted before the stop.
 inline void expect_passes_though_stopped_patiently(const std::function<void(stops)>& scenario) {
     expect_passes_by_priorities([&] { scenario(stops::none); });
-    expect_passes_by_priorities([&] { scenario(stops::patient); }, 250);
+    expect_passes_by_priorities([&] { scenario(stops::patient); }, 125);
 }
 
 }  // namespace fairlead::model

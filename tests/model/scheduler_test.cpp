@@ -488,7 +488,7 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
                 }
                 require_before(1s);
             };
-            model::expect_passes_by_priorities(scenario, limit == duration{0} ? 250 : 500);
+            model::expect_passes_by_priorities(scenario);
         }
     }
 }
