@@ -1,10 +1,11 @@
 // The real scheduler in the model checker of tests/model: the first bytes choose a small program of posts,
-// deadlines, waits, wake-ups and signals by two threads and its end by drain, stop or neither; the other bytes
-// choose the interleaving and what loads return.
+// deadlines, waits, wake-ups and signals by two threads and its end by drain, stop or neither, or by a stop from
+// a third thread meanwhile; the other bytes choose the interleaving and what loads return.
 //
-// Each task runs as often as it was posted, not before its deadline, and nobody needs a time-out to be found;
-// besides, the checker sees races, touches of freed memory, leaks, deadlocks and livelocks. A failure prints
-// its choices, which `options::replay` takes, and what happened step by step.
+// Each task runs as often as it was posted, not before its deadline or a stop, and nobody needs a time-out to be
+// found; what a stop has left is reported, and runs after the next start. Besides, the checker sees races,
+// touches of freed memory, leaks, deadlocks and livelocks. A failure prints its choices, which `options::replay`
+// takes, and what happened step by step.
 //
 // Without sanitizers: that of addresses does not follow the switches between the checker's fibers, whose stacks
 // are left without being unwound, and the checker looks after the memory of a scenario itself; that of
@@ -17,6 +18,7 @@
 #include <fairlead/sched/scheduler.hpp>
 #include <fairlead/sync/signal.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -24,6 +26,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <optional>
 
 namespace fairlead::fuzz {
 namespace {
@@ -43,7 +46,15 @@ enum class kind : std::uint8_t {
     count
 };
 
-enum class ending : std::uint8_t { signals, drain, two_drains, stop, count };
+enum class ending : std::uint8_t {
+    signals,
+    drain,
+    two_drains,
+    stop,
+    stop_meanwhile,  // which waits for everything, while others post, wake and signal
+    halt_meanwhile,  // which waits for nothing
+    count
+};
 
 // What the first bytes choose.
 struct program {
@@ -54,6 +65,10 @@ struct program {
         for (kind& each : kinds) {
             each = static_cast<kind>(bytes.below(static_cast<std::size_t>(kind::count)));
         }
+    }
+
+    [[nodiscard]] bool stops_meanwhile() const {
+        return ends == ending::stop_meanwhile || ends == ending::halt_meanwhile;
     }
 
     unsigned workers;
@@ -100,7 +115,9 @@ private:
         steps_ = steps_ + 1;  // plain: two steps at once would be a race
         const bool early = kind_ == kind::delayed && clock::now() < time_point{1ms};
         require(!early || task_.stop_requested(), "not early");
-        if (kind_ == kind::signalled) require(task_.receive_signal(), "the signal is there");
+        if (kind_ == kind::signalled) {
+            require(task_.receive_signal() || task_.stop_requested(), "the signal is there");
+        }
         if (kind_ == kind::wakes_another && before_ != nullptr) before_->help();
         if (steps_ == steps_expected()) {
             ended.send();
@@ -149,6 +166,16 @@ void end(const program& wanted, scheduler& home, tasks& all) {
     }
 }
 
+// Nobody posts any more: the report of another stop is exact.
+void start_again(scheduler& home, const tasks& all) {
+    const stop_report report = home.stop(duration{0});
+    const auto left = std::ranges::count_if(
+        all, [](const scheduled_task& each) { return each.steps() < each.steps_expected(); });
+    require(report.waiting + report.queued == static_cast<std::size_t>(left),
+            "what has not run is reported");
+    home.start();
+}
+
 void run(const program& wanted) {
     tasks all;
     scheduled_task* last = nullptr;
@@ -162,10 +189,18 @@ void run(const program& wanted) {
                 all[0].help();
                 all[2].help();
             }};
+            std::optional<model::thread> stopper;
+            if (wanted.stops_meanwhile()) {
+                stopper.emplace([&] {
+                    const bool waits = wanted.ends == ending::stop_meanwhile;
+                    static_cast<void>(home.stop(waits ? duration{1h} : duration{0}));
+                });
+            }
             all[0].post(home);
             all[1].help();
             all[2].post(home);
         }
+        if (wanted.stops_meanwhile()) start_again(home, all);
         end(wanted, home, all);
     }
     require(clock::now() < time_point{1s}, "in time");

@@ -80,6 +80,49 @@ TEST(ModelBlockQueue, ProducerAndTwoConsumers) {
                          [] { producer_and_consumers(3, 2, 2, 1); });
 }
 
+// A stop as one more thread. The producer and the consumers end when they see it, and whoever stops takes what
+// is left, as core::take_queued does, while they may still be at it. Nothing is lost, or taken twice.
+void producer_consumers_and_a_stop(std::size_t count, int consumers, int claims) {
+    queue ready;
+    items all;
+    sync::atomic<bool> stopping{false};
+    std::size_t pushed = 0;
+    {
+        const auto consume = [&] {
+            queue::consumer mine{ready};
+            plain<int>* last = nullptr;
+            for (int i = 0; i != claims && !stopping.load(sync::acquire); ++i) {
+                all.claim(mine, last, 1);
+            }
+        };
+        thread first{consume};
+        std::optional<thread> second;
+        if (consumers == 2) second.emplace(consume);
+        thread stop{[&] {
+            stopping.store(true, sync::release);
+            queue::consumer rest{ready};
+            plain<int>* last = nullptr;
+            while (all.claim(rest, last, 2) != 0) {
+            }
+        }};
+        for (; pushed != count && !stopping.load(sync::acquire); ++pushed) {
+            all.push(ready, pushed, 1);
+        }
+    }
+    queue::consumer rest{ready};
+    plain<int>* last = nullptr;
+    while (all.claim(rest, last, 2) != 0) {
+    }
+    all.check(pushed);
+}
+
+TEST(ModelBlockQueue, AStopTakesWhatIsLeft) {
+    model::expect_passes({.preemptions = 2, .stale_reads = 1},
+                         [] { producer_consumers_and_a_stop(3, 1, 2); });
+    model::expect_passes({.how = model::search::pct, .executions_max = 20'000, .depth = 4},
+                         [] { producer_consumers_and_a_stop(6, 2, 3); });
+}
+
 TEST(ModelBlockQueue, BlocksAreUsedAgain) {
     model::expect_passes({.preemptions = 2, .stale_reads = 1},
                          [] { producer_and_consumers(6, 2, 3, 2); });

@@ -2,6 +2,8 @@
 #include "model/bell.hpp"
 #include "model/explore.hpp"
 
+#include <fairlead/sync/signal.hpp>
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -245,6 +247,19 @@ TEST(Checker, TimeOutsMayComeAtAnyTime) {
     EXPECT_TRUE(found.passed) << found.what;
     EXPECT_TRUE(in_time);
     EXPECT_TRUE(too_late);
+}
+
+// Also where time-outs come only when nobody else can go on.
+TEST(Checker, AWaitWhoseTimeIsOverDoesNotSleep) {
+    bool first = false;
+    expect_passes({.early_time_outs = false}, [&] {
+        sync::signal never_sent;
+        cell done{0};
+        thread other{[&] { done.store(1, sync::relaxed); }};
+        require(!never_sent.receive_until(clock::now()), "it times out");
+        if (done.newest() == 0) first = true;
+    });
+    EXPECT_TRUE(first);
 }
 
 TEST(Checker, ExceptionsBelongToTheirThread) {

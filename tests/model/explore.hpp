@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -33,10 +34,11 @@ inline void expect_passes(const std::function<void()>& scenario) { expect_passes
 
 /// For scenarios with a whole scheduler, which have far too many executions to see all. Time passes only
 /// when nobody can go on otherwise.
-inline void expect_passes_by_priorities(const std::function<void()>& scenario) {
+inline void expect_passes_by_priorities(const std::function<void()>& scenario,
+                                        std::uint64_t executions_max = 500) {
     for (const unsigned depth : {3U, 6U, 12U}) {
         expect_passes({.how = search::pct,
-                       .executions_max = 500,
+                       .executions_max = executions_max,
                        .seed = depth,
                        .depth = depth,
                        .steps_max = 40'000,

@@ -108,37 +108,41 @@ TEST(ModelFrontQueue, ABatchIsPushedInOneStep) {
     });
 }
 
-// Who pushes wakes the consumer only if it found the queue empty; a stop wakes it as well.
+// Who pushes wakes the consumer only if it found the queue empty; a stop wakes it as well. Then another takes
+// what is left, while the producers go on, as a destructor does.
 void sleeping_consumer(int producers) {
     queue front;
     sync::signal work;
     sync::atomic<bool> stopping{false};
     ledger seen;
+    plain<int> found_empty[2];
     {
-        thread consumer{[&] {
-            while (!stopping.load(sync::acquire)) {
-                if (seen.take(front) == 0) work.receive();
-            }
-        }};
+        const auto produce = [&](int producer) {
+            const bool was_empty = front.push(*new node{10 * producer});
+            found_empty[producer] = was_empty ? 1 : 0;
+            if (was_empty) work.send();
+        };
+        thread first{[&] { produce(0); }};
+        std::optional<thread> second;
+        if (producers == 2) second.emplace([&] { produce(1); });
         {
-            const auto produce = [&](int producer) {
-                if (front.push(*new node{10 * producer})) work.send();
-            };
-            thread first{[&] { produce(0); }};
-            std::optional<thread> second;
-            if (producers == 2) second.emplace([&] { produce(1); });
-            thread stop{[&] {
-                stopping.store(true, sync::release);
-                work.send();
+            thread consumer{[&] {
+                while (!stopping.load(sync::acquire)) {
+                    if (seen.take(front) == 0) work.receive();
+                }
             }};
+            stopping.store(true, sync::release);
+            work.send();
         }
+        seen.take(front);
     }
     seen.take(front);
+    seen.check(static_cast<std::size_t>(producers), found_empty[0] + found_empty[1]);
 }
 
 TEST(ModelFrontQueue, AStopIsSeenByASleepingConsumer) {
     model::expect_passes([] { sleeping_consumer(1); });
-    model::expect_passes({.preemptions = 1}, [] { sleeping_consumer(2); });
+    model::expect_passes({.preemptions = 2}, [] { sleeping_consumer(2); });
 }
 
 // Nobody stops: the consumer must have both, or it sleeps for ever.

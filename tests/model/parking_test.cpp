@@ -52,8 +52,13 @@ public:
         idle.wake_all();  // the others end as well
     }
 
-    [[nodiscard]] int taken() const { return taken_.newest(); }
-    [[nodiscard]] bool empty() const { return queue_.empty(); }
+    // When all threads have ended.
+    void check(int posted, bool stop) {
+        const int left = static_cast<int>(queue_.take_all().size());
+        require(stop || left == 0, "only a stop leaves something");
+        require(taken_.newest() + left == posted, "each is taken, or is there");
+        require(!idle.seems_asleep(), "nobody counts as asleep");
+    }
 
     futex_driver driver_;
     sched::idle idle;
@@ -123,7 +128,7 @@ void one_worker(bool in_driver, int posts, bool stop) {
         if (stop) stopper.emplace([&] { yard.stop(); });
         for (int i = 0; i != posts; ++i) yard.post(items[i]);
     }
-    if (!stop) require(yard.taken() == posts, "each is taken");
+    yard.check(posts, stop);
 }
 
 TEST(ModelParking, AParkedWorkerIsWokenByAPost) {
@@ -143,7 +148,7 @@ TEST(ModelParking, AStopEndsASleep) {
     }
 }
 
-void two_workers(int posts, int posters) {
+void two_workers(int posts, int posters, bool stop) {
     yard yard{2};
     item items[4];
     {
@@ -155,18 +160,22 @@ void two_workers(int posts, int posters) {
                 for (int i = 0; i != posts; ++i) yard.post(items[2 + i]);
             });
         }
+        std::optional<thread> stopper;
+        if (stop) stopper.emplace([&] { yard.stop(); });
         for (int i = 0; i != posts; ++i) yard.post(items[i]);
     }
-    require(yard.taken() == posts * posters, "each is taken");
+    yard.check(posts * posters, stop);
 }
 
 TEST(ModelParking, TwoWorkersAndPosters) {
-    model::expect_passes({.preemptions = 1, .stale_reads = 1}, [] { two_workers(1, 1); });
+    model::expect_passes({.preemptions = 1, .stale_reads = 1}, [] { two_workers(1, 1, false); });
     for (const unsigned depth : {2U, 4U, 8U}) {
-        const model::options wanted{
-            .how = model::search::pct, .executions_max = 30'000, .depth = depth};
-        model::expect_passes(wanted, [] { two_workers(2, 1); });
-        model::expect_passes(wanted, [] { two_workers(2, 2); });
+        model::options wanted{.how = model::search::pct, .executions_max = 30'000, .depth = depth};
+        model::expect_passes(wanted, [] { two_workers(2, 1, false); });
+        model::expect_passes(wanted, [] { two_workers(2, 2, false); });
+        wanted.executions_max = 10'000;
+        model::expect_passes(wanted, [] { two_workers(2, 1, true); });
+        model::expect_passes(wanted, [] { two_workers(2, 2, true); });
     }
 }
 
@@ -194,62 +203,174 @@ TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
     });
 }
 
-// Who has dealt tasks changes the word after it, and a sleeper looks for tasks after it has changed the word
-// [ID1]. Otherwise nobody comes for what was dealt.
-void deal_against_a_sleeper(bool in_driver) {
-    model::expect_passes({.stale_reads = 1}, [=] {
+// The worker 1 sleeps in one of the two ways, unless there is a reason to stay awake after the word has changed.
+template <class Condition>
+void sleep_unless(sched::idle& idle, futex_driver& driver, bool in_driver, const Condition& awake) {
+    if (in_driver) {
+        require(idle.enter_driver(), "nobody is there");
+        static_cast<void>(driver.set_deadline(never));
+        if (!awake()) driver.wait();
+        idle.leave_driver();
+    } else {
+        idle.prepare_park(1);
+        if (awake() || !idle.park_until(1, never)) idle.cancel_park(1);
+    }
+}
+
+// What a stop does first, and what it does then.
+void stop_all(sync::atomic<bool>& stopping, sched::idle& idle) {
+    stopping.store(true, sync::release);
+    idle.wake_all();
+}
+
+// The workers are woken by a stop wherever they are on their way to sleep, while somebody posts: each of the
+// two finds them, and may also find them woken by the other. Once the workers have ended and the poster has
+// left nobody touches `idle`.
+void stop_against_a_sleeper_and_a_poster(bool in_driver) {
+    futex_driver driver;
+    auto* const idle = new sched::idle{2, driver};
+    queue front;
+    item posted;
+    sync::atomic<bool> stopping{false};
+    const thread poster{[&, idle] {
+        if (front.push(posted)) idle->announce();
+    }};
+    {
+        const thread worker{[&, idle] {
+            idle->begin_search();
+            while (!stopping.load(sync::acquire)) {
+                static_cast<void>(front.take_all());
+                sleep_unless(*idle, driver, in_driver,
+                             [&] { return !front.empty() || stopping.load(sync::acquire); });
+            }
+            static_cast<void>(idle->end_search());
+        }};
+        stop_all(stopping, *idle);
+    }
+    require(!idle->seems_asleep(), "nobody counts as asleep");
+    while (!idle->all_left(1)) model::explorer::running()->yield();
+    delete idle;
+}
+
+TEST(ModelParking, AStopWakesWhoIsParkedThoughSomebodyPosts) {
+    model::expect_passes({.preemptions = 2, .stale_reads = 1},
+                         [] { stop_against_a_sleeper_and_a_poster(false); });
+}
+TEST(ModelParking, AStopWakesWhoIsInTheDriverThoughSomebodyPosts) {
+    model::expect_passes({.preemptions = 2, .stale_reads = 1},
+                         [] { stop_against_a_sleeper_and_a_poster(true); });
+}
+
+// One is parked, the other in the driver.
+TEST(ModelParking, AStopWakesBothThoughSomebodyPosts) {
+    const auto scenario = [] {
         futex_driver driver;
         sched::idle idle{2, driver};
-        using block_queue = lockfree::block_queue<item, 2>;
-        block_queue ready;
-        const block_queue::consumer mine{ready};
-        item dealt;
+        sync::atomic<bool> stopping{false};
+        sync::atomic<int> posted{0};
+        {
+            const auto work = [&](bool in_driver) {
+                return [&, in_driver] {
+                    idle.begin_search();
+                    while (!stopping.load(sync::acquire)) {
+                        sleep_unless(idle, driver, in_driver,
+                                     [&] { return stopping.load(sync::acquire); });
+                    }
+                    static_cast<void>(idle.end_search());
+                };
+            };
+            const thread parks{work(false)};
+            const thread waits{work(true)};
+            const thread poster{[&] {
+                posted.fetch_add(1, sync::acq_rel);
+                idle.announce();
+            }};
+            stop_all(stopping, idle);
+        }
+        require(!idle.seems_asleep(), "nobody counts as asleep");
+        require(idle.all_left(1), "the poster has left");
+    };
+    model::expect_passes({.preemptions = 1, .stale_reads = 1}, scenario);
+    model::expect_passes({.how = model::search::pct, .executions_max = 20'000, .depth = 6},
+                         scenario);
+}
+
+// Who has dealt tasks changes the word after it, and a sleeper looks for tasks after it has changed the word
+// [ID1]. Otherwise nobody comes for what was dealt. With a stop, the sleeper is to end: whatever was dealt and
+// not taken by then is left.
+void deal_against_a_sleeper(bool in_driver, bool stop) {
+    futex_driver driver;
+    sched::idle idle{2, driver};
+    using block_queue = lockfree::block_queue<item, 2>;
+    block_queue ready;
+    block_queue::consumer mine{ready};
+    item dealt;
+    sync::atomic<bool> stopping{false};
+    item* taken[1] = {};
+    std::size_t count = 0;
+    {
         const thread dealer{[&] {
             item* const batch[]{&dealt};
             require(ready.push(batch) == 1, "there is memory");
             idle.wake_one();
         }};
+        std::optional<thread> stopper;
+        if (stop) stopper.emplace([&] { stop_all(stopping, idle); });
+        const auto ends = [&] { return stop ? stopping.load(sync::acquire) : count != 0; };
         idle.begin_search();
-        if (in_driver) {
-            require(idle.enter_driver(), "nobody is there");
-            static_cast<void>(driver.set_deadline(never));
-            if (mine.empty()) driver.wait();
-            idle.leave_driver();
-        } else {
-            idle.prepare_park(1);
-            if (!mine.empty() || !idle.park_until(1, never)) idle.cancel_park(1);
+        while (!ends()) {
+            count += mine.claim(taken);
+            sleep_unless(idle, driver, in_driver, [&] { return !mine.empty() || ends(); });
         }
-    });
+        static_cast<void>(idle.end_search());
+    }
+    require(count + mine.claim(taken) == 1, "it is taken, or left");
 }
 
-TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsParked) { deal_against_a_sleeper(false); }
-TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsInTheDriver) { deal_against_a_sleeper(true); }
+TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsParked) {
+    model::expect_passes({.stale_reads = 1}, [] { deal_against_a_sleeper(false, false); });
+    model::expect_passes({.preemptions = 2, .stale_reads = 1},
+                         [] { deal_against_a_sleeper(false, true); });
+}
+TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsInTheDriver) {
+    model::expect_passes({.stale_reads = 1}, [] { deal_against_a_sleeper(true, false); });
+    model::expect_passes({.preemptions = 2, .stale_reads = 1},
+                         [] { deal_against_a_sleeper(true, true); });
+}
 
 // Who has work looks at the word after it has added it, and a sleeper at the work after it has become one
-// [ID2]. `add` returns whether somebody must be woken.
+// [ID2]. `add` returns whether somebody must be woken. Who is woken by a stop ends.
 template <class Work>
 void work_against_a_sleeper(bool (*add)(Work&, item&, const sched::idle&)) {
-    model::expect_passes({.stale_reads = 1}, [=] {
+    const auto scenario = [=](bool stop) {
         futex_driver driver;
         sched::idle idle{2, driver};
         Work work;
         item added;
+        sync::atomic<bool> stopping{false};
         bool seen = false;
         bool woke = false;
+        bool stopped = false;
         {
             thread owner{[&] {
                 woke = add(work, added, idle);
                 if (woke) idle.wake_one();
             }};
+            std::optional<thread> stopper;
+            if (stop) stopper.emplace([&] { stop_all(stopping, idle); });
             // The other worker goes to sleep.
             idle.begin_search();
-            idle.prepare_park(1);
-            seen = !work.empty();
-            if (!seen) static_cast<void>(idle.park_until(1, never));
-            if (seen) idle.cancel_park(1);
+            sleep_unless(idle, driver, false, [&] {
+                seen = !work.empty();
+                return seen || stopping.load(sync::acquire);
+            });
+            stopped = stopping.load(sync::acquire);
         }
-        require(seen || woke, "somebody sees to it");
-    });
+        require(seen || woke || stopped, "somebody sees to it");
+        require(!idle.seems_asleep(), "nobody counts as asleep");
+    };
+    model::expect_passes({.stale_reads = 1}, [&] { scenario(false); });
+    model::expect_passes({.preemptions = 3, .stale_reads = 1}, [&] { scenario(true); });
 }
 
 TEST(ModelParking, AKeptPostIsWatchedOrSeen) {

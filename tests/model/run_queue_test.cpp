@@ -110,6 +110,40 @@ TEST(ModelRunQueue, ABatchIsStolenInHalves) {
     });
 }
 
+// A stop as one more thread. The owner and the thief end when they see it, and whoever stops takes what is left,
+// as core::take_queued does, while they may still be at it.
+void owner_thief_and_a_stop(std::size_t count, int thefts) {
+    run_queue<plain<int>, 2> run;
+    items all;
+    sync::atomic<bool> stopping{false};
+    std::size_t filled = 0;
+    {
+        thread thief{[&] {
+            for (int i = 0; i != thefts && !stopping.load(sync::acquire); ++i) {
+                steal_some(run, all, 2);
+            }
+        }};
+        thread stop{[&] {
+            stopping.store(true, sync::release);
+            while (!run.empty()) steal_some(run, all, 2);
+        }};
+        for (; filled != count && !stopping.load(sync::acquire); ++filled) {
+            while (run.room() == 0) all.use(run.pop());
+            plain<int>* const item = all.fill(filled);
+            run.push({&item, 1});
+        }
+    }
+    while (!run.empty()) all.use(run.pop());
+    all.check(filled);
+}
+
+TEST(ModelRunQueue, AStopTakesWhatIsLeft) {
+    model::expect_passes({.preemptions = 2, .stale_reads = 1},
+                         [] { owner_thief_and_a_stop(3, 1); });
+    model::expect_passes({.how = model::search::pct, .executions_max = 20'000, .depth = 4},
+                         [] { owner_thief_and_a_stop(4, 3); });
+}
+
 TEST(ModelRunQueue, ManyThievesByPriorities) {
     model::expect_passes({.how = model::search::pct, .executions_max = 100'000, .depth = 4},
                          [] { owner_and_thieves<2>(4, 2, 3); });

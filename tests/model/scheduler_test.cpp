@@ -3,7 +3,9 @@
 //
 // Time passes only when nobody can go on otherwise. A lost wake-up would be mended by the next time-out, of a
 // watcher after a millisecond or of who waits in drain after a year: so each scenario says by when it is over.
-#include "model/explore.hpp"
+//
+// A stop is one more thread of each, and a start goes on with what it has left: see interruption.hpp.
+#include "model/interruption.hpp"
 
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/futex_driver.hpp>
@@ -21,8 +23,10 @@ namespace fairlead {
 namespace {
 
 using namespace std::chrono_literals;
+using model::interruption;
 using model::plain;
 using model::require;
+using model::stops;
 using model::thread;
 
 void require_before(duration limit) { require(clock::now() < time_point{limit}, "in time"); }
@@ -37,7 +41,6 @@ public:
 
     operator callback_task&() { return task_; }
     void wakeup() { task_.wakeup(); }
-    void signal() { task_.signal(); }
 
 private:
     void step(callback_task& task) {
@@ -59,11 +62,12 @@ struct counter {
 
 TEST(ModelScheduler, RunsWhatIsPosted) {
     for (const unsigned workers : {1U, 2U, 3U}) {
-        model::expect_passes_by_priorities([=] {
+        model::expect_passes_though_stopped([=](stops how) {
             scheduler scheduler{{.workers = workers}};
             counter first;
             counter second;
             {
+                const interruption stop{scheduler, how};
                 thread poster{[&] { scheduler.post(first.task); }};
                 scheduler.post(second.task);
             }
@@ -84,7 +88,7 @@ TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
     constexpr int hops = 3;
     for (const unsigned workers : {2U, 3U}) {
         for (const bool posts_early : {false, true}) {
-            model::expect_passes_by_priorities([=] {
+            model::expect_passes_though_stopped([=](stops how) {
                 scheduler scheduler{{.workers = workers}};
                 std::array<sync::signal, 3> ended;
                 std::array<int, 3> left{hops, hops, hops};
@@ -105,6 +109,7 @@ TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
                 task_of second{step_of(1)};
                 task_of third{step_of(2)};
                 {
+                    const interruption stop{scheduler, how};
                     thread poster{[&] { scheduler.post(third); }};
                     scheduler.post(first);
                     scheduler.post(second);
@@ -118,7 +123,7 @@ TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
 
 TEST(ModelScheduler, NoTimeOutIsNeededToRunWhatIsPosted) {
     for (const unsigned workers : {1U, 2U, 3U}) {
-        model::expect_passes_by_priorities([=] {
+        model::expect_passes_though_stopped([=](stops how) {
             scheduler scheduler{{.workers = workers}};
             sync::signal chain_ended;
             sync::signal other_ran;
@@ -132,6 +137,7 @@ TEST(ModelScheduler, NoTimeOutIsNeededToRunWhatIsPosted) {
             }};
             task_of other{[&] { other_ran.send(); }};
             {
+                const interruption stop{scheduler, how};
                 thread poster{[&] { scheduler.post(other); }};
                 scheduler.post(chain);
             }
@@ -144,7 +150,7 @@ TEST(ModelScheduler, NoTimeOutIsNeededToRunWhatIsPosted) {
 
 TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
     for (const unsigned workers : {2U, 3U}) {
-        model::expect_passes_by_priorities([=] {
+        model::expect_passes_though_stopped([=](stops how) {
             scheduler scheduler{{.workers = workers}};
             sync::signal woken_ran;
             sync::signal waker_ran;
@@ -157,6 +163,7 @@ TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
             task_of other{[&] { other_ran.send(); }};
             scheduler.post_wait(woken);
             {
+                const interruption stop{scheduler, how};
                 thread poster{[&] { scheduler.post(other); }};
                 scheduler.post(waker);
             }
@@ -173,7 +180,7 @@ TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
 // A step waits for the one that it has posted, which a watcher must find; likewise a second one.
 TEST(ModelScheduler, AStepMayWaitForWhatItPosted) {
     for (const int pairs : {1, 2}) {
-        model::expect_passes_by_priorities([=] {
+        model::expect_passes_though_stopped_patiently([=](stops how) {
             scheduler scheduler{{.workers = 1U + static_cast<unsigned>(pairs)}};
             sync::signal inner_ran[2];
             sync::signal outer_ran[2];
@@ -189,22 +196,27 @@ TEST(ModelScheduler, AStepMayWaitForWhatItPosted) {
                 });
             }
             {
+                sync::signal posted;
                 thread poster{[&] {
                     if (pairs == 2) scheduler.post(*outer[1]);
+                    posted.send();
                     scheduler.post(other.task);
                     scheduler.drain();
                 }};
                 scheduler.post(*outer[0]);
+                if (how != stops::none) posted.receive();
+                const interruption stop{scheduler, how};
             }
             for (int i = 0; i != pairs; ++i) outer_ran[i].receive();
             require_before(20ms);
+            if (how != stops::none) scheduler.drain();
             require(other.steps == 1, "the other ran");
         });
     }
 }
 
 TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
-    model::expect_passes_by_priorities([] {
+    model::expect_passes_though_stopped_patiently([](stops how) {
         scheduler scheduler{{.workers = 2}};
         sync::signal first_ran;
         sync::signal second_ran;
@@ -222,17 +234,19 @@ TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
         {
             thread poster{[&] { scheduler.post(other.task); }};
             scheduler.post(outer);
+            const interruption stop{scheduler, how};
         }
         outer_ran.receive();
         require_before(10ms);
         scheduler.drain();
+        require(other.steps == 1, "the other ran");
         require_before(1s);
     });
 }
 
 TEST(ModelScheduler, AStepMayWaitForADeadline) {
     for (const unsigned workers : {2U, 3U}) {
-        model::expect_passes_by_priorities([=] {
+        model::expect_passes_though_stopped_patiently([=](stops how) {
             scheduler scheduler{{.workers = workers}};
             sync::signal due_ran;
             sync::signal waiting_ran;
@@ -248,11 +262,13 @@ TEST(ModelScheduler, AStepMayWaitForADeadline) {
                     scheduler.post(other.task);
                 }};
                 scheduler.post(waiting);
+                const interruption stop{scheduler, how};
             }
             waiting_ran.receive();
-            require(clock::now() >= time_point{1ms}, "not early");
+            require(clock::now() >= time_point{1ms} || how != stops::none, "not early");
             require_before(20ms);
             scheduler.drain();
+            require(other.steps == 1, "the other ran");
             require_before(1s);
         });
     }
@@ -305,7 +321,7 @@ struct waiting_task : callback_task {
 };
 
 TEST(ModelScheduler, AStepMayWaitForAnEventOfTheFirstSource) {
-    model::expect_passes_by_priorities([] {
+    model::expect_passes_though_stopped_patiently([](stops how) {
         auto made = std::make_unique<one_source_driver>();
         one_source_driver& driver = *made;
         scheduler_options options;
@@ -325,7 +341,10 @@ TEST(ModelScheduler, AStepMayWaitForAnEventOfTheFirstSource) {
             event.wait_on(driver.events);
             scheduler.post_wait(event);
         }
-        driver.fire();
+        {
+            const interruption stop{scheduler, how};
+            driver.fire();
+        }
         waiting_ran.receive();
         scheduler.drain();
         require_before(1s);
@@ -361,7 +380,7 @@ private:
 
 // Rare: one worker plans its sleep while the other wakes up, runs a round, and has not polled yet.
 TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
-    const auto scenario = [] {
+    const auto scenario = [](stops how) {
         scheduler_options options;
         options.workers = 2;
         options.driver = std::make_unique<collecting_driver>();
@@ -369,6 +388,7 @@ TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
         scheduler scheduler{std::move(options)};
         counter task;
         {
+            const interruption stop{scheduler, how};
             thread events{[&] {
                 device.wake();
                 device.wake();
@@ -376,32 +396,37 @@ TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
             scheduler.post(task.task);
         }
         scheduler.drain();
+        require(task.steps == 1, "it ran");
         require_before(1s);
     };
-    model::expect_passes({.how = model::search::pct,
-                          .executions_max = 30'000,
-                          .seed = 12,
-                          .depth = 12,
-                          .steps_max = 40'000,
-                          .early_time_outs = false},
-                         scenario);
+    for (const stops how : {stops::none, stops::patient, stops::at_once}) {
+        model::expect_passes({.how = model::search::pct,
+                              .executions_max = how == stops::none ? 30'000U : 1'000U,
+                              .seed = 12,
+                              .depth = 12,
+                              .steps_max = 40'000,
+                              .early_time_outs = false},
+                             [=] { scenario(how); });
+    }
 }
 
 // --- sleeps, drain, stop ------------------------------------------------------------------------------------
 
 TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
     for (const unsigned workers : {1U, 2U}) {
-        for (const bool by_signal : {false, true}) {
-            model::expect_passes_by_priorities([=] {
+        for (const auto wake :
+             {&callback_task::wakeup, &callback_task::signal, &callback_task::request_stop}) {
+            model::expect_passes_though_stopped([=](stops how) {
                 scheduler scheduler{{.workers = workers}};
-                sync::signal ran;
-                task_of task{[&] { ran.send(); }};
-                scheduler.post_delay(task, 1h);
+                counter sleeper;
+                scheduler.post_delay(sleeper.task, 1h);
                 {
-                    thread waker{[&] { by_signal ? task.signal() : task.wakeup(); }};
-                    ran.receive();
+                    const interruption stop{scheduler, how};
+                    callback_task& task = sleeper.task;
+                    thread waker{[&] { (task.*wake)(); }};
                 }
                 scheduler.drain();
+                require(sleeper.steps == 1, "a sleep ends once");
                 require_before(1s);
             });
         }
@@ -410,21 +435,28 @@ TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
 
 TEST(ModelScheduler, DrainsAndPostsAtTheSameTime) {
     for (const unsigned workers : {2U, 3U}) {
-        model::expect_passes_by_priorities([=] {
+        model::expect_passes_though_stopped([=](stops how) {
             scheduler scheduler{{.workers = workers}};
             counter first;
             counter second;
             task_of posts{[&] { scheduler.post(second.task); }};
             {
+                const interruption stop{scheduler, how};
+                // Only a stop ends a drain with something left.
+                const auto drain = [&](const counter& posted) {
+                    const bool drained = scheduler.drain_for(1h);
+                    require(drained || how != stops::none, "drained");
+                    if (drained) require(posted.steps == 1, "drain waited for it");
+                };
                 thread other{[&] {
                     scheduler.post(first.task);
-                    scheduler.drain();
-                    require(first.steps == 1, "drain waited for it");
+                    drain(first);
                 }};
                 scheduler.post(posts);
-                scheduler.drain();
-                require(second.steps == 1, "drain waited for what a step posted");
+                drain(second);  // which a step posts
             }
+            scheduler.drain();
+            require(first.steps == 1 && second.steps == 1, "each ran once");
             require_before(1s);
         });
     }
@@ -432,25 +464,32 @@ TEST(ModelScheduler, DrainsAndPostsAtTheSameTime) {
 
 TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
     for (const unsigned workers : {1U, 2U, 3U}) {
-        model::expect_passes_by_priorities([=] {
-            counter first;
-            counter second;
-            counter third;
-            {
-                scheduler scheduler{{.workers = workers}};
-                task_of posts{[&] { scheduler.post(third.task); }};
-                scheduler.post_wait(first.task);
+        for (const duration limit : {duration{1h}, duration{0}}) {
+            const auto scenario = [=] {
+                counter first;
+                counter second;
+                counter third;
+                task_of posts{[&] { scheduler::current()->post(third.task); }};
                 {
-                    thread poster{[&] { scheduler.post(second.task); }};
-                    scheduler.post(posts);
-                    static_cast<void>(scheduler.stop(1h));
+                    scheduler scheduler{{.workers = workers, .stop_limit = limit}};
+                    scheduler.post_wait(first.task);
+                    {
+                        thread poster{[&] { scheduler.post(second.task); }};
+                        scheduler.post(posts);
+                        static_cast<void>(scheduler.stop(limit));
+                    }
+                    require_before(1s);
+                }
+                if (limit != duration{0}) {
+                    require(first.steps == 1 && third.steps == 1, "what was posted before ran");
+                }
+                for (const counter* each : {&first, &second, &third}) {
+                    require(each->steps <= 1, "at most once");
                 }
                 require_before(1s);
-            }
-            require(first.steps == 1 && third.steps == 1, "what was posted before ran");
-            require(second.steps <= 1, "at most once");
-            require_before(1s);
-        });
+            };
+            model::expect_passes_by_priorities(scenario);
+        }
     }
 }
 

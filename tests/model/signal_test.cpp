@@ -67,6 +67,24 @@ TEST(ModelSignal, AFlagBeforeASecondSendIsSeen) {
     });
 }
 
+// Beside a sender and a time-out, too.
+TEST(ModelSignal, AStopIsHeardThoughATimeOutRacesWithASend) {
+    model::expect_passes([] {
+        signal told;
+        atomic<bool> stop{false};
+        plain<int> data{0};
+        thread worker{[&] {
+            if (!stop.load(acquire)) static_cast<void>(told.receive_until(soon));
+            while (!stop.load(acquire)) told.receive();
+            require(data == 1, "what came before the stop is there");
+        }};
+        thread sender{[&] { told.send(); }};
+        data = 1;
+        stop.store(true, release);
+        told.send();
+    });
+}
+
 TEST(ModelSignal, ATimeOutRacesWithASend) {
     model::expect_passes({.spurious = 2}, [] {
         auto* const told = new signal;

@@ -80,79 +80,99 @@ TEST(ModelTaskState, AnUnparkAndAWakerEndASleepOnce) {
 
 // What a waker wrote before is seen by the run that it causes, or by one that is still to come [TS1].
 TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
-    model::expect_passes([] {
-        sleeper task;
-        sync::atomic<int> arrived{0};
-        {
-            const auto wake = [&] {
-                arrived.fetch_add(1, sync::relaxed);
-                wake_by(task, 0);
-            };
-            thread one{wake};
-            thread two{wake};
-            // Runs until it has seen both, asleep in between.
-            for (;;) {
-                if (task.state.park(false)) task.pushed.wait();
-                task.state.begin_run();
-                if (arrived.load(sync::relaxed) == 2) break;
-            }
-        }
-    });
-}
-
-// The receiver of a signal or a completion may free the task: the sender's exchange is its last touch.
-TEST(ModelTaskState, MayBeFreedOnceTheSignalIsTaken) {
-    for (const bool completion : {false, true}) {
+    for (const bool stop : {false, true}) {
         model::expect_passes([=] {
-            auto* const task = new sleeper;
-            thread sender{[=] {
-                task->data = 1;
-                if (completion ? task->state.complete() : task->state.signal()) task->push();
-            }};
-            const auto take = [&] {
-                return completion ? task->state.take_completed() : task->state.take_signal();
-            };
-            while (!take()) {
-                if (task->state.park(false)) {
-                    task->pushed.wait();
-                    task->state.begin_run();
+            sleeper task;
+            sync::atomic<int> arrived{0};
+            {
+                const auto wake_as = [&](int how) {
+                    return [&, how] {
+                        arrived.fetch_add(1, sync::relaxed);
+                        wake_by(task, how);
+                    };
+                };
+                thread one{wake_as(0)};
+                thread two{wake_as(0)};
+                std::optional<thread> stopper;
+                if (stop) stopper.emplace(wake_as(3));
+                // Runs until it has seen all, asleep in between.
+                for (;;) {
+                    if (task.state.park(false)) task.pushed.wait();
+                    task.state.begin_run();
+                    if (arrived.load(sync::relaxed) == (stop ? 3 : 2)) break;
                 }
             }
-            require(task->data == 1, "the data is there");
-            // A push is a touch, too: then the duty was the sender's, and its push is over.
-            sender.join();
-            delete task;
+            require(task.state.is_stopping() == stop, "a stop is for good");
         });
     }
 }
 
-TEST(ModelTaskState, MayBeFreedByWhoIsAwakeWhenTheSignalComes) {
-    model::expect_passes([] {
-        auto* const state = new task_state;
-        plain<int> data{0};
-        thread sender{[&, state] {
-            data = 1;
-            require(!state->signal(), "nobody sleeps");
+// The receiver of a signal or a completion may free the task: the sender's exchange is its last touch. A stop of
+// the scheduler tells the sleeper, in the role: then either of the two has the duty.
+void free_once_taken(bool completion, bool stop) {
+    model::expect_passes([=] {
+        auto* const task = new sleeper;
+        thread sender{[=] {
+            task->data = 1;
+            if (completion ? task->state.complete() : task->state.signal()) task->push();
         }};
-        while (!state->take_signal()) model::explorer::running()->yield();
-        require(data == 1, "the data is there");
-        delete state;
+        const auto take = [&] {
+            return completion ? task->state.take_completed() : task->state.take_signal();
+        };
+        while (!take()) {
+            if (task->state.park(false)) {
+                const bool told = stop && !task->state.is_stopping() && task->state.request_stop();
+                if (!told) task->pushed.wait();
+                task->state.begin_run();
+            }
+        }
+        require(task->data == 1, "the data is there");
+        // A push is a touch, too: then the duty was the sender's, and its push is over.
+        sender.join();
+        delete task;
     });
+}
+
+TEST(ModelTaskState, MayBeFreedOnceTheSignalIsTaken) {
+    for (const bool completion : {false, true}) {
+        for (const bool stop : {false, true}) free_once_taken(completion, stop);
+    }
+}
+
+// Awake, it learns of a stop by its worker.
+TEST(ModelTaskState, MayBeFreedByWhoIsAwakeWhenTheSignalComes) {
+    for (const bool stop : {false, true}) {
+        model::expect_passes([=] {
+            auto* const state = new task_state;
+            plain<int> data{0};
+            thread sender{[&, state] {
+                data = 1;
+                require(!state->signal(), "nobody sleeps");
+            }};
+            if (stop) state->mark_stopping();
+            while (!state->take_signal()) model::explorer::running()->yield();
+            require(data == 1, "the data is there");
+            require(state->is_stopping() == stop, "a stop is for good");
+            delete state;
+        });
+    }
 }
 
 // Deaf: signals are remembered, and do not wake.
 TEST(ModelTaskState, ADeafSleepIsNotEndedByASignal) {
-    model::expect_passes([] {
-        sleeper task;
-        {
-            thread sender{[&] { wake_by(task, 1); }};
-            thread waker{[&] { wake_by(task, 0); }};
-            if (task.state.park(true)) task.pushed.wait();
-            task.state.begin_run();
-        }
-        require(task.state.take_signal(), "the signal is remembered");
-        require(!task.state.take_signal(), "once");
-    });
+    for (const int waker : {0, 2, 3}) {  // a stop, too, ends it
+        model::expect_passes([=] {
+            sleeper task;
+            {
+                thread sender{[&] { wake_by(task, 1); }};
+                thread other{[&] { wake_by(task, waker); }};
+                if (task.state.park(true)) task.pushed.wait();
+                task.state.begin_run();
+            }
+            require(task.state.take_signal(), "the signal is remembered");
+            require(!task.state.take_signal(), "once");
+        });
+    }
 }
 
 // Who learns of a stop by asking sees what its sender wrote before.
@@ -198,7 +218,8 @@ TEST(ModelTaskState, ManyWakersByPriorities) {
         thread waker{wake_twice(0)};
         thread sender{wake_twice(1)};
         thread completer{wake_twice(2)};
-        while (arrived.load(sync::relaxed) != 6) {
+        thread stopper{wake_twice(3)};
+        while (arrived.load(sync::relaxed) != 8) {
             if (task.state.park(false)) task.pushed.wait();
             task.state.begin_run();
             static_cast<void>(task.state.take_signal());

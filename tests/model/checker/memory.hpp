@@ -33,7 +33,7 @@
 
 namespace fairlead::model {
 
-inline constexpr std::size_t threads_max = 8;
+inline constexpr std::size_t threads_max = 9;
 inline constexpr std::size_t locations_max = 512;
 
 enum class order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };

@@ -11,12 +11,15 @@ namespace fairlead::os {
 
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, time_point deadline) noexcept {
     model::explorer& model = *model::explorer::running();
-    model.visible({model::step::write, false, word});
+    // With a deadline it depends on the time, which any step may move.
+    model.visible(deadline == never ? model::step{model::step::write, false, word}
+                                    : model::step{model::step::everything});
     // The word is that of an atomic; the kernel compares its newest value and queues in one step.
     if (reinterpret_cast<const sync::atomic<std::uint32_t>*>(word)->newest() != expected) return;
     if (model.fails_for_no_reason()) return;
-    static_cast<void>(
-        model.block(word, "sleeps on a futex", deadline.time_since_epoch().count(), {}));
+    const std::int64_t until = deadline.time_since_epoch().count();
+    if (until <= model.now()) return;
+    static_cast<void>(model.block(word, "sleeps on a futex", until, {}));
 }
 
 void futex_wake(const std::uint32_t* word, int count) noexcept {
