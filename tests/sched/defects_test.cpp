@@ -154,8 +154,8 @@ TEST(Defects, WaitEmptyFalsePositive) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
         scheduler scheduler{{.workers = workers}};
-        for (int round = 0; round != 1'000; ++round) {
-            std::atomic<int> left{20};
+        for (int round = 0; round != 300; ++round) {
+            std::atomic<int> left{2'000};  // so many that an idle worker asks meanwhile
             scripted chain{[&](scripted& self) {
                 if (--left != 0) scheduler.post(self);
             }};
@@ -188,7 +188,7 @@ TEST(Defects, SubQueueSizeOne) {
     lockfree::block_queue<item, 1> blocks;
     lockfree::block_queue<item, 1>::consumer consumer{blocks};
     lockfree::run_queue<item, 1> run;
-    for (int round = 0; round != 100; ++round) {
+    for (int round = 0; round != 300; ++round) {
         ASSERT_EQ(blocks.push(all), 3U);
         for (item* const each : all) {
             ASSERT_EQ(consumer.claim(out), 1U);
