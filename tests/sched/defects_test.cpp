@@ -188,7 +188,7 @@ TEST(Defects, SubQueueSizeOne) {
     lockfree::block_queue<item, 1> blocks;
     lockfree::block_queue<item, 1>::consumer consumer{blocks};
     lockfree::run_queue<item, 1> run;
-    for (int round = 0; round != 300; ++round) {
+    for (int round = 0; round != 100; ++round) {
         ASSERT_EQ(blocks.push(all), 3U);
         for (item* const each : all) {
             ASSERT_EQ(consumer.claim(out), 1U);
