@@ -2,8 +2,8 @@
 """Checks that docs/historical.md says what the test of historical bugs has recorded.
 
 Reads what `historical_test --gtest_output=json:FILE` writes, and tests/historical/elsewhere.toml, whose
-tests and seeded bugs must exist, with tests/historical/planted.json, which has a figure for each of them. With --write the page is brought up to date. Times are in the page and
-are not compared.
+tests and seeded bugs must exist, with tests/historical/planted.json, which has a figure for each. With --write
+the page is brought up to date. Times are in the page and those of the first tables are not compared.
 """
 
 import argparse

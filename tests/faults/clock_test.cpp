@@ -64,8 +64,8 @@ TEST_P(ends_of_time, a_deadline_that_has_passed_is_now) {
     EXPECT_EQ(expired, passed.size());
 }
 
-// The worker sleeps, once: a time that the system refused would end its sleep at once, for ever. Above the
-// system that may be seen as wake-ups, or not, where a signal is waited for again and again.
+// The worker sleeps, once: a time that the system refused would end its sleep at once, for ever. That
+// need not be seen as wake-ups: a signal asks the system again by itself.
 TEST_P(ends_of_time, a_deadline_that_does_not_come_is_slept_on) {
     const armed plan{{GetParam() ? "epoll_wait" : "futex", EINTR}, call_range::only(200)};
     scheduler home{options()};

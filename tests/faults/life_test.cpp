@@ -23,8 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// 100,000 lives in all, of which 80,000 have threads; a sanitizer or an emulator makes each ten or more
-// times as long. What a life with threads costs is theirs: to make, to wake and to join them.
+// 100,000 lives in all, of which 80,000 have threads; a sanitizer or an emulator makes each ten or
+// more times as long. What a life with threads costs is to make, to wake and to join them.
 int share_of(int lives) { return lives / (counts_exactly || watchdog::patience() > 1 ? 20 : 1); }
 
 // A thread beside the main one, the same for all lives.

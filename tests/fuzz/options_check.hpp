@@ -46,7 +46,7 @@ struct options_code {
     static void complete(savegames::settings& given) { savegames::complete(given); }
 };
 
-// --- addresses --------------------------------------------------------------------------------------
+// --- addresses -----------------------------------------------------------------------------------
 
 template <class Code>
 void check_address(std::string_view host, std::uint16_t port) {
@@ -73,7 +73,7 @@ void check_address(std::string_view host, std::uint16_t port) {
     FAIRLEAD_ASSERT(again.is_v6() == parsed->is_v6() && again.port() == port, "to the same");
 }
 
-// --- the options of a scheduler -----------------------------------------------------------------------
+// --- the options of a scheduler ------------------------------------------------------------------
 
 template <class Code>
 void check_scheduler(input& bytes) {
@@ -105,7 +105,7 @@ void check_scheduler(input& bytes) {
     FAIRLEAD_ASSERT(ran == good, "a scheduler with good options works");
 }
 
-// --- the service --------------------------------------------------------------------------------------
+// --- the service ---------------------------------------------------------------------------------
 
 // `text`: an argument a line.
 template <class Code>
@@ -179,7 +179,7 @@ void check_tokens(std::string_view text) {
     FAIRLEAD_ASSERT(found == table->size(), "each line is a token");
 }
 
-// --- all of them ----------------------------------------------------------------------------------------
+// --- all of them ---------------------------------------------------------------------------------
 
 template <class Code>
 void check_options(input bytes) {

@@ -49,7 +49,7 @@ struct saves_code {
     }
 };
 
-// --- packing ----------------------------------------------------------------------------------------
+// --- packing -------------------------------------------------------------------------------------
 
 template <class Code>
 void check_packing(input& bytes) {
@@ -100,7 +100,7 @@ void check_garbage(input& bytes) {
     FAIRLEAD_ASSERT(text.error().code == expected, "the error says what is wrong");
 }
 
-// --- checking ---------------------------------------------------------------------------------------
+// --- checking ------------------------------------------------------------------------------------
 
 // What the parser meets.
 class counted final : public nlohmann::json_sax<json> {
@@ -162,7 +162,7 @@ void check_json(std::string_view text) {
     }
 }
 
-// --- patching ---------------------------------------------------------------------------------------
+// --- patching ------------------------------------------------------------------------------------
 
 // MergePatch of RFC 7396, section 2.
 inline json merge(json target, const json& patch) {
@@ -200,7 +200,7 @@ void check_patch(std::string_view document, std::string_view patch) {
     FAIRLEAD_ASSERT(again && *again == *result, "patching twice is patching once");
 }
 
-// --- all of them ----------------------------------------------------------------------------------------
+// --- all of them ---------------------------------------------------------------------------------
 
 template <class Code>
 void check_saves(input bytes) {

@@ -1,5 +1,5 @@
-// The checks of the fuzz targets of the save-game service, and of what its user gives, can fail: each finds a
-// planted mistake.
+// The checks of the fuzz targets of the save-game service, and of what its user gives, can fail: each
+// finds a planted mistake.
 #include "fuzz/http_parser_check.hpp"
 #include "fuzz/options_check.hpp"
 #include "fuzz/random_input.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 const std::filesystem::path corpus{FAIRLEAD_FUZZ_CORPUS};
 
-// --- the parser -------------------------------------------------------------------------------------
+// --- the parser ----------------------------------------------------------------------------------
 
 template <class Parser>
 void run_parser() {
@@ -53,7 +53,7 @@ TEST(FuzzChecksDeathTest, SeeAStatusThatNobodyKnows) {
     EXPECT_DEATH(run_parser<parser_with_a_status_of_its_own>(), "a documented status");
 }
 
-// --- what a user gives ------------------------------------------------------------------------------
+// --- what a user gives ---------------------------------------------------------------------------
 
 template <class Code>
 void run_options() {
@@ -127,7 +127,7 @@ TEST(FuzzChecksDeathTest, SeeATokenThatIsTooLong) {
     EXPECT_DEATH(run_options<tokens_by_prefix>(), "a longer one does not");
 }
 
-// --- saves ------------------------------------------------------------------------------------------
+// --- saves ---------------------------------------------------------------------------------------
 
 template <class Code>
 void run_saves() {
@@ -166,7 +166,7 @@ TEST(FuzzChecksDeathTest, SeeAPatchThatIsNotMerged) {
     EXPECT_DEATH(run_saves<patches_that_replace>(), "as the RFC has it");
 }
 
-// --- the service ------------------------------------------------------------------------------------
+// --- the service ---------------------------------------------------------------------------------
 
 template <class Code>
 void run_service() {

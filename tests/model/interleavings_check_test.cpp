@@ -1,4 +1,4 @@
-// The check of tests/fuzz/interleavings_fuzz.cpp can fail: it finds schedulers with a planted mistake.
+// The check of tests/fuzz/interleavings_fuzz.cpp can fail: it finds planted mistakes.
 #include "fuzz/interleavings_check.hpp"
 #include "fuzz/random_input.hpp"
 
