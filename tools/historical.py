@@ -2,8 +2,8 @@
 """Checks that docs/historical.md says what the test of historical bugs has recorded.
 
 Reads what `historical_test --gtest_output=json:FILE` writes, and tests/historical/elsewhere.toml, whose
-tests and seeded bugs must exist. With --write the page is brought up to date. Times are in the page and
-are not compared.
+tests and seeded bugs must exist, with tests/historical/planted.json, which has a figure for each. With --write
+the page is brought up to date. Times are in the page and those of the first tables are not compared.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import tree
 PAGE = pathlib.Path("docs/historical.md")
 SCENARIOS = pathlib.Path("tests/historical")
 ELSEWHERE = SCENARIOS / "elsewhere.toml"
+PLANTED = SCENARIOS / "planted.json"
 
 TITLE = """\
 # Historical bugs
@@ -47,6 +48,13 @@ ELSEWHERE_TITLE = """\
 
 By other layers, or by tests of what is ours. `Parking bug 2` is a bug that is seeded in a
 [specification](../spec/MAP.md), where TLC must find it; the others are tests.
+
+The figures are of `python3 tools/planted.py`: the states that TLC has generated when the first of its properties is
+violated, with one thread; the executions of a test whose program is the bug; else the mistake is planted in a copy
+of the library, as [elsewhere.toml](../tests/historical/elsewhere.toml) says, and the test is run five times, of
+which the time is the median, start and all. A test that has not ended after 20 s hangs, which its watchdog says
+later. Where a test by chance has passed with the bug, its window is a few instructions wide: the specification is
+what finds it.
 """
 TESTS = {"IsFound", "IsFoundByOrderAlone", "IsFoundByChance", "FixPasses"}  # of each bug
 CLASSES = ((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "100 ms"), (1, "1 s"))  # a time is below one of them
@@ -96,6 +104,21 @@ def exists(root, shown_by):
                for path in (root / "tests").rglob("*.cpp"))
 
 
+def how_fast(found):
+    """A figure of tools/planted.py in words."""
+    if "states" in found:
+        return f"{found['states']:,} states"
+    if "executions" in found:
+        return f"{found['executions']} execution" + ("s" if found["executions"] != 1 else "")
+    runs = sum(found[how] for how in ("failed", "hung", "passed"))
+    ended = [f"{found[how]} of {runs} {word}" for how, word in
+             (("failed", "fail"), ("hung", "hang"), ("passed", "pass")) if found[how] not in (0, runs)]
+    if not ended:
+        ended = [word for how, word in (("failed", ""), ("hung", "hangs"), ("passed", "passes")) if found[how]]
+    time = time_class(f"{found['seconds']}s") if found["failed"] == runs else ""
+    return ", ".join(ended + [time]).strip(", ")
+
+
 def row(*cells):
     return "| " + " | ".join(cells) + " |"
 
@@ -114,7 +137,7 @@ def table_of_bugs(bugs):
     return lines
 
 
-def make_page(root, bugs, elsewhere):
+def make_page(root, bugs, elsewhere, planted):
     weak = sum(tests["IsFoundByOrderAlone"]["order_alone"] == "no" for tests in bugs.values())
     lines = [*TITLE.splitlines(), f"{len(bugs)} bugs here, of which {weak} need weak memory; "
                                   f"{len(elsewhere)} shown elsewhere."]
@@ -126,10 +149,14 @@ def make_page(root, bugs, elsewhere):
         lines += ["", f"## {title}", "", f"[{path.name}](../{path.relative_to(root)})", ""]
         lines += table_of_bugs(bugs_of_file)
     lines += ["", *ELSEWHERE_TITLE.splitlines(), "",
-              row("where", "mistake", "layer", "shown by"), "|---|---|---|---|"]
+              row("where", "mistake", "layer", "shown by", "how fast"), "|---|---|---|---|---|"]
     for bug in elsewhere:
         shown_by = ", ".join(f"`{each}`" for each in bug["shown_by"])
-        lines.append(row(bug["where"], bug["mistake"], bug["layer"], shown_by))
+        missing = [each for each in bug["shown_by"] if each not in planted]
+        if missing:
+            raise HistoricalError(f"{PLANTED}: has no figure for {missing[0]}; run tools/planted.py")
+        found = "; ".join(how_fast(planted[each]) for each in bug["shown_by"])
+        lines.append(row(bug["where"], bug["mistake"], bug["layer"], shown_by, found))
     return "\n".join(lines) + "\n"
 
 
@@ -142,7 +169,8 @@ def check(root, results, write=False):
     try:
         bugs = read_results(results)
         elsewhere = tomllib.loads((root / ELSEWHERE).read_text(encoding="utf-8"))["bug"]
-        page = make_page(root, bugs, elsewhere)
+        planted = json.loads((root / PLANTED).read_text(encoding="utf-8"))
+        page = make_page(root, bugs, elsewhere, planted)
     except HistoricalError as error:
         return [str(error)]
     messages = [f"{ELSEWHERE}: there is no {each}"

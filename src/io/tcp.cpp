@@ -145,7 +145,12 @@ bool connect_operation::attempt() noexcept {
     int error = 0;
     socklen_t size = sizeof(error);
     if (::getsockopt(on_.fd(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-    if (error == 0 && !address_of<peer_name>(on_.fd())) return false;
+    if (error == 0) {
+        const auto peer = address_of<peer_name>(on_.fd());
+        if (!peer && peer.error().value() == ENOTCONN) return false;
+        // It cannot be told whether it connects, and there need not be another edge to ask again.
+        if (!peer) error = peer.error().value();
+    }
     error_ = error;
     return true;
 }

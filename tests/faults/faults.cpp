@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <linux/futex.h>
+#include <net/if.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -12,7 +14,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <new>
@@ -20,34 +24,39 @@
 namespace fairlead::test {
 namespace {
 
-// One plan for the process. Written while it is not armed; the counters by any thread.
-fault planned;
-call_range range{};
-std::atomic<bool> is_armed{false};
-std::atomic<std::int64_t> calls{0};
-std::atomic<bool> has_hit{false};
+// One or two for the process. Written while nothing is armed; the counters by any thread.
+std::array<planned_fault, 2> plans{};
+std::array<std::atomic<std::int64_t>, 2> calls{};
+std::atomic<std::size_t> armed_count{0};
+std::atomic<std::size_t> met{0};  // of the faults, which are met one after the other
 
 std::atomic<std::int64_t> live{0};
 
-// Whether this call of `name` is to fail; errno is set then.
-bool fails(const char* name) noexcept {
-    if (!is_armed.load(std::memory_order_acquire) || std::strcmp(planned.call, name) != 0) {
-        return false;
+// The fault that this call of `name` meets; errno is set then. Null: none.
+const fault* meet(const char* name) noexcept {
+    const std::size_t count = armed_count.load(std::memory_order_acquire);
+    const std::size_t current = met;
+    for (std::size_t i = 0; i != count && i <= current; ++i) {
+        const auto& [what, when] = plans[i];
+        if (std::strcmp(what.call, name) != 0) continue;
+        const std::int64_t n = ++calls[i];
+        if (n < when.first || n > when.last) continue;
+        std::size_t before = i;
+        met.compare_exchange_strong(before, i + 1);
+        errno = what.error;
+        return &what;
     }
-    const std::int64_t n = ++calls;
-    if (n < range.first || n > range.last) return false;
-    has_hit = true;
-    errno = planned.error;
-    return true;
+    return nullptr;
 }
 
 // What the call answers.
 template <class Call>
 auto answer(const char* name, Call real) noexcept -> decltype(real()) {
-    if (!fails(name)) return real();
-    if (planned.manner == fault::how::after) {
+    const fault* const met_here = meet(name);
+    if (met_here == nullptr) return real();
+    if (met_here->manner == fault::how::after) {
         static_cast<void>(real());
-        errno = planned.error;
+        errno = met_here->error;
     }
     return -1;
 }
@@ -58,7 +67,7 @@ Function* next(const char* name) noexcept {
 }
 
 void* allocate(std::size_t size, std::size_t alignment) noexcept {
-    if (fails("operator new")) return nullptr;
+    if (meet("operator new") != nullptr) return nullptr;
     const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment;
     void* const memory = std::aligned_alloc(alignment, rounded * alignment);
     if (memory != nullptr) ++live;
@@ -79,16 +88,22 @@ void release(void* memory) noexcept {
 }  // namespace
 
 armed::armed(const fault& what, call_range when) {
-    planned = what;
-    range = when;
-    calls = 0;
-    has_hit = false;
-    is_armed.store(true, std::memory_order_release);
+    plans[0] = {what, when};
+    calls[0] = 0;
+    met = 0;
+    armed_count.store(1, std::memory_order_release);
 }
 
-armed::~armed() { is_armed = false; }
+armed::armed(const planned_fault& first, const planned_fault& second) {
+    plans = {first, second};
+    calls[0] = calls[1] = 0;
+    met = 0;
+    armed_count.store(2, std::memory_order_release);
+}
 
-bool armed::hit() const { return has_hit; }
+armed::~armed() { armed_count = 0; }
+
+std::size_t armed::hits() const { return met; }
 
 std::int64_t live_allocations() { return live; }
 
@@ -147,7 +162,8 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { r
 // --- the system -----------------------------------------------------------------------------------
 
 using fairlead::test::answer;
-using fairlead::test::fails;
+using fairlead::test::fault;
+using fairlead::test::meet;
 using fairlead::test::next;
 
 // Defines the function of the C library that has this name, these parameters and arguments.
@@ -176,6 +192,16 @@ FAIRLEAD_TEST_FALLIBLE_NOEXCEPT(listen, (int fd, int backlog), (fd, backlog))
 FAIRLEAD_TEST_FALLIBLE_NOEXCEPT(setsockopt,
                                 (int fd, int level, int name, const void* value, socklen_t size),
                                 (fd, level, name, value, size))
+FAIRLEAD_TEST_FALLIBLE_NOEXCEPT(getsockopt,
+                                (int fd, int level, int name, void* value, socklen_t* size),
+                                (fd, level, name, value, size))
+FAIRLEAD_TEST_FALLIBLE_NOEXCEPT(getsockname, (int fd, sockaddr* to, socklen_t* size),
+                                (fd, to, size))
+FAIRLEAD_TEST_FALLIBLE_NOEXCEPT(getpeername, (int fd, sockaddr* to, socklen_t* size),
+                                (fd, to, size))
+FAIRLEAD_TEST_FALLIBLE_NOEXCEPT(shutdown, (int fd, int how), (fd, how))
+FAIRLEAD_TEST_FALLIBLE_NOEXCEPT(sched_getaffinity, (pid_t of, size_t size, cpu_set_t* set),
+                                (of, size, set))
 FAIRLEAD_TEST_FALLIBLE(connect, (int fd, const sockaddr* to, socklen_t size), (fd, to, size))
 FAIRLEAD_TEST_FALLIBLE(accept4, (int fd, sockaddr* from, socklen_t* size, int flags),
                        (fd, from, size, flags))
@@ -190,10 +216,12 @@ extern "C" ssize_t recv(int fd, void* buffer, size_t size, int flags) {
 extern "C" ssize_t send(int fd, const void* data, size_t size, int flags) {
     using function = ssize_t(int, const void*, size_t, int);
     static function* const real = next<function>("send");
-    if (fairlead::test::planned.manner == fairlead::test::fault::how::cut) {
-        return real(fd, data, fails("send") ? std::min<size_t>(size, 1) : size, flags);
+    const fault* const met_here = meet("send");
+    if (met_here == nullptr) return real(fd, data, size, flags);
+    if (met_here->manner == fault::how::cut) {
+        return real(fd, data, std::min<size_t>(size, 1), flags);
     }
-    return answer("send", [&] { return real(fd, data, size, flags); });
+    return -1;
 }
 
 extern "C" ssize_t read(int fd, void* buffer, size_t size) {
@@ -212,17 +240,38 @@ extern "C" ssize_t write(int fd, const void* data, size_t size) {
 extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
     using function = int(clockid_t, timespec*);
     static function* const real = next<function>("clock_gettime");
-    if (clock == CLOCK_REALTIME && fails("clock_gettime")) return -1;
+    if (clock == CLOCK_REALTIME && meet("clock_gettime") != nullptr) return -1;
     return real(clock, now);
 }
 
-// Its error is its result.
+// Of these two the error is the result.
 extern "C" int pthread_create(pthread_t* made, const pthread_attr_t* with, void* (*body)(void*),
                               void* given) noexcept {
     using function = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
     static function* const real = next<function>("pthread_create");
-    if (fails("pthread_create")) return errno;
+    if (const fault* const met_here = meet("pthread_create")) return met_here->error;
     return real(made, with, body, given);
+}
+
+extern "C" int pthread_setname_np(pthread_t of, const char* name) noexcept {
+    using function = int(pthread_t, const char*);
+    static function* const real = next<function>("pthread_setname_np");
+    if (const fault* const met_here = meet("pthread_setname_np")) return met_here->error;
+    return real(of, name);
+}
+
+// 0 is no interface.
+extern "C" unsigned if_nametoindex(const char* name) noexcept {
+    using function = unsigned(const char*);
+    static function* const real = next<function>("if_nametoindex");
+    return meet("if_nametoindex") != nullptr ? 0 : real(name);
+}
+
+// As libstdc++ opens a file.
+extern "C" FILE* fopen64(const char* path, const char* mode) {
+    using function = FILE*(const char*, const char*);
+    static function* const real = next<function>("fopen64");
+    return meet("fopen64") != nullptr ? nullptr : real(path, mode);
 }
 
 // Only waits on a futex fail: everything else that goes this way cannot.
@@ -235,6 +284,6 @@ extern "C" long syscall(long number, ...) noexcept {
     for (long& each : given) each = va_arg(list, long);
     va_end(list);
     const bool waits = number == SYS_futex && (given[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
-    if (waits && fails("futex")) return -1;
+    if (waits && meet("futex") != nullptr) return -1;
     return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
 }

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -40,16 +41,25 @@ struct fault {
     how manner = how::instead;
 };
 
-/// Arms a fault for its lifetime. One at a time.
+/// A fault, and at which of its calls.
+struct planned_fault {
+    fault what;
+    call_range when;
+};
+
+/// Arms one or two faults for its lifetime. One at a time.
 class armed {
 public:
     armed(const fault& what, call_range when);
+    /// The calls of `second` are counted from when the first was met.
+    armed(const planned_fault& first, const planned_fault& second);
     armed(const armed&) = delete;
     armed& operator=(const armed&) = delete;
     ~armed();
 
-    /// Whether a call has failed.
-    [[nodiscard]] bool hit() const;
+    /// How many of the faults were met.
+    [[nodiscard]] std::size_t hits() const;
+    [[nodiscard]] bool hit() const { return hits() != 0; }
 };
 
 /// Objects that `operator new` gave and that are not freed yet. Any thread.

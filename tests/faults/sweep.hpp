@@ -47,38 +47,58 @@ inline void expect_outcome(std::error_code seen, const fault& what, outcome righ
     }
 }
 
-/// Runs `scenario` with the fault at the n-th call for n = 1, 2, ..., `n_max`, until it is not met. After
-/// each failure the scenario must pass, and leave as much memory and as many descriptors as before.
+struct faulty_run {
+    std::error_code seen;
+    std::size_t hits;
+};
+
+/// Runs `scenario` while `armed{plan...}` lasts. Afterwards it must pass, and leave as much memory and
+/// as many descriptors as before.
+template <std::invocable Scenario, class... Plan>
+faulty_run run_with(Scenario& scenario, const Plan&... plan) {
+    const std::int64_t memory = live_allocations();
+    const int descriptors = open_descriptors();
+    faulty_run run{};
+    {
+        const armed faults{plan...};
+        run.seen = outcome_of(scenario);
+        run.hits = faults.hits();
+    }
+    EXPECT_FALSE(outcome_of(scenario));
+    if (counts_exactly) {
+        EXPECT_EQ(live_allocations(), memory);
+    }
+    EXPECT_EQ(open_descriptors(), descriptors);
+    return run;
+}
+
+/// More calls than a scenario makes.
+inline constexpr std::int64_t calls_max = 5000;
+
+/// Runs `scenario` with the fault at the n-th call for n = 1, 2, ... until it is not met. That the
+/// function was swept is recorded: tools/faults.py compares with what the library calls.
 template <std::invocable Scenario>
 void sweep_range(const fault& what, outcome right, Scenario scenario,
-                 call_range (*range)(std::int64_t), std::int64_t n_max) {
+                 call_range (*range)(std::int64_t)) {
     ASSERT_FALSE(outcome_of(scenario));  // what is made once in a process is made now
-    for (std::int64_t n = 1; n <= n_max; ++n) {
+    for (std::int64_t n = 1; n <= calls_max; ++n) {
         SCOPED_TRACE(testing::Message{} << what.call << ", error " << what.error << ", call " << n);
-        const std::int64_t memory = live_allocations();
-        const int descriptors = open_descriptors();
-        bool hit = false;
-        std::error_code seen;
-        {
-            const armed plan{what, range(n)};
-            seen = outcome_of(scenario);
-            hit = plan.hit();
+        const auto [seen, hits] = run_with(scenario, what, range(n));
+        EXPECT_TRUE(hits != 0 || n != 1) << "the scenario makes no such call";
+        expect_outcome(seen, what, right, hits != 0);
+        if (testing::Test::HasFailure()) return;
+        if (hits == 0) {
+            return testing::Test::RecordProperty(std::string{"swept "} + what.call,
+                                                 std::to_string(n - 1));
         }
-        EXPECT_TRUE(hit || n != 1) << "the scenario makes no such call";
-        expect_outcome(seen, what, right, hit);
-        EXPECT_FALSE(outcome_of(scenario));  // usable afterwards
-        if (counts_exactly) {
-            EXPECT_EQ(live_allocations(), memory);
-        }
-        EXPECT_EQ(open_descriptors(), descriptors);
-        if (!hit || testing::Test::HasFailure()) return;
     }
+    FAIL() << what.call << ": there is no end of its calls";
 }
 
 template <std::invocable Scenario>
-void sweep(const fault& what, outcome right, Scenario scenario, std::int64_t n_max = 1000) {
-    sweep_range(what, right, scenario, call_range::only, n_max);
-    sweep_range(what, right, scenario, call_range::from, n_max);
+void sweep(const fault& what, outcome right, Scenario scenario) {
+    sweep_range(what, right, scenario, call_range::only);
+    sweep_range(what, right, scenario, call_range::from);
 }
 
 }  // namespace fairlead::test

@@ -1,34 +1,26 @@
-// The checks of the fuzz targets can fail: each finds a structure with a planted mistake.
+// The checks of the fuzz targets can fail: each finds a structure with a planted mistake. Those of the
+// save-game service are in service_checks_test.cpp, that of the interleavings in tests/model/.
 #include "fuzz/deadline_heap_check.hpp"
 #include "fuzz/queues_check.hpp"
+#include "fuzz/random_input.hpp"
+#include "fuzz/scheduler_check.hpp"
 
 #include <fairlead/lockfree/block_queue.hpp>
 #include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/sched/scheduler.hpp>
 #include <fairlead/timer/deadline_heap.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace fairlead::fuzz {
 namespace {
-
-/// Runs `check` with random inputs, as a fuzzer does to begin with.
-template <class Check>
-void run_with_random_bytes(Check&& check) {
-    std::mt19937 random{1};
-    for (int run = 0; run != 200; ++run) {
-        std::vector<std::uint8_t> bytes(random() % 300);
-        for (std::uint8_t& each : bytes) each = static_cast<std::uint8_t>(random());
-        check(input{bytes});
-    }
-}
 
 using heap = timer::deadline_heap<sleeper, &sleeper::place>;
 
@@ -116,6 +108,49 @@ TEST(FuzzChecks, AcceptTheRunQueue) { run_with_random_bytes(check_run_queue<run>
 TEST(FuzzChecksDeathTest, SeeATheftOfTooMuch) {
     EXPECT_DEATH(run_with_random_bytes(check_run_queue<run_that_is_stolen_as_a_whole>),
                  "the older half");
+}
+
+template <class Scheduler>
+void check_scheduler(input bytes) {
+    scheduler_check<Scheduler>{bytes}.run();
+}
+
+struct scheduler_that_is_early : scheduler {
+    using scheduler::scheduler;
+    void post_deadline(basic_task& task, time_point deadline) noexcept {
+        scheduler::post_deadline(task, deadline - duration{1});
+    }
+};
+
+struct scheduler_that_turns_batches_around : scheduler {
+    using scheduler::post;
+    using scheduler::scheduler;
+    void post(std::span<basic_task* const> tasks) noexcept {
+        const std::vector<basic_task*> reversed{tasks.rbegin(), tasks.rend()};
+        scheduler::post(reversed);
+    }
+};
+
+struct scheduler_that_always_is_drained : scheduler {
+    using scheduler::scheduler;
+    [[nodiscard]] bool drain_for(duration limit) {
+        static_cast<void>(scheduler::drain_for(limit));
+        return true;
+    }
+};
+
+TEST(FuzzChecks, AcceptTheScheduler) { run_with_random_bytes(check_scheduler<scheduler>); }
+TEST(FuzzChecksDeathTest, SeeAnEarlyStep) {
+    EXPECT_DEATH(run_with_random_bytes(check_scheduler<scheduler_that_is_early>),
+                 "no step before what the task waits for");
+}
+TEST(FuzzChecksDeathTest, SeeABatchInTheWrongOrder) {
+    EXPECT_DEATH(run_with_random_bytes(check_scheduler<scheduler_that_turns_batches_around>),
+                 "posts run in their order");
+}
+TEST(FuzzChecksDeathTest, SeeADrainThatIsNone) {
+    EXPECT_DEATH(run_with_random_bytes(check_scheduler<scheduler_that_always_is_drained>),
+                 "a drain tells whether all is done");
 }
 
 }  // namespace

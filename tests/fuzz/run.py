@@ -2,6 +2,8 @@
 
 FAIRLEAD_FUZZ_SECONDS in the environment says for how long, 8 by default. Every input of the corpus is
 run first. An input that fails is kept below the work folder, and the last line says how to run it again.
+
+FAIRLEAD_FUZZ_SEED sets another seed, and keeps what the runs with such a seed find: each goes on from there.
 """
 
 import argparse
@@ -27,15 +29,17 @@ def main():
     given = parser.parse_args()
     seconds = int(os.environ.get("FAIRLEAD_FUZZ_SECONDS", "8"))
 
-    # What an earlier run found must not decide what this one does; the inputs that failed stay.
-    found = given.work / "corpus"
-    shutil.rmtree(found, ignore_errors=True)
-    found.mkdir(parents=True)
+    # What an earlier run found must not decide what one with the fixed seed does; the inputs that failed stay.
+    seed = os.environ.get("FAIRLEAD_FUZZ_SEED")
+    found = given.work / ("kept" if seed else "corpus")
+    if not seed:
+        shutil.rmtree(found, ignore_errors=True)
+    found.mkdir(parents=True, exist_ok=True)
     failed = given.work / "failed"
     failed.mkdir(exist_ok=True)
     before = set(failed.iterdir())
 
-    command = [given.program, f"-seed={SEED}", f"-max_total_time={seconds}", "-print_final_stats=1",
+    command = [given.program, f"-seed={seed or SEED}", f"-max_total_time={seconds}", "-print_final_stats=1",
                f"-timeout={INPUT_SECONDS_MAX}", f"-rss_limit_mb={MEMORY_MAX_MIB}",
                f"-malloc_limit_mb={ALLOCATION_MAX_MIB}", f"-max_len={INPUT_SIZE_MAX}",
                "-len_control=20", "-print_funcs=0",

@@ -154,8 +154,8 @@ TEST(Defects, WaitEmptyFalsePositive) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
         scheduler scheduler{{.workers = workers}};
-        for (int round = 0; round != 1'000; ++round) {
-            std::atomic<int> left{20};
+        for (int round = 0; round != 300; ++round) {
+            std::atomic<int> left{2'000};  // so many that an idle worker asks meanwhile
             scripted chain{[&](scripted& self) {
                 if (--left != 0) scheduler.post(self);
             }};

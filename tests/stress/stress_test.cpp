@@ -156,7 +156,8 @@ TEST(Stress, ConstructAndDestroyUnderLoad) {
     test::watchdog guard{stress_time() * 4 + 60s};
     const time_point end = clock::now() + stress_time();
     std::mt19937 random{seed};
-    for (int run = 0; clock::now() < end; ++run) {
+    int run = 0;
+    for (; clock::now() < end; ++run) {
         std::deque<scripted> tasks;
         auto held = std::make_shared<int>();
         {
@@ -180,6 +181,7 @@ TEST(Stress, ConstructAndDestroyUnderLoad) {
         ASSERT_EQ(held.use_count(), 1) << "run " << run;
         for (const auto& each : tasks) ASSERT_EQ(each.owner(), nullptr) << "run " << run;
     }
+    std::printf("%d lives\n", run);
 }
 
 TEST(Stress, StopAndStartUnderLoad) {

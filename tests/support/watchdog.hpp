@@ -31,16 +31,17 @@ public:
         thread_.join();
     }
 
+    /// How many times as long everything may take.
+    static int patience() {
+        const char* const given = std::getenv("FAIRLEAD_TEST_PATIENCE");
+        return given != nullptr ? std::max(1, std::atoi(given)) : 1;
+    }
+
 private:
     static std::string name_of_test() {
         const auto* info = testing::UnitTest::GetInstance()->current_test_info();
         if (info == nullptr) return "(no test)";
         return std::string{info->test_suite_name()} + "." + info->name();
-    }
-
-    static int patience() {
-        const char* const given = std::getenv("FAIRLEAD_TEST_PATIENCE");
-        return given != nullptr ? std::max(1, std::atoi(given)) : 1;
     }
 
     void watch(std::chrono::seconds limit) {

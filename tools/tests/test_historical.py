@@ -12,6 +12,8 @@ mistake = "A limit of 1 does nothing"
 layer = "unit tests"
 shown_by = ["Defects.SizeOne", "Parking bug 2"]
 """
+PLANTED = {"Defects.SizeOne": {"failed": 5, "hung": 0, "passed": 0, "seconds": 0.02},
+           "Parking bug 2": {"states": 1234, "property": "Taken"}}
 
 
 def test(name, time="0s", **properties):
@@ -32,6 +34,7 @@ class Historical(TemporaryTree):
         super().setUp()
         self.write("tests/historical/wake_ups.cpp", SCENARIOS)
         self.write("tests/historical/elsewhere.toml", ELSEWHERE)
+        self.write("tests/historical/planted.json", json.dumps(PLANTED))
         self.write("tests/sched/defects_test.cpp", "TEST(Defects,\n     SizeOne) {\n}\n")
         self.write("spec/Parking.tla", r"Go == Bug # 2 \* bug 2: does not look" + "\n")
         (self.root / "docs").mkdir()
@@ -90,6 +93,19 @@ class Historical(TemporaryTree):
     def test_a_bug_without_a_scenario(self):
         self.write("tests/historical/wake_ups.cpp")
         self.assertIn("no file has tokio_1", self.check(results())[0])
+
+    def test_each_bug_elsewhere_has_a_figure(self):
+        self.assertIn("| `Defects.SizeOne`, `Parking bug 2` | < 100 ms; 1,234 states |", self.page())
+        self.write("tests/historical/planted.json", json.dumps({"Parking bug 2": PLANTED["Parking bug 2"]}))
+        self.assert_finds(self.check(results()), "tests/historical/planted.json", "Defects.SizeOne")
+
+    def test_how_a_planted_bug_ends(self):
+        for failed, hung, passed, wanted in ((5, 0, 0, "< 10 ms"), (0, 5, 0, "hangs"), (0, 0, 5, "passes"),
+                                             (2, 1, 2, "2 of 5 fail, 1 of 5 hang, 2 of 5 pass")):
+            with self.subTest(wanted):
+                found = {"failed": failed, "hung": hung, "passed": passed, "seconds": 0.002}
+                self.assertEqual(historical.how_fast(found), wanted)
+        self.assertEqual(historical.how_fast({"executions": 1}), "1 execution")
 
     def test_tests_and_seeded_bugs_elsewhere_exist(self):
         self.write("tests/sched/defects_test.cpp", "TEST(Defects, SizeOneMore) {\n}\n")

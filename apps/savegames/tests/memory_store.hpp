@@ -11,7 +11,7 @@
 
 namespace savegames {
 
-class memory_store final : public profile_store, public blob_store {
+class memory_store : public profile_store, public blob_store {
 public:
     void acquire(const profile_key& key, owner_token owner, std::chrono::milliseconds lease,
                  completion<lock_result> done) override {
