@@ -84,9 +84,10 @@ class Batch:
         (self.folder / "TraceData.tla").write_text(
             f"---- MODULE TraceData ----\nEXTENDS Integers\nTraces == <<\n{data}\n>>\n====\n")
         done = subprocess.run(
-            ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss64m", "-Xmx2g", "-cp", jar,
-             "tlc2.TLC", "-workers", "1", "-deadlock", "-cleanup", "-metadir", "states",
-             "-config", "trace.cfg", f"{module}.tla"],
+            # TLC unpacks its modules into the folder for temporary files, and removes them from there.
+            ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss64m", "-Xmx2g",
+             "-Djava.io.tmpdir=.", "-cp", jar, "tlc2.TLC", "-workers", "1", "-deadlock", "-cleanup",
+             "-metadir", "states", "-config", "trace.cfg", f"{module}.tla"],
             cwd=self.folder, capture_output=True, text=True)
         (self.folder / "output.txt").write_text(done.stdout + done.stderr)
         if done.returncode != 0:
@@ -96,7 +97,7 @@ class Batch:
     def check(self, jar):
         """How many traces of each variant are explained, and what is wrong."""
         begin = time.monotonic()
-        said = self.run(jar, [trace for traces in self.variants.values() for trace in traces], "Report")
+        said = self.run(jar, [trace for traces in self.variants.values() for trace in traces], "ReportExplained")
         explained = {int(number) - 1 for number in re.findall(r'<<"explained", (\d+)>>', said)}
         result = {"specification": self.specification, "origin": self.origin, "traces": 0, "events": 0,
                   "explained": 0, "bugs": {}, "failures": []}
@@ -149,8 +150,8 @@ def record(build, only, most):
         recorders = build / "tests" / "traces"
         subprocess.run([recorders / recorder, folder, str(most or count), str(planted)], check=True)
         for program in sorted(recorders.glob(f"{recorder}_with_*")):
-            bug = program.name.removeprefix(f"{recorder}_with_")
-            subprocess.run([program, folder, bug, str(planted)], check=True)
+            name = program.name.removeprefix(f"{recorder}_with_")
+            subprocess.run([program, folder, name, str(planted)], check=True)
         for path in sorted(folder.glob("*.trace")):
             specification, variant, _ = path.name.split(".")
             if only and specification != only:

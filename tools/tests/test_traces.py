@@ -11,8 +11,10 @@ from temporary_tree import TemporaryTree
 
 import traces
 
-# Explains traces, one a line of TraceData, that are not odd; has come to the second call of thread 2.
+# Explains traces, one a line of TraceData, that are not odd; has come to the second call of thread 2. Wants a folder
+# of its own for temporary files: others of its kind take theirs away.
 TLC = r"""#!/bin/sh
+case "$*" in *" -Djava.io.tmpdir=. "*) ;; *) exit 1 ;; esac
 if grep -q Progress trace.cfg; then
     echo '<<"came to", 1, <<1, 1>>>>'
     echo '<<"came to", 1, <<1, 2>>>>'

@@ -44,6 +44,7 @@ public:
                 wake(0);
                 signal(1);
                 wake(2);
+                decisions_.drains(*scheduler_);
             },
             [&] {
                 wake(1);
