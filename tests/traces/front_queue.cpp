@@ -107,7 +107,7 @@ void record(const wanted& traces, const std::string& variant, unsigned count) {
         };
         in_threads([&] { produce(1); }, [&] { produce(2); }, [&] { produce(3); },
                    [&] {
-                       for (unsigned i = 1 + choose(nodes_of_each); i != 0; --i) take();
+                       for (unsigned i = nodes_of_each + choose(nodes_of_each); i != 0; --i) take();
                    });
         take();
     });

@@ -107,16 +107,17 @@ public:
     }
 
     void hold() {
-        const unsigned waits = choose(4);  // for the moment before the end: now, later, or not
+        const unsigned waits =
+            choose(4);  // for the moment before the end: now, when it has joined, or not
         if (waits == 0) ends_.receive();
-        if (choose(4) == 0) return detach();
-        if (choose(2) == 0 && calls_.note(holder, "ended", 0, [&] { return task_->ended(); })) {
+        if (choose(5) == 0) return detach();
+        if (choose(3) == 0 && calls_.note(holder, "ended", 0, [&] { return task_->ended(); })) {
             return take();
         }
         noted_joiner joiner{calls_};
         if (calls_.note(holder, "join", 0, [&] { return task_->join(joiner); })) {
-            if (waits == 1) ends_.receive();
-            if (choose(2) == 0 &&
+            if (waits == 1 || waits == 2) ends_.receive();
+            if ((waits == 1 || waits == 2 || choose(2) == 0) &&
                 calls_.note(holder, "withdraw", 0, [&] { return task_->withdraw(); })) {
                 return detach();
             }
@@ -157,7 +158,7 @@ public:
     explicit three_children(history& calls) : calls_{calls} {}
 
     void run() {
-        scheduler home{{.workers = 2}};
+        scheduler home{{.workers = 3}};
         block_on(home, waits());
     }
 
@@ -172,7 +173,9 @@ private:
         calls_.note_done(parent, "goes_on", 0, [] {});
     }
 
-    void end(std::size_t index, const basic_task& child) {
+    // In its first step or a later one.
+    void end(std::size_t index, basic_task& child) {
+        if (choose(2) == 0) return scheduler::current()->post(child);
         const std::size_t thread = first_child + index;
         calls_.note(thread, "asked", 0, [&] { return child.stop_requested(); });
         const bool fails = choose(2) == 0;
@@ -186,7 +189,7 @@ private:
 
 void record(const std::string& folder, const std::string& variant, unsigned count) {
     record_traces(folder, "Join", variant, count, [](history& calls) {
-        if (choose(3) == 0) {
+        if (choose(4) == 0) {
             three_children{calls}.run();
         } else {
             one_spawned all{calls};

@@ -10,12 +10,13 @@
 
 #include <fairlead/sched/futex_driver.hpp>
 
+#include <array>
+
 namespace fairlead::traces {
 namespace {
 
 constexpr unsigned posters = 2;
 constexpr unsigned workers = 3;
-constexpr unsigned posts_of_each = few;
 
 // The last searcher does not know that it is.
 struct last_searcher_is_not_told : sched::idle {
@@ -32,7 +33,7 @@ public:
     explicit yard(history& calls) : calls_{calls} {}
 
     void post(unsigned thread) {
-        for (unsigned i = 0; i != posts_of_each; ++i) {
+        for (unsigned i = 0; i != posts_[thread - 1]; ++i) {
             const auto push = [&] { return posted_.fetch_add(1, sync::acq_rel) == 0; };
             if (calls_.note(thread, "push", 0, push)) {
                 calls_.note_done(thread, "announce", 0, [&] { idle_.announce(); });
@@ -57,7 +58,7 @@ public:
     }
 
 private:
-    bool ends() const { return taken_.load(sync::acquire) == posters * posts_of_each; }
+    bool ends() const { return taken_.load(sync::acquire) == posts_[0] + posts_[1]; }
 
     bool try_acquire() { return !role_.exchange(true, sync::acq_rel); }
     void release() { role_.exchange(false, sync::acq_rel); }
@@ -139,6 +140,7 @@ private:
     }
 
     history& calls_;
+    const std::array<unsigned, posters> posts_{choose(few), few};
     futex_driver driver_;
     Idle idle_{workers, driver_};
     sync::atomic<unsigned> posted_{0};

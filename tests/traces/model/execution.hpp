@@ -58,6 +58,8 @@ inline void dawdle() {}
 
 /// A deadline before which something comes, or not. It has passed whenever somebody wakes up.
 inline time_point soon() { return immediately; }
+/// One that comes after it.
+inline time_point later() { return time_point{}; }
 
 [[noreturn]] inline void give_up(const std::string& why) {
     std::fprintf(stderr, "trace recorder: %s\n", why.c_str());
