@@ -37,6 +37,7 @@ public:
             const auto push = [&] { return posted_.fetch_add(1, sync::acq_rel) == 0; };
             if (calls_.note(thread, "push", 0, push)) {
                 calls_.note_done(thread, "announce", 0, [&] { idle_.announce(); });
+                ask(thread);
             }
             ask(thread);
         }
@@ -85,7 +86,7 @@ private:
         const auto asks = [&](const char* what, auto question) {
             calls_.note(thread, what, 0, question);
         };
-        switch (choose(6)) {
+        switch (choose(5)) {
             case 0:
                 asks("all_asleep", [&] { return idle_.all_asleep(); });
                 break;

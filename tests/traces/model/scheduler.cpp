@@ -52,6 +52,7 @@ public:
                 signal(2);
                 wake(0);
             });
+        decisions_.drains(*scheduler_);
         decisions_.stops(*scheduler_);
     }
 
