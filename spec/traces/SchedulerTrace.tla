@@ -108,7 +108,8 @@ WorkerTakesOwn(w) ==
 RoundBegins(w) ==
     /\ Calls(w, "begin")
     /\ \/ Turn(w, "round")
-       \/ pc[w] = "round" /\ Said(w, 1) \in {Unread} \cup ((now + 1)..MaxTime) /\ Tick /\ UNCHANGED own /\ ContinuesAlone(w)
+       \/ pc[w] = "round" /\ Said(w, 1) \in {Unread} \cup ((now + 1)..MaxTime)
+          /\ Tick /\ UNCHANGED own /\ ContinuesAlone(w)
        \/ /\ pc[w] = "round" /\ role = None /\ Begin(w) /\ Said(w, 1) \in {Unread, seen'}
           /\ UNCHANGED own /\ Returns(w)
 RoundTells(w) ==
