@@ -6,15 +6,15 @@ MostItems == 24
 
 PushCall ==
     /\ Calls(1, "push")
-    /\ \/ (Room \/ Write) /\ GoesOnAlone(1)
+    /\ \/ (Room \/ Write) /\ ContinuesAlone(1)
        \/ Push /\ added' = Argument(1) /\ Returns(1)
 PopCall ==
     /\ Calls(1, "pop")
-    /\ \/ (PopLoad \/ PopRead) /\ GoesOnAlone(1)
+    /\ \/ (PopLoad \/ PopRead) /\ ContinuesAlone(1)
        \/ Pop /\ head' # head /\ Result(1) = oitem /\ Returns(1)
        \/ opc = "idle" /\ head = tail /\ Result(1) = 0 /\ Returns(1) /\ UNCHANGED vars
 \* A theft that finds nothing may have lost against another.
-StealGoesOn(t) == IF Result(t) = << >> THEN GoesOn(t) ELSE GoesOnAlone(t)
+StealGoesOn(t) == IF Result(t) = << >> THEN Continues(t) ELSE ContinuesAlone(t)
 StealCall(t) ==
     /\ Calls(t, "steal")
     /\ \/ (StealHead(t) \/ StealRead(t)) /\ StealGoesOn(t)

@@ -26,7 +26,7 @@ Said(t, i) == Argument(t)[i]
 
 \* --- users ------------------------------------------------------------------------------------------------
 \* Nobody sleeps here, so that a wake-up changes nothing.
-AnnounceFirst(u) == Announce(u) /\ UNCHANGED own /\ GoesOnAlone(u)
+AnnounceFirst(u) == Announce(u) /\ UNCHANGED own /\ ContinuesAlone(u)
 UserPushes(u) ==
     /\ Calls(u, "push") /\ ~announces[u]
     /\ LET t == Said(u, 1) IN
@@ -44,12 +44,15 @@ UserNotifies(u) ==
              \/ Calls(u, "signal") /\ Signal(u, t)
           /\ Result(u) = (mine'[u] = t)
     /\ UNCHANGED own /\ Returns(u)
+\* A yes: there was a moment at which everything had ended.
+HadEnded(yes) == (yes => \A t \in Tasks : ~posted[t]) /\ UNCHANGED <<vars, own>>
+UserDrains(u) == Calls(u, "drain") /\ HadEnded(Result(u)) /\ Returns(u)
 UserStops(u) == Calls(u, "stop") /\ Idle(u) /\ Stop /\ UNCHANGED own /\ Returns(u)
 
 \* --- a step -------------------------------------------------------------------------------------------------
 Turn(w, to) == /\ pc[w] \in {"look", "after"} \ {to} /\ Go(w, to)
                /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, world>>
-               /\ UNCHANGED own /\ GoesOnAlone(w)
+               /\ UNCHANGED own /\ ContinuesAlone(w)
 WorkerBeginsStep(w) ==
     /\ Calls(w, "step")
     /\ \/ Turn(w, "look")
@@ -105,7 +108,8 @@ WorkerTakesOwn(w) ==
 RoundBegins(w) ==
     /\ Calls(w, "begin")
     /\ \/ Turn(w, "round")
-       \/ pc[w] = "round" /\ Said(w, 1) \in {Unread} \cup ((now + 1)..MaxTime) /\ Tick /\ UNCHANGED own /\ GoesOnAlone(w)
+       \/ pc[w] = "round" /\ Said(w, 1) \in {Unread} \cup ((now + 1)..MaxTime)
+          /\ Tick /\ UNCHANGED own /\ ContinuesAlone(w)
        \/ /\ pc[w] = "round" /\ role = None /\ Begin(w) /\ Said(w, 1) \in {Unread, seen'}
           /\ UNCHANGED own /\ Returns(w)
 RoundTells(w) ==
@@ -145,13 +149,11 @@ RoundDeals(w) ==
 RoundEnds(w) ==
     /\ Calls(w, "release")
     /\ \/ /\ pc[w] = "admit" /\ pending = << >> /\ batch = << >> /\ Go(w, "release")
-          /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, world, own>> /\ GoesOnAlone(w)
+          /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, world, own>> /\ ContinuesAlone(w)
        \/ pc[w] = "release" /\ role = w /\ Release(w) /\ UNCHANGED own /\ Returns(w)
-\* A yes: there was a moment at which everything had ended.
-AnswersDrain(w) == /\ Calls(w, "answer") /\ (Said(w, 1) => \A t \in Tasks : ~posted[t])
-               /\ UNCHANGED <<vars, own>> /\ Returns(w)
+AnswersDrain(w) == Calls(w, "answer") /\ HadEnded(Said(w, 1)) /\ Returns(w)
 
-User(u) == AnnounceFirst(u) \/ UserPushes(u) \/ UserNotifies(u) \/ UserStops(u)
+User(u) == AnnounceFirst(u) \/ UserPushes(u) \/ UserNotifies(u) \/ UserDrains(u) \/ UserStops(u)
 Worker(w) == \/ WorkerBeginsStep(w) \/ StepReceives(w) \/ StepEnds(w) \/ StepPosts(w)
              \/ WorkerClaims(w) \/ WorkerSteals(w) \/ WorkerTakesOwn(w)
              \/ RoundBegins(w) \/ RoundTells(w) \/ RoundTakes(w) \/ RoundAdmits(w) \/ RoundDeals(w) \/ RoundEnds(w)

@@ -9,15 +9,15 @@ SendCall(t) ==
     \/ /\ Calls(t, "write") /\ WriteData(Argument(t)) /\ Returns(t)
     \/ LET s == Argument(t) IN
        /\ Calls(t, "send")
-       /\ \/ Send(s) /\ IF pc'[s] = "done" THEN Returns(t) ELSE GoesOn(t)
+       /\ \/ Send(s) /\ IF pc'[s] = "done" THEN Returns(t) ELSE Continues(t)
           \/ Wake(s) /\ Returns(t)
 ReceiveCall ==
     \/ Calls(1, "look") /\ Look /\ Result(1) = (rpc' = "free") /\ Returns(1)
     \/ /\ Calls(1, "receive")
-       /\ \/ (Announce \/ FutexWait \/ Spurious \/ TimeOut) /\ GoesOn(1)
-          \/ TryReceive /\ IF claims' = claims THEN GoesOn(1) ELSE Result(1) = TRUE /\ Returns(1)
+       /\ \/ (Announce \/ FutexWait \/ Spurious \/ TimeOut) /\ Continues(1)
+          \/ TryReceive /\ IF claims' = claims THEN Continues(1) ELSE Result(1) = TRUE /\ Returns(1)
           \* The time-out counts if its announcement still stood.
-          \/ Withdraw /\ IF word = "sleeping" THEN Result(1) = FALSE /\ Returns(1) ELSE GoesOn(1)
+          \/ Withdraw /\ IF word = "sleeping" THEN Result(1) = FALSE /\ Returns(1) ELSE Continues(1)
 
 TraceInit == Init /\ InitTrace
 TraceNext == \E t \in Recorded : MayGo(t) /\ IF t = 1 THEN ReceiveCall ELSE SendCall(t)

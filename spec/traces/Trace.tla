@@ -29,12 +29,12 @@ Result(t) == Call(t)[5]
 \* The call has taken effect; or it goes on, and others may go in between; or, where that makes no difference but
 \* for more ways to explain the same, it goes on alone.
 Returns(t) == cursor' = [cursor EXCEPT ![t] = @ + 1] /\ alone' = Nobody /\ UNCHANGED trace
-GoesOn(t) == alone' = Nobody /\ UNCHANGED <<trace, cursor>>
-GoesOnAlone(t) == alone' = t /\ UNCHANGED <<trace, cursor>>
+Continues(t) == alone' = Nobody /\ UNCHANGED <<trace, cursor>>
+ContinuesAlone(t) == alone' = t /\ UNCHANGED <<trace, cursor>>
 
 Explained == \A t \in Recorded : ~Live(t)
 \* A constraint that tells tools/traces.py which traces are explained.
-Report == Explained => PrintT(<<"explained", trace>>)
+ReportExplained == Explained => PrintT(<<"explained", trace>>)
 \* Another, for a trace that is not: how far each way to explain it came.
 Progress == PrintT(<<"came to", trace, cursor>>)
 =============================================================================

@@ -1,9 +1,11 @@
-// Traces of the front queue, for FrontQueueTrace: threads 1 and 2 push, thread 3 takes.
+// Traces of the front queue, for FrontQueueTrace: threads 1 to 3 push, of one of which nothing may come, thread 4
+// takes.
 #include "history.hpp"
 #include "recordings.hpp"
 
 #include <fairlead/lockfree/front_queue.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace fairlead::traces {
@@ -14,17 +16,21 @@ struct node {
     unsigned number = 0;
     node* next = nullptr;
 };
+constexpr unsigned producers = 3;
+constexpr unsigned nodes_of_each = some;
+constexpr unsigned batch_max = 3;
 using queue = lockfree::front_queue<node, &node::next>;
 
-std::string tla(const node& shown) {
-    return "<<" + std::to_string(shown.producer) + ',' + std::to_string(shown.number) + ">>";
+std::string shown(unsigned first, unsigned second) {
+    const outside own;
+    return "<<" + std::to_string(first) + ',' + std::to_string(second) + ">>";
 }
 
 // Asks before the exchange whether the queue is empty, not of the exchange that succeeded.
 struct empty_of_the_first_load : queue {
-    bool push(node& pushed) {
+    bool push_reversed(node& newest, node& oldest) {
         const bool was_empty = empty();
-        static_cast<void>(queue::push(pushed));
+        static_cast<void>(queue::push_reversed(newest, oldest));
         return was_empty;
     }
 };
@@ -37,13 +43,21 @@ struct not_turned_over : queue {
     }
 };
 
+// Of a batch only the newest and the oldest are pushed.
+struct batch_loses_its_middle : queue {
+    bool push_reversed(node& newest, node& oldest) {
+        if (&newest != &oldest) newest.next = &oldest;
+        return queue::push_reversed(newest, oldest);
+    }
+};
+
 // Takes the stack by a load and a store: what is pushed in between is lost.
 struct taken_in_two_steps {
-    bool push(node& pushed) {
+    bool push_reversed(node& newest, node& oldest) {
         node* top = top_.load(sync::relaxed);
         do {
-            pushed.next = top;
-        } while (!top_.compare_exchange_weak(top, &pushed, sync::seq_cst, sync::relaxed));
+            oldest.next = top;
+        } while (!top_.compare_exchange_weak(top, &newest, sync::seq_cst, sync::relaxed));
         return top == nullptr;
     }
     queue::chain take_all() {
@@ -61,7 +75,7 @@ std::string take_all(Queue& front) {
     queue::chain taken = front.take_all();
     while (const node* const each = taken.pop_front()) {
         const outside own;
-        nodes += (nodes.size() == 2 ? "" : ",") + tla(*each);
+        nodes += (nodes.size() == 2 ? "" : ",") + shown(each->producer, each->number);
     }
     return nodes + ">>";
 }
@@ -70,18 +84,30 @@ template <class Queue>
 void record(const wanted& traces, const std::string& variant, unsigned count) {
     record_traces(traces.folder, "FrontQueue", variant, count, [](history& calls) {
         Queue front;
-        std::array<std::array<node, some>, 2> nodes;
+        std::array<std::array<node, nodes_of_each>, producers> nodes;
         const auto produce = [&](unsigned producer) {
-            for (unsigned i = 0; i != some; ++i) {
-                node& each = nodes[producer - 1][i];
-                each = {producer, i + 1};
-                calls.note(producer, "push", i + 1, [&] { return front.push(each); });
+            unsigned pushed = 0;
+            // So that the trace has two producers more often than three.
+            const unsigned wanted = producer == producers && choose(2) == 0 ? 0 : nodes_of_each;
+            while (pushed != wanted) {
+                const unsigned size = 1 + choose(std::min(batch_max, wanted - pushed));
+                for (unsigned i = pushed; i != pushed + size; ++i) {
+                    node* const below = i == pushed ? nullptr : &nodes[producer - 1][i - 1];
+                    nodes[producer - 1][i] = {producer, i + 1, below};
+                }
+                node& oldest = nodes[producer - 1][pushed];
+                node& newest = nodes[producer - 1][pushed + size - 1];
+                const auto push = [&] { return front.push_reversed(newest, oldest); };
+                calls.note(producer, "push", shown(oldest.number, newest.number), push);
+                pushed += size;
             }
         };
-        const auto take = [&] { calls.note(3, "take_all", 0, [&] { return take_all(front); }); };
-        in_threads([&] { produce(1); }, [&] { produce(2); },
+        const auto take = [&] {
+            calls.note(producers + 1, "take_all", 0, [&] { return take_all(front); });
+        };
+        in_threads([&] { produce(1); }, [&] { produce(2); }, [&] { produce(3); },
                    [&] {
-                       for (unsigned i = 0; i != some; ++i) take();
+                       for (unsigned i = nodes_of_each + choose(nodes_of_each); i != 0; --i) take();
                    });
         take();
     });
@@ -93,6 +119,7 @@ void record_front_queue(const wanted& traces) {
     record<queue>(traces, "code", traces.count);
     record<empty_of_the_first_load>(traces, "empty-of-the-first-load", traces.planted_count);
     record<not_turned_over>(traces, "not-turned-over", traces.planted_count);
+    record<batch_loses_its_middle>(traces, "batch-loses-its-middle", traces.planted_count);
     record<taken_in_two_steps>(traces, "taken-in-two-steps", traces.planted_count);
 }
 

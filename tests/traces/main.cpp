@@ -1,38 +1,56 @@
 // Writes traces of what the concurrent parts of the library do. tools/traces.py runs it:
-//     trace_recorder FOLDER TRACES PLANTED          so many of the code, and of each bug in the scenarios
-//     trace_recorder_with_BUG FOLDER BUG PLANTED    of the scheduler, in which a bug is planted
+//     trace_recorder FOLDER TRACES PLANTED       so many of the code, and of each bug in the scenarios
+//     trace_recorder_with_SPECIFICATION.BUG FOLDER SPECIFICATION.BUG PLANTED
+//                                                of a library in which a bug is planted
 #include "execution.hpp"
 #include "recordings.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
+namespace fairlead::traces {
 namespace {
 
 unsigned number(const char* text) { return static_cast<unsigned>(std::atoi(text)); }
 
-}  // namespace
-
-int main(int count, char** arguments) {
-    using namespace fairlead::traces;
-    if (count != 4) {
-        std::fprintf(stderr, "usage: %s FOLDER TRACES|BUG PLANTED\n", arguments[0]);
-        return 2;
-    }
-    const std::string folder = arguments[1];
-    const wanted wanted{folder, number(arguments[2]), number(arguments[3])};
-    if (wanted.count == 0) {
-        if constexpr (by_model_checker)
-            record_scheduler(folder, arguments[2], wanted.planted_count);
-        return 0;
-    }
+void record_all(const wanted& wanted) {
     record_front_queue(wanted);
     record_run_queue(wanted);
     record_block_queue(wanted);
     record_signal(wanted);
     record_task_state(wanted);
-    // Its traces are several times longer.
-    if constexpr (by_model_checker) record_scheduler(folder, "code", wanted.count / 4);
+    record_join(wanted);
+    // Their traces are several times longer.
+    record_parking({wanted.folder, wanted.count / 4, wanted.planted_count / 2});
+    if constexpr (by_model_checker) record_scheduler(wanted.folder, "code", wanted.count / 4);
+}
+
+void record_planted(const std::string& folder, std::string_view name, unsigned count) {
+    const std::string_view specification = name.substr(0, name.find('.'));
+    const std::string bug{name.substr(specification.size() + 1)};
+    if (specification == "Parking") return record_parking(folder, bug, count / 2);
+    if (specification == "Join") return record_join(folder, bug, count);
+    if constexpr (by_model_checker) return record_scheduler(folder, bug, count);
+}
+
+}  // namespace
+}  // namespace fairlead::traces
+
+int main(int count, char** arguments) {
+    using namespace fairlead::traces;
+    if (count != 4) {
+        std::fprintf(stderr, "usage: %s FOLDER TRACES|SPECIFICATION.BUG PLANTED\n", arguments[0]);
+        return 2;
+    }
+    const std::string folder = arguments[1];
+    const std::string_view what = arguments[2];
+    const unsigned planted = number(arguments[3]);
+    if (what.find('.') == what.npos) {
+        record_all({folder, number(arguments[2]), planted});
+    } else {
+        record_planted(folder, what, planted);
+    }
     return 0;
 }

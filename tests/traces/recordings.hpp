@@ -17,8 +17,12 @@ void record_run_queue(const wanted& traces);
 void record_block_queue(const wanted& traces);
 void record_signal(const wanted& traces);
 void record_task_state(const wanted& traces);
+void record_parking(const wanted& traces);
+void record_join(const wanted& traces);
 
-/// By the model checker alone. `variant`: "code", or the bug that is planted in this program.
+// Of a program in which a bug is planted, or "code".
+void record_parking(const std::string& folder, const std::string& variant, unsigned count);
+void record_join(const std::string& folder, const std::string& variant, unsigned count);
 void record_scheduler(const std::string& folder, const std::string& variant, unsigned count);
 
 }  // namespace fairlead::traces

@@ -37,7 +37,9 @@ void record(const wanted& traces, const std::string& variant, unsigned count) {
         Signal told;
         sync::atomic<unsigned> arrived{0};
         const auto send = [&](unsigned thread, unsigned first) {
+            sync::signal pause;
             for (unsigned sender = first; sender != first + sends / 2; ++sender) {
+                if (choose(2) == 0) static_cast<void>(pause.receive_until(later()));
                 calls.note_done(thread, "write", sender,
                                 [&] { arrived.fetch_add(1, sync::acq_rel); });
                 calls.note_done(thread, "send", sender, [&] { told.send(); });

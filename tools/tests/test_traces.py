@@ -11,8 +11,10 @@ from temporary_tree import TemporaryTree
 
 import traces
 
-# Explains traces, one a line of TraceData, that are not odd; has come to the second call of thread 2.
+# Explains traces, one a line of TraceData, that are not odd; has come to the second call of thread 2. Wants a folder
+# of its own for temporary files: others of its kind take theirs away.
 TLC = r"""#!/bin/sh
+case "$*" in *" -Djava.io.tmpdir=. "*) ;; *) exit 1 ;; esac
 if grep -q Progress trace.cfg; then
     echo '<<"came to", 1, <<1, 1>>>>'
     echo '<<"came to", 1, <<1, 2>>>>'
@@ -38,6 +40,7 @@ class Traces(TemporaryTree):
         self.program("bin/java", TLC)
         path = f"{self.root}/bin{os.pathsep}{os.environ['PATH']}"
         for patch in (mock.patch.object(traces, "SPECS", self.root / "spec"),
+                      mock.patch.object(traces, "LEAST", 2),
                       mock.patch.object(traces, "BUILD", self.root / "traces"),
                       mock.patch.object(traces.verify, "fetch_tlc", lambda: self.root / "jar"),
                       mock.patch.dict(os.environ, {"PATH": path})):
@@ -72,7 +75,7 @@ class Traces(TemporaryTree):
 
     def test_the_data_has_a_line_for_each_trace_and_a_sequence_for_each_thread(self):
         self.records({"code": PUSH})
-        self.run_tool()
+        self.run_tool("--only", "Lamp")
         data = (self.root / "traces/model/Lamp/TraceData.tla").read_text()
         self.assertIn('\n<<<<<<0,3,"push",7,TRUE>>>>,'
                       '<<<<1,2,"take",0,<<7>>>>,<<4,5,"take",0,<<>>>>>>>>\n', data)
@@ -95,7 +98,21 @@ class Traces(TemporaryTree):
         self.records({"code": PUSH, "broken": PUSH + OTHER})
         code, errors, _ = self.run_tool()
         self.assertEqual(code, 1)
-        self.assertIn("the planted bug broken is not found in 2 traces", errors)
+        self.assertIn("the planted bug broken is found in 0 of 2 traces only", errors)
+
+    def test_a_planted_bug_that_hardly_shows_fails(self):
+        different = "".join(PUSH.replace("7", str(number)) for number in range(10, 25))
+        self.records({"code": PUSH + OTHER, "broken": different + ODD})
+        code, errors, _ = self.run_tool()
+        self.assertEqual(code, 1)
+        self.assertIn("the planted bug broken is found in 1 of 16 traces only", errors)
+
+    def test_too_few_traces_of_the_code_fail_unless_fewer_were_asked_for(self):
+        self.records({"code": PUSH + PUSH, "broken": ODD})
+        code, errors, _ = self.run_tool()
+        self.assertEqual((code, errors), (1, "traces: 1 different traces of the code were checked: fewer than 2\n"))
+        self.assertEqual(self.run_tool("--only", "Lamp")[0], 0)
+        self.assertEqual(self.run_tool("--traces", "1")[0], 0)
 
     def test_a_specification_without_traces_of_the_code_fails(self):
         self.records({"broken": ODD})

@@ -51,7 +51,8 @@ explorer::explorer(const options& wanted)
       watches_orders_{wanted.mutate.has_value() || wanted.sites != nullptr},
       random_state_{wanted.seed * 0x9E3779B97F4A7C15ULL | 1},
       replay_{parse_choices(wanted.replay)},
-      bytes_{wanted.bytes} {
+      bytes_{wanted.bytes},
+      longest_{wanted.steps_expected} {
     if (running_ != nullptr) throw std::logic_error{"one exploration at a time"};
     running_ = this;
 }

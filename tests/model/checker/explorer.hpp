@@ -82,6 +82,7 @@ struct options {
     std::chrono::seconds time_max{0};  // of the machine; 0: no limit
     std::uint64_t seed = 1;
     unsigned depth = 3;
+    std::uint64_t steps_expected = 50;  // of an execution, at first: among them priorities change
     unsigned stale_reads =
         2;  // how often in a row a load may return the same store that is not new
     unsigned steps_max = 20'000;
@@ -318,7 +319,7 @@ private:
     std::uint64_t random_state_;
     std::vector<std::size_t> replay_;
     byte_choices bytes_;
-    std::uint64_t longest_ = 50;  // steps of an execution, for PCT
+    std::uint64_t longest_;  // steps of an execution, for PCT
 
     // Of the execution.
     std::size_t path_position_ = 0;

@@ -39,6 +39,12 @@ public:
         running_ = nullptr;
     }
 
+    /// Waits until everything has ended, or nothing goes on.
+    template <class Scheduler>
+    void drains(Scheduler& drained) {
+        calls_.note(here(), "drain", 0, [&] { return drained.drain_for(std::chrono::hours{1}); });
+    }
+
     [[nodiscard]] static decisions* running() noexcept { return running_; }
 
     /// The one of all scenarios.

@@ -5,10 +5,12 @@
 
 #include <fairlead/base/time.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <random>
 #include <string>
 
 namespace fairlead::traces {
@@ -41,9 +43,14 @@ public:
     outside() : outside_scenario{*model::explorer::running()} {}
 };
 
+/// Where the operations of a scenario come from. The checker's own choices are not even, and few ways to fail would
+/// be many here.
+inline std::mt19937 chance;
+
 /// One of 0 ... count - 1, another in each execution.
 inline unsigned choose(unsigned count) {
-    return static_cast<unsigned>(model::explorer::running()->choose(count));
+    const outside own;
+    return static_cast<unsigned>(chance() % count);
 }
 
 /// Others may come in between anywhere, as it is.
@@ -51,6 +58,8 @@ inline void dawdle() {}
 
 /// A deadline before which something comes, or not. It has passed whenever somebody wakes up.
 inline time_point soon() { return immediately; }
+/// One that comes after it.
+inline time_point later() { return time_point{}; }
 
 [[noreturn]] inline void give_up(const std::string& why) {
     std::fprintf(stderr, "trace recorder: %s\n", why.c_str());
@@ -64,18 +73,22 @@ inline time_point soon() { return immediately; }
 /// another step: right by the contract of the library, but no behaviour of a specification.
 inline void execute(unsigned count, bool is_right, const std::function<void()>& scenario,
                     const std::function<void()>& ended) {
+    std::uint64_t steps = 1;  // of the longest execution
     for (std::uint64_t seed = 1; seed <= count; ++seed) {
         const bool by_priorities = seed % 2 == 0;
+        chance.seed(static_cast<std::mt19937::result_type>(seed));
         const model::verdict found =
             model::explore({.how = by_priorities ? model::search::pct : model::search::random,
                             .executions_max = 1,
                             .seed = seed,
                             .depth = static_cast<unsigned>(2 + seed % 7),
+                            .steps_expected = steps,
                             .stale_reads = 0,
                             .steps_max = 40'000,
                             .spurious = 3,
-                            .early_time_outs = seed % 3 == 0},
+                            .early_time_outs = seed % 3 != 0},
                            scenario);
+        steps = std::max(steps, found.steps);
         if (is_right && !found.passed) give_up(found.what + '\n' + found.trace);
         ended();
     }

@@ -44,6 +44,7 @@ public:
                 wake(0);
                 signal(1);
                 wake(2);
+                decisions_.drains(*scheduler_);
             },
             [&] {
                 wake(1);
@@ -51,6 +52,7 @@ public:
                 signal(2);
                 wake(0);
             });
+        decisions_.drains(*scheduler_);
         decisions_.stops(*scheduler_);
     }
 

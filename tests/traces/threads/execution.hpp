@@ -62,6 +62,8 @@ inline void dawdle() {
 
 /// A deadline before which something comes, or not.
 inline time_point soon() { return clock::now() + std::chrono::microseconds{20}; }
+/// One that comes after it.
+inline time_point later() { return clock::now() + std::chrono::microseconds{50}; }
 
 [[noreturn]] inline void give_up(const std::string& why) {
     std::fprintf(stderr, "trace recorder: %s\n", why.c_str());
