@@ -2,7 +2,8 @@
 """Records what the code does and has TLC explain it by the specifications in spec/, with spec/traces/.
 
 Prints a table, writes build/traces/summary.json, and fails if a trace is not explained, if a planted bug
-shows in too few of its traces, or if there are too few traces of the code.
+shows in too few of its traces, or if there are too few traces of the code. With --write the table in
+docs/verification.md is made anew.
 """
 
 import argparse
@@ -17,11 +18,13 @@ import subprocess
 import sys
 import time
 
+import tree
 import verify
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SPECS = ROOT / "spec"
 BUILD = ROOT / "build" / "traces"
+PAGE = ROOT / "docs" / "verification.md"
 
 # Where traces come from: the recorder, how many of the code it writes for each specification, and of each
 # planted bug.
@@ -163,6 +166,18 @@ def record(build, only, most):
     return sorted(batches.values(), key=lambda batch: -batch.size)
 
 
+def page(results):
+    rows = []
+    for result in results:
+        bugs = [f"{bug['rejected']} of {bug['traces']} {name}" for name, bug in result["bugs"].items()]
+        rows.append([result["specification"], result["origin"], f"{result['traces']:,}", f"{result['events']:,}",
+                     f"{result['states']:,}", f"{result['explained']:,}", "; ".join(bugs)])
+    total = [f"{sum(result[key] for result in results):,}" for key in ("traces", "events", "states", "explained")]
+    rows.append(["all", "", *total, sum(len(result["bugs"]) for result in results)])
+    return tree.table(["specification", "from", "traces:", "calls:", "states:", "explained:",
+                       "planted bugs: traces rejected"], rows)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./do verify traces", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
@@ -170,7 +185,11 @@ def main():
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
     parser.add_argument("--traces", type=int, metavar="N",
                         help="so many of the code for each specification, and a quarter of the scheduler")
+    parser.add_argument("--write", action="store_true", help="write the table in docs/verification.md")
     asked = parser.parse_args()
+    everything = not asked.only and asked.traces is None
+    if asked.write and not everything:
+        parser.error("--write needs all traces")
 
     jar = verify.fetch_tlc()
     batches = record(asked.build.resolve(), asked.only, asked.traces)
@@ -195,11 +214,15 @@ def main():
     failures = [f"{result['specification']} ({result['origin']}): {failure}"
                 for result in results for failure in result["failures"]]
     checked = sum(result["traces"] for result in results)
-    if not asked.only and asked.traces is None and checked < LEAST:
+    if everything and checked < LEAST:
         failures.append(f"{checked:,} different traces of the code were checked: fewer than {LEAST:,}")
     for failure in failures:
         print(f"traces: {failure}", file=sys.stderr)
-    return 1 if failures else 0
+    if failures:
+        return 1
+    if asked.write:
+        tree.write_figures(PAGE, "traces", page(results))
+    return 0
 
 
 if __name__ == "__main__":

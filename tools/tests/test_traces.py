@@ -41,6 +41,7 @@ class Traces(TemporaryTree):
         path = f"{self.root}/bin{os.pathsep}{os.environ['PATH']}"
         for patch in (mock.patch.object(traces, "SPECS", self.root / "spec"),
                       mock.patch.object(traces, "LEAST", 2),
+                      mock.patch.object(traces, "PAGE", self.root / "page.md"),
                       mock.patch.object(traces, "BUILD", self.root / "traces"),
                       mock.patch.object(traces.verify, "fetch_tlc", lambda: self.root / "jar"),
                       mock.patch.dict(os.environ, {"PATH": path})):
@@ -72,6 +73,13 @@ class Traces(TemporaryTree):
         self.assertEqual((result["traces"], result["explained"], result["events"]), (2, 2, 5))
         self.assertEqual(result["bugs"], {"broken": {"traces": 2, "rejected": 1}})
         self.assertEqual(result["states"], 1234)
+
+    def test_the_table_of_a_page(self):
+        self.write("page.md", "<!-- figures: traces -->\n<!-- /figures -->\n")
+        self.assertEqual(self.run_tool("--write")[0], 0)
+        lines = (self.root / "page.md").read_text().splitlines()
+        self.assertEqual(lines[3], "| Lamp | model | 2 | 5 | 1,234 | 2 | 1 of 2 broken |")
+        self.assertEqual(lines[4], "| all |  | 2 | 5 | 1,234 | 2 | 1 |")
 
     def test_the_data_has_a_line_for_each_trace_and_a_sequence_for_each_thread(self):
         self.records({"code": PUSH})
