@@ -503,6 +503,34 @@ TEST(Restart, EachStopTellsWhatIsStillInTheFront) {
     EXPECT_EQ(task.runs, 2 * 299);
 }
 
+// The stop of another scheduler has told it, and that of this one comes while it runs.
+TEST(Restart, AStopTellsWhatAnotherHasTold) {
+    test::watchdog guard;
+    for (const bool in_a_batch : {false, true}) {
+        scripted task;
+        simulation elsewhere;
+        elsewhere.scheduler.post_wait(task);
+        ASSERT_TRUE(elsewhere.scheduler.stop(1s).clean());
+        std::latch started{1};
+        scheduler home{{.workers = 1}};
+        task.then([&](scripted& self) {
+            if (self.runs != 2) return;
+            started.count_down();
+            while (!home.stopping()) std::this_thread::yield();
+            home.post_wait(self);
+        });
+        if (in_a_batch) {
+            basic_task* const batch[]{&task};
+            home.post(batch);
+        } else {
+            home.post(task);
+        }
+        started.wait();
+        EXPECT_TRUE(home.stop(5s).clean()) << "nobody told it, in a batch: " << in_a_batch;
+        EXPECT_EQ(task.runs, 3);
+    }
+}
+
 // What was left queued keeps its order and its reason to run.
 TEST(Restart, KeepsOrderAndReason) {
     test::watchdog guard;
