@@ -71,6 +71,12 @@ public:
         return arrivals_visible(own) || tasks_visible(own);
     }
 
+    // Whether nobody is in the driver though deadlines or events may come. Asked after a round, and
+    // by the last searcher, which may have been there: one of them sees what the other did [ID2].
+    [[nodiscard]] bool nobody_waits() const noexcept {
+        return role.timed() && !idle.driver_taken();
+    }
+
     // The number of workers among which tasks are dealt.
     [[nodiscard]] std::size_t width() const noexcept { return slots.size(); }
 

@@ -34,6 +34,8 @@
 //     who keeps a post                    who goes to sleep, or stops watching
 //     1. push                             1. RMW of the word
 //     2. load of the word                 2. look at the posts once more
+// So is the duty to sleep in the driver, between the round from which there are deadlines or events, and
+// the last searcher, which may just have left the driver: see core::nobody_waits.
 //
 // `announced` and `waking` let a destructor wait until every thread has left: see core::await_posters.
 //
@@ -85,9 +87,9 @@ public:
         return (word_.load(sync::seq_cst) & watched) != 0;  // [ID2]
     }
 
-    // Whether somebody is in the driver: asleep, or a searcher in a moment. A hint.
+    // Whether somebody is in the driver: asleep, or a searcher in a moment. A hint unless ordered by [ID2].
     [[nodiscard]] bool driver_taken() const noexcept {
-        return (word_.load(sync::relaxed) & occupied) != 0;
+        return (word_.load(sync::seq_cst) & occupied) != 0;
     }
 
     // Whether every worker is parked or sleeps in the driver. A hint.

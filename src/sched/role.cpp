@@ -24,7 +24,7 @@ void role::round(slot& own) noexcept {
     dealing_to_ = &own;
     own_share_ = 0;
     // Before anything that the wish is about is looked at: a later wish is for the next round.
-    // acq_rel: sees what every wish up to this one is about. Pairs with want_round.
+    // [RL2] sees what every wish up to this one is about.
     const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
     time_point now = immediately;  // read only if somebody needs it
     if (core_.options.driver->has_sources() || !deadlines_.empty() || !unplaced_.empty()) {
@@ -47,7 +47,9 @@ void role::round(slot& own) noexcept {
     // Asked again: the first source may have come with a task of this round, for which nobody would wait.
     const bool timed =
         now != immediately || core_.options.driver->has_sources() || !unplaced_.empty();
-    timed_.store(timed, sync::relaxed);                             // a hint
+    // [ID2] who leaves the driver after the caller has looked for it there sees this. Only the
+    // holder writes it.
+    if (timed_.load(sync::relaxed) != timed) timed_.store(timed, sync::seq_cst);
     if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
     hurry_sleeper();
     dealing_to_ = nullptr;

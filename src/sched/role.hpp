@@ -61,11 +61,13 @@ public:
         return backlog_.load(sync::acquire) || wanted_.load(sync::acquire);
     }
 
-    // Deadlines or events have come: the next round looks at them.
-    void want_round() noexcept { wanted_.store(true, sync::release); }  // see has_backlog
+    // Deadlines or events have come: the next round looks at them. An exchange, so that a wish does
+    // not hide an earlier one [RL2].
+    void want_round() noexcept { wanted_.exchange(true, sync::acq_rel); }
 
-    // Whether deadlines or events may come, so that time matters. A hint; the holder updates it.
-    [[nodiscard]] bool timed() const noexcept { return timed_.load(sync::relaxed); }
+    // Whether deadlines or events may come, so that time matters. A hint unless ordered by [ID2];
+    // the holder updates it.
+    [[nodiscard]] bool timed() const noexcept { return timed_.load(sync::seq_cst); }
 
     // When the last round with a look at the clock ended. A hint.
     [[nodiscard]] time_point last_timed_round() const noexcept {

@@ -46,13 +46,17 @@ void scheduler::post_last(basic_task& task, time_point deadline) noexcept {
     submit(task, deadline, true);
 }
 
-void scheduler::submit(basic_task& task, time_point deadline, bool last) noexcept {
+void scheduler::accept(basic_task& task, time_point deadline) noexcept {
     FAIRLEAD_ASSERT(task.owner_ == nullptr, "a task was posted that is posted already");
     task.owner_ = this;
     task.deadline_ = deadline;
     // What an earlier stop told it, of this scheduler or another, does not count. Relaxed: a step that
     // was told posts it again on the thread that has seen the stop.
     if (task.told_ != 0 && !core_->stopping.load(sync::relaxed)) task.told_ = 0;
+}
+
+void scheduler::submit(basic_task& task, time_point deadline, bool last) noexcept {
+    accept(task, deadline);
     enqueue(task, task, {.plain = deadline == immediately, .last = last});
 }
 
@@ -69,9 +73,7 @@ void scheduler::post(std::span<basic_task* const> tasks) noexcept {
     if (tasks.empty()) return;
     basic_task* newest = nullptr;
     for (basic_task* const task : tasks) {
-        FAIRLEAD_ASSERT(task->owner_ == nullptr, "a task was posted that is posted already");
-        task->owner_ = this;
-        task->deadline_ = immediately;
+        accept(*task, immediately);
         task->next_ = newest;
         newest = task;
     }

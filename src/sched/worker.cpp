@@ -324,8 +324,7 @@ bool worker::round_if_free() noexcept {
 // on deadlines and events.
 void worker::wake_another() noexcept {
     if (alone_) return;
-    const bool nobody_waits = core_.role.timed() && !core_.idle.driver_taken();
-    if (nobody_waits || core_.work_visible(slot_)) core_.idle.wake_one();
+    if (core_.nobody_waits() || core_.work_visible(slot_)) core_.idle.wake_one();
 }
 
 // Sleeps in the driver if nobody else does, until `limit` at most. False: it cannot be had. True: look

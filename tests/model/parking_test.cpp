@@ -2,6 +2,7 @@
 // worker around it that follows the protocol of sched/worker.cpp, so that all executions can be seen.
 #include "model/explore.hpp"
 
+#include "sched/core.hpp"
 #include "sched/idle.hpp"
 
 #include <fairlead/lockfree/block_queue.hpp>
@@ -11,7 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace fairlead::sched {
 namespace {
@@ -336,6 +339,82 @@ TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsInTheDriver) {
     model::expect_passes({.stale_reads = 1}, [] { deal_against_a_sleeper(true, false); });
     model::expect_passes({.preemptions = 2, .stale_reads = 1},
                          [] { deal_against_a_sleeper(true, true); });
+}
+
+// Its events may come at any time; a poll sees which have come.
+class event_driver final : public driver {
+public:
+    [[nodiscard]] bool set_deadline(time_point) noexcept override { return true; }
+    void wait() noexcept override {}
+    void poll(event_sink&) noexcept override {
+        for (const auto& each : came) seen += each.load(sync::relaxed);
+    }
+    void wake() noexcept override {}
+    [[nodiscard]] bool has_sources() const noexcept override { return true; }
+
+    sync::atomic<int> came[2];
+    int seen = 0;
+};
+
+// A scheduler whose workers are the threads of the scenario.
+struct without_threads {
+    explicit without_threads(unsigned workers)
+        : core{owner, {.workers = workers, .driver = std::make_unique<event_driver>()}} {}
+
+    void run_round() {
+        require(core.role.try_acquire(), "nobody has it");
+        core.role.round(*core.slots[0]);
+        core.role.release();
+    }
+
+    scheduler owner{{.run_on_caller = true}};
+    sched::core core;
+};
+
+// A round makes it a duty to sleep in the driver, while one leaves the driver for a task. The third
+// worker is parked: one of the two must wake it [ID2].
+TEST(ModelParking, TheDutyToSleepInTheDriverIsLeftToNobody) {
+    model::expect_passes([] {
+        without_threads scheduler{3};
+        core& core = scheduler.core;
+        core.idle.begin_search();
+        core.idle.prepare_park(2);
+        core.idle.begin_search();
+        require(core.idle.enter_driver(), "nobody is there");
+        bool seen = false;
+        bool seen_by_holder = false;
+        {
+            const thread leaves{[&] {
+                core.idle.leave_driver();
+                require(core.idle.end_search(), "the other one is parked");
+                seen = core.nobody_waits();
+            }};
+            scheduler.run_round();
+            seen_by_holder = core.nobody_waits();
+        }
+        require(seen || seen_by_holder, "one of the two wakes the third");
+    });
+}
+
+// Of two at once, such as that of a stop and that of who comes back from the driver with events.
+TEST(ModelParking, ARoundSeesWhatEveryWishIsAbout) {
+    model::expect_passes([] {
+        without_threads scheduler{2};
+        core& core = scheduler.core;
+        auto& driver = static_cast<event_driver&>(*core.options.driver);
+        {
+            const auto wish = [&](int i) {
+                return [&, i] {
+                    driver.came[i].store(1, sync::relaxed);
+                    core.role.want_round();
+                };
+            };
+            const thread one{wish(0)};
+            const thread two{wish(1)};
+            scheduler.run_round();
+        }
+        require(core.role.has_backlog() || driver.seen == 2, "a wish is left, or was seen to");
+    });
 }
 
 // Who has work looks at the word after it has added it, and a sleeper at the work after it has become one

@@ -493,6 +493,34 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
     }
 }
 
+// While the workers are started nobody takes them for ended: who drains would look at what is the single
+// worker's alone, and hold the role without looking afterwards for a worker that could not have it [RL1].
+TEST(ModelScheduler, ADrainMayBeAskedDuringAStart) {
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_by_priorities([=] {
+            scheduler scheduler{{.workers = workers}};
+            sync::signal ran;
+            plain<bool> second_ran{false};
+            task_of second{[&] {
+                second_ran = true;
+                ran.send();
+            }};
+            task_of first{[&] { scheduler.post(second); }};
+            static_cast<void>(scheduler.stop(duration{0}));
+            scheduler.post(first);
+            {
+                const thread drainer{[&] {
+                    const bool drained = scheduler.drain_for(1h);
+                    require(!drained || second_ran, "what it calls drained has run");
+                }};
+                scheduler.start();
+            }
+            ran.receive();
+            require_no_time_out();
+        });
+    }
+}
+
 // Each waits for the end of the workers, and only one of them joins each.
 TEST(ModelScheduler, TwoMayStopAtOnce) {
     for (const unsigned workers : {1U, 2U}) {

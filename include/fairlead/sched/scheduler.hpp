@@ -164,6 +164,7 @@ public:
 private:
     friend class basic_task;
 
+    void accept(basic_task& task, time_point deadline) noexcept;
     void submit(basic_task& task, time_point deadline, bool last) noexcept;
     void enqueue(basic_task& newest, basic_task& oldest, sched::posted how) noexcept;
     void enqueue_woken(basic_task& task) noexcept;
