@@ -116,7 +116,7 @@ public:
     stop_report stop(duration limit);
 
     /// Goes on after a stop: starts the workers again, when steps that the stop gave up on have ended.
-    /// Throws like the constructor.
+    /// Throws like the constructor. Not while another thread stops or starts it.
     void start();
 
     /// Whether `stop` was called, and `start` not since. Any thread. Long steps may ask.
