@@ -161,8 +161,8 @@ void worker::rescue_posts() noexcept {
 
 // What the last steps posted, if nothing older is known to wait: it needs no round then. Only plain
 // posts: one with a deadline, or a woken sleeper, is for the role. While steps are long what another worker
-// keeps since an earlier step is older, by much: then a round takes all of it. If the role is not free the
-// worker takes its own after all, rather than nothing.
+// keeps since an earlier step is older, by much: then a round takes all of it, of this worker or of who has
+// the role.
 basic_task* worker::take_own_posts() noexcept {
     if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) || own_posts_ >= not_direct ||
         !slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
