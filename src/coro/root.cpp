@@ -71,11 +71,27 @@ void root::post() noexcept {
 }
 
 // What awaits an operation cannot go before the operation has ended: the operation may live in its
-// frames. It comes back through the front when it has.
+// frames. Nor before children that have gone to another scheduler, and use what the frames hold. It comes
+// back through the front when they have ended, one after the other.
 bool root::can_abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
-    if (self.until_ != until::completion || self.take_completed()) return true;
-    return self.awaited_ != nullptr && self.awaited_->withdraw();
+    // One that comes after the first is of a block: what is awaited has ended, or does not complete it.
+    const bool completed = self.take_completed();
+    if (self.until_ == until::completion && !completed && !self.withdraw()) return false;
+    for (auto* block = self.blocks_; block != nullptr; block = block->outer_) {
+        if (block->completes_at_end(self)) return false;
+    }
+    return true;
+}
+
+// Whether the root is not completed any more. If it is, what it waits for may be elsewhere, and nobody
+// else would ask it to stop.
+bool root::withdraw() noexcept {
+    if (awaited_ == nullptr) return false;
+    if (awaited_->withdraw()) return true;
+    if (!stop_passed_on_) awaited_->pass_stop_on();
+    stop_passed_on_ = true;
+    return false;
 }
 
 void root::abandon(basic_task& task) noexcept {

@@ -220,6 +220,32 @@ TEST_F(abandon, a_scope_whose_body_still_waits) {
     simulation.reset();
 }
 
+// Children that have gone elsewhere use what the body's frames hold, until their end, for which they are
+// asked. One is still here, and waits for one that has gone.
+TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
+    scheduler elsewhere{{.workers = 1}};
+    static constexpr auto goes = [](scheduler& there, journal& into) -> task<> {
+        co_await resume_on(there);
+        while (!co_await stop_requested()) co_await sleep_for(1h);
+        const obituary end{into, "child"};
+    };
+    static constexpr auto waits_for_one = [](scheduler& there, journal& into) -> task<> {
+        co_await when_all(goes(there, into));
+    };
+    static constexpr auto parent = [](scheduler& there, journal& into) -> task<> {
+        const obituary end{into, "parent"};
+        co_await with_scope([&](scope& all) -> task<> {
+            all.spawn(goes(there, into));
+            all.spawn(waits_for_one(there, into));
+            for (;;) co_await sleep_for(1h);
+        });
+    };
+    spawn(*simulation, parent(elsewhere, log)).detach();
+    simulation->run_until_idle();
+    simulation.reset();
+    EXPECT_EQ(log.entries(), (std::vector<std::string>{"child", "child", "parent"}));
+}
+
 // A child may use what its parent holds, to its own end.
 TEST_F(abandon, children_go_before_the_frames_that_they_refer_to) {
     static constexpr auto child = [](journal& into) -> task<> {
@@ -372,6 +398,28 @@ TEST(abandon_on_threads, wakers_race_with_the_destructor) {
 }
 
 // The task that another scheduler's task joins ends while the joiner's scheduler is destroyed.
+TEST(abandon_on_threads, children_go_elsewhere_while_their_scheduler_is_destroyed) {
+    const watchdog guard;
+    scheduler elsewhere{{.workers = 1}};
+    static constexpr auto goes = [](scheduler& there, int& ends) -> task<> {
+        co_await resume_on(there);
+        while (!co_await stop_requested()) co_await sleep_for(1h);
+        ++ends;
+    };
+    static constexpr auto parent = [](scheduler& there) -> task<> {
+        int ends = 0;
+        co_await with_scope([&](scope& all) -> task<> {
+            for (int i = 0; i != 3; ++i) all.spawn(goes(there, ends));
+            for (;;) co_await sleep_for(1h);
+        });
+    };
+    for (int round = 0; round != 100; ++round) {
+        scheduler home{{.workers = 2, .stop_limit = 0s}};
+        spawn(home, parent(elsewhere)).detach();
+        for (int i = 0; i != round % 30; ++i) std::this_thread::yield();
+    }
+}
+
 TEST(abandon_on_threads, an_end_elsewhere_races_with_the_destructor) {
     const watchdog guard;
     scheduler elsewhere{{.workers = 1}};

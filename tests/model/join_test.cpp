@@ -103,6 +103,31 @@ TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
     });
 }
 
+// The scheduler is destroyed while the body of a scope waits for something else, and a child goes to another
+// scheduler, or is about to: the body's frames stay until the child has ended.
+TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
+    struct coroutines {
+        static task<> child(scheduler& elsewhere, model::plain<int>& kept) {
+            co_await resume_on(elsewhere);
+            static_cast<void>(co_await receive_signal());
+            kept = kept + 1;
+        }
+        static task<> parent(scheduler& elsewhere) {
+            model::plain<int> kept{0};
+            co_await with_scope([&](scope& children) -> task<> {
+                static_cast<void>(children.spawn(child(elsewhere, kept)));
+                static_cast<void>(co_await receive_signal());
+                co_await sleep_for(1h);
+            });
+        }
+    };
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        scheduler home{{.workers = 1, .stop_limit = duration{0}}};
+        spawn(home, coroutines::parent(elsewhere)).detach();
+    });
+}
+
 // --- a request to stop --------------------------------------------------------------------------------------
 
 // Waits until it is asked to stop, and once more to clean up, which no stop shortens. Whether it was so.

@@ -57,6 +57,27 @@ protected:
     ~awaited_operation() = default;
 };
 
+/// A block in the frames of a root that must not end before the children that use what it holds. Like the
+/// frames: only on the worker that runs the root, or when that is destroyed.
+class block_with_children {
+public:
+    explicit block_with_children(root& holder) noexcept;
+    block_with_children(const block_with_children&) = delete;
+    block_with_children& operator=(const block_with_children&) = delete;
+
+    /// Whether children run. Then `holder` is completed when they have ended.
+    [[nodiscard]] virtual bool completes_at_end(root& holder) noexcept = 0;
+
+protected:
+    ~block_with_children();
+
+private:
+    friend class root;
+
+    root& holder_;
+    block_with_children* const outer_;
+};
+
 /// An operation that may have to be tried again when its source fires, such as a read.
 class retried_operation {
 public:
@@ -176,6 +197,8 @@ protected:
     virtual void on_abandon() noexcept = 0;
 
 private:
+    friend class block_with_children;
+
     static constexpr std::uint8_t budget_of_step = 64;
 
     enum class what_next : std::uint8_t { wait, resume, end };
@@ -184,6 +207,7 @@ private:
     static void run_step(basic_task& task) noexcept;
     static bool can_abandon(basic_task& task) noexcept;
     static void abandon(basic_task& task) noexcept;
+    [[nodiscard]] bool withdraw() noexcept;
 
     [[nodiscard]] bool hears_signals() const noexcept {
         return until_ == until::anything || until_ == until::signal;
@@ -201,7 +225,8 @@ private:
         awaited_operation* awaited_ = nullptr;  // of a completion
         retried_operation* operation_;          // of an attempt
     };
-    wait_source* source_ = nullptr;  // of an attempt
+    wait_source* source_ = nullptr;          // of an attempt
+    block_with_children* blocks_ = nullptr;  // the innermost
     const char* name_;
     time_point deadline_ = immediately;
     until until_ = until::anything;
@@ -211,5 +236,9 @@ private:
     bool stop_told_ : 1 = false;
     bool stop_passed_on_ : 1 = false;  // to what is awaited now
 };
+
+inline block_with_children::block_with_children(root& holder) noexcept
+    : holder_{holder}, outer_{std::exchange(holder.blocks_, this)} {}
+inline block_with_children::~block_with_children() { holder_.blocks_ = outer_; }
 
 }  // namespace fairlead::coro

@@ -19,6 +19,8 @@ class scope;
 
 namespace coro {
 
+class scope_block;
+
 class scope_child final : public root, public sync::recycled {
 public:
     scope_child(scope& owner, scheduler& home, task<> body, const char* name, std::uint32_t depth)
@@ -50,6 +52,10 @@ private:
 /// (`with_scope` sees to that). When a child throws, the others are asked to stop, nothing new is
 /// started, and `join` rethrows the first exception. A stop of the joining task is passed on, whether
 /// it comes during the join or came before.
+///
+/// A scheduler that is destroyed gives back the children before their owner. If one of them may have
+/// gone to another scheduler by then, which goes on running it, use `with_scope`: it keeps the owner
+/// until the child has ended, whatever the owner waits for.
 class scope final : public coro::awaited_operation {
 public:
     explicit scope(scheduler& home) noexcept : home_{home} {}
@@ -57,7 +63,8 @@ public:
     scope& operator=(const scope&) = delete;
     ~scope() {
         FAIRLEAD_ASSERT(children_ == nullptr,
-                        "a scope was destroyed with running children: co_await its join()");
+                        "a scope was destroyed with running children: co_await its join(), or "
+                        "use with_scope");
     }
 
     /// Starts a child. Any thread, while the scope is not joined. False: the scope was asked to stop,
@@ -121,6 +128,7 @@ public:
 
 private:
     friend class coro::scope_child;
+    friend class coro::scope_block;
 
     void pass_stop_on() noexcept override { request_stop(); }
 
@@ -130,6 +138,14 @@ private:
         for (auto* child = children_; child != nullptr; child = child->following_) {
             child->request_stop();
         }
+    }
+
+    [[nodiscard]] bool completes_at_end(coro::root& holder) noexcept {
+        std::lock_guard lock{mutex_};
+        if (children_ == nullptr) return false;
+        stop_all();  // nobody else would ask them
+        joiner_ = &holder;
+        return true;
     }
 
     // The last touch of the scope by a child, which it frees.
@@ -169,12 +185,29 @@ inline void coro::scope_child::on_end() noexcept {
 
 inline void coro::scope_child::on_abandon() noexcept { owner_.child_ended(*this, nullptr); }
 
+// The block of with_scope.
+class coro::scope_block final : public block_with_children {
+public:
+    scope_block(root& holder, scope& children) noexcept
+        : block_with_children{holder}, children_{children} {}
+
+private:
+    [[nodiscard]] bool completes_at_end(root& holder) noexcept override {
+        return children_.completes_at_end(holder);
+    }
+
+    scope& children_;
+};
+
 /// Runs `body(scope)`, a callable that returns a `task<>`, and joins the scope whatever happens: an
 /// exception that leaves the body asks the children to stop, and is rethrown after they have ended.
 template <class Body>
     requires std::is_invocable_r_v<task<>, Body&, scope&>
 task<> with_scope(Body body) {
-    scope children{co_await current_scheduler()};
+    auto& holder =
+        co_await coro::root_question{[](coro::root& self) noexcept -> auto& { return self; }};
+    scope children{holder.home()};
+    const coro::scope_block block{holder, children};
     std::exception_ptr failure;
     try {
         co_await body(children);
