@@ -70,7 +70,8 @@ basic_task::chain core::take_queued() {
     std::array<basic_task*, 256> out;
     for (std::size_t slot = 0; slot != slots.size(); ++slot) {
         const auto& each = slots[slot];
-        if (each->next != nullptr && workers[slot]->ended()) {
+        // Its worker's alone, until that has ended.
+        if (workers[slot]->ended() && each->next != nullptr) {
             taken.push_back(*std::exchange(each->next, nullptr));
         }
         while (!each->runs.empty()) {

@@ -493,6 +493,37 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
     }
 }
 
+// The step that a stop has given up on ends while the stop looks for what is left, and its worker with it.
+TEST(ModelScheduler, AStopThatGivesUpMayMeetTheEndOfTheStep) {
+    const auto scenario = [](unsigned workers) {
+        scheduler scheduler{{.workers = workers}};
+        sync::signal may_end;
+        counter other;
+        plain<int> ended{0};
+        task_of stuck{[&] {
+            may_end.receive();
+            ended = ended + 1;
+        }};
+        scheduler.post(stuck);
+        scheduler.post(other.task);
+        {
+            const thread ends{[&] { may_end.send(); }};
+            static_cast<void>(scheduler.stop(duration{0}));
+        }
+        scheduler.start();
+        scheduler.drain();
+        require(ended == 1 && other.steps == 1, "each ran once");
+    };
+    // A time-out may come at any time, here.
+    for (const unsigned workers : {1U, 2U}) {
+        for (const unsigned depth : {2U, 4U, 8U}) {
+            model::expect_passes(
+                {.how = model::search::pct, .executions_max = 1000, .depth = depth},
+                [&] { scenario(workers); });
+        }
+    }
+}
+
 // While the workers are started nobody takes them for ended: who drains would look at what is the single
 // worker's alone, and hold the role without looking afterwards for a worker that could not have it [RL1].
 TEST(ModelScheduler, ADrainMayBeAskedDuringAStart) {
