@@ -154,7 +154,7 @@ def record(build, only, most):
         folder.mkdir(parents=True)
         recorders = build / "tests" / "traces"
         subprocess.run([recorders / recorder, folder, str(most or count), str(planted)], check=True)
-        for program in sorted(recorders.glob(f"{recorder}_with_*")):
+        for program in sorted(recorders.glob(f"{recorder}_with_*.*")):
             name = program.name.removeprefix(f"{recorder}_with_")
             subprocess.run([program, folder, name, str(planted)], check=True)
         for path in sorted(folder.glob("*.trace")):
