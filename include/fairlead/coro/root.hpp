@@ -53,29 +53,31 @@ public:
     /// The root is to be destroyed. True: it will not be completed any more.
     [[nodiscard]] virtual bool withdraw() noexcept { return false; }
 
+    /// Likewise, while `holder` waits for something else but has a `held_operation`. True: it goes on, and
+    /// completes `holder` at its end.
+    [[nodiscard]] virtual bool outlasts(root& holder) noexcept {
+        static_cast<void>(holder);
+        return false;
+    }
+
 protected:
     ~awaited_operation() = default;
 };
 
-/// A block in the frames of a root that must not end before the children that use what it holds. Like the
-/// frames: only on the worker that runs the root, or when that is destroyed.
-class block_with_children {
+/// Says in a frame of `holder` that the operation uses what the frames hold, until it has ended.
+class held_operation {
 public:
-    explicit block_with_children(root& holder) noexcept;
-    block_with_children(const block_with_children&) = delete;
-    block_with_children& operator=(const block_with_children&) = delete;
-
-    /// Whether children run. Then `holder` is completed when they have ended.
-    [[nodiscard]] virtual bool completes_at_end(root& holder) noexcept = 0;
-
-protected:
-    ~block_with_children();
+    held_operation(root& holder, awaited_operation& operation) noexcept;
+    held_operation(const held_operation&) = delete;
+    held_operation& operator=(const held_operation&) = delete;
+    ~held_operation();
 
 private:
     friend class root;
 
     root& holder_;
-    block_with_children* const outer_;
+    awaited_operation& operation_;
+    held_operation* const outer_;
 };
 
 /// An operation that may have to be tried again when its source fires, such as a read.
@@ -197,7 +199,7 @@ protected:
     virtual void on_abandon() noexcept = 0;
 
 private:
-    friend class block_with_children;
+    friend class held_operation;
 
     static constexpr std::uint8_t budget_of_step = 64;
 
@@ -225,8 +227,8 @@ private:
         awaited_operation* awaited_ = nullptr;  // of a completion
         retried_operation* operation_;          // of an attempt
     };
-    wait_source* source_ = nullptr;          // of an attempt
-    block_with_children* blocks_ = nullptr;  // the innermost
+    wait_source* source_ = nullptr;   // of an attempt
+    held_operation* held_ = nullptr;  // the innermost
     const char* name_;
     time_point deadline_ = immediately;
     until until_ = until::anything;
@@ -237,8 +239,8 @@ private:
     bool stop_passed_on_ : 1 = false;  // to what is awaited now
 };
 
-inline block_with_children::block_with_children(root& holder) noexcept
-    : holder_{holder}, outer_{std::exchange(holder.blocks_, this)} {}
-inline block_with_children::~block_with_children() { holder_.blocks_ = outer_; }
+inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept
+    : holder_{holder}, operation_{operation}, outer_{std::exchange(holder.held_, this)} {}
+inline held_operation::~held_operation() { holder_.held_ = outer_; }
 
 }  // namespace fairlead::coro

@@ -19,8 +19,6 @@ class scope;
 
 namespace coro {
 
-class scope_block;
-
 class scope_child final : public root, public sync::recycled {
 public:
     scope_child(scope& owner, scheduler& home, task<> body, const char* name, std::uint32_t depth)
@@ -128,7 +126,6 @@ public:
 
 private:
     friend class coro::scope_child;
-    friend class coro::scope_block;
 
     void pass_stop_on() noexcept override { request_stop(); }
 
@@ -140,7 +137,7 @@ private:
         }
     }
 
-    [[nodiscard]] bool completes_at_end(coro::root& holder) noexcept {
+    [[nodiscard]] bool outlasts(coro::root& holder) noexcept override {
         std::lock_guard lock{mutex_};
         if (children_ == nullptr) return false;
         stop_all();  // nobody else would ask them
@@ -185,20 +182,6 @@ inline void coro::scope_child::on_end() noexcept {
 
 inline void coro::scope_child::on_abandon() noexcept { owner_.child_ended(*this, nullptr); }
 
-// The block of with_scope.
-class coro::scope_block final : public block_with_children {
-public:
-    scope_block(root& holder, scope& children) noexcept
-        : block_with_children{holder}, children_{children} {}
-
-private:
-    [[nodiscard]] bool completes_at_end(root& holder) noexcept override {
-        return children_.completes_at_end(holder);
-    }
-
-    scope& children_;
-};
-
 /// Runs `body(scope)`, a callable that returns a `task<>`, and joins the scope whatever happens: an
 /// exception that leaves the body asks the children to stop, and is rethrown after they have ended.
 template <class Body>
@@ -207,7 +190,7 @@ task<> with_scope(Body body) {
     auto& holder =
         co_await coro::root_question{[](coro::root& self) noexcept -> auto& { return self; }};
     scope children{holder.home()};
-    const coro::scope_block block{holder, children};
+    const coro::held_operation held{holder, children};
     std::exception_ptr failure;
     try {
         co_await body(children);
