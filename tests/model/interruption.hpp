@@ -7,6 +7,7 @@
 #include <fairlead/sched/scheduler.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 
