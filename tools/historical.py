@@ -99,9 +99,7 @@ def exists(root, shown_by):
     if seeded:
         spec = root / "spec" / f"{seeded[1]}.tla"
         return spec.is_file() and f"\\* {seeded[2]}:" in spec.read_text(encoding="utf-8")
-    test = re.compile(r"\bTEST\w*\(" + r",\s*".join(map(re.escape, shown_by.split("."))) + r"\)")
-    return any(test.search(path.read_text(encoding="utf-8"))
-               for path in (root / "tests").rglob("*.cpp"))
+    return shown_by in tree.tests(root)
 
 
 def how_fast(found):

@@ -41,13 +41,6 @@ def plant(text, bug):
     return text.replace(bug["good"], bug["bad"])
 
 
-def test_file(root, test):
-    """The source that has this test."""
-    pattern = re.compile(r"\bTEST\w*\(" + r",\s*".join(map(re.escape, test.split("."))) + r"\)")
-    return next(path for path in sorted((root / "tests").rglob("*_test.cpp"))
-                if pattern.search(path.read_text(encoding="utf-8")))
-
-
 def build(root, bug):
     """The program with the test and the mistake."""
     copy = WORK / "tree"
@@ -62,7 +55,7 @@ def build(root, bug):
     if "sanitizer" in bug:
         flags.append(f"-fsanitize={bug['sanitizer']}")
     objects = []
-    for source in [*sources, test_file(root, bug["test"])]:
+    for source in [*sources, root / tree.tests(root)[bug["test"]]]:
         objects.append(WORK / f"{source.parent.name}-{source.stem}.o")
         subprocess.run([*compiler, *flags, "-c", source, "-o", objects[-1]], check=True)
     program = WORK / "test"

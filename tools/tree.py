@@ -57,6 +57,15 @@ def read_code(root, path, keep_strings=False):
     return bare_code((root / path).read_text(encoding="utf-8"), keep_strings)
 
 
+_TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
+
+
+def tests(root):
+    """Where each test stands: {"Suite.Test": path relative to root}."""
+    return {f"{suite}.{test}": path for path in code_files(root, ("tests", "apps"))
+            for suite, test in _TEST.findall((root / path).read_text(encoding="utf-8"))}
+
+
 def write_figures(page, name, text):
     """Replaces what stands between <!-- figures: name --> and <!-- /figures --> in the page."""
     old = page.read_text(encoding="utf-8")

@@ -35,6 +35,12 @@ class Files(TemporaryTree):
         found = [str(path) for path in tree.code_files(self.root)]
         self.assertEqual(found, ["src/base/a.cpp", "tests/base/c.hpp"])
 
+    def test_where_a_test_is(self):
+        self.write("tests/sched/drain_test.cpp", "TEST(Drain, WaitsLong) {}")
+        self.write("tests/sched/role_test.cpp", "TEST_F(Drain,\n       Waits) {}")
+        self.assertEqual({test: str(path) for test, path in tree.tests(self.root).items()},
+                         {"Drain.WaitsLong": "tests/sched/drain_test.cpp", "Drain.Waits": "tests/sched/role_test.cpp"})
+
 
 if __name__ == "__main__":
     unittest.main()
