@@ -65,9 +65,11 @@ public:
     // not hide an earlier one [RL2].
     void want_round() noexcept { wanted_.exchange(true, sync::acq_rel); }
 
-    // Whether deadlines or events may come, so that time matters. A hint unless ordered by [ID2];
-    // the holder updates it.
+    // Whether deadlines or events may come, so that time matters; the holder updates it. seq_cst: [ID2].
     [[nodiscard]] bool timed() const noexcept { return timed_.load(sync::seq_cst); }
+
+    // Likewise. A hint.
+    [[nodiscard]] bool seems_timed() const noexcept { return timed_.load(sync::relaxed); }
 
     // When the last round with a look at the clock ended. A hint.
     [[nodiscard]] time_point last_timed_round() const noexcept {

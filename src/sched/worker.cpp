@@ -84,7 +84,7 @@ void worker::execute(basic_task& task) noexcept {
 
 // The next task without sleeping, or null.
 basic_task* worker::next() noexcept {
-    if (core_.role.timed() && --steps_to_look_ == 0) look_at_clock();
+    if (core_.role.seems_timed() && --steps_to_look_ == 0) look_at_clock();
     return look();
 }
 
