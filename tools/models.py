@@ -20,8 +20,8 @@ import orders
 import tree
 
 # Of each search by chance. The whole scheduler and joins have most of them; a small structure has one.
-SECONDS = {"ModelScheduler": 3, "ModelJoin": 3, "ModelParking": 15, "ModelBlockQueue": 75}
-SECONDS_OF_OTHERS = 165
+SECONDS = {"ModelScheduler": 0.4, "ModelJoin": 0.5, "ModelParking": 3, "ModelBlockQueue": 30}
+SECONDS_OF_OTHERS = 145
 PAGE = tree.REPOSITORY / "docs" / "verification.md"
 EXECUTIONS_MIN = 100_000_000  # in all; in proportion to --times, if less
 
@@ -70,7 +70,7 @@ def main(arguments=None):
     suites = sorted(suites_of(asked.program), key=lambda suite: suite not in SECONDS)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(run, asked.program, suite,
-                            max(1, round(asked.times * SECONDS.get(suite, SECONDS_OF_OTHERS))), asked.seed)
+                            asked.times * SECONDS.get(suite, SECONDS_OF_OTHERS), asked.seed)
                 for suite in suites]
         results = []
         for job in concurrent.futures.as_completed(jobs):

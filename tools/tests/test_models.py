@@ -44,7 +44,7 @@ class Models(TemporaryTree):
     def test_a_failure_is_printed_and_fails(self):
         code, errors, summary = self.run_it(PROGRAM)
         self.assertEqual(code, 1)
-        self.assertIn(f"{round(0.1 * models.SECONDS_OF_OTHERS)} seconds", errors)
+        self.assertIn(f"{0.1 * models.SECONDS_OF_OTHERS} seconds", errors)
         self.assertEqual([suite["passed"] for suite in summary["suites"]].count(False), 1)
 
     def test_too_few_executions_fail(self):

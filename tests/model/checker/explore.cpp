@@ -57,9 +57,9 @@ public:
     void apply(options& to) {
         if (to.how != search::exhaustive && to.executions_max != unlimited) {
             if (executions_ != 0) to.executions_max = executions_;
-            if (seconds_ != 0) {
+            if (time_ != std::chrono::milliseconds{0}) {
                 to.executions_max = unlimited;
-                to.time_max = std::chrono::seconds{seconds_};
+                to.time_max = time_;
             }
             if (seed_ != 0) to.seed = seed_;
         }
@@ -79,12 +79,19 @@ private:
         return text == nullptr ? 0 : std::stoull(text);
     }
 
+    static std::chrono::milliseconds seconds(const char* name) {
+        const char* const text = std::getenv(name);
+        return text == nullptr ? std::chrono::milliseconds{0}
+                               : std::chrono::duration_cast<std::chrono::milliseconds>(
+                                     std::chrono::duration<double>{std::stod(text)});
+    }
+
     static constexpr std::uint64_t with_mutation_max = 500'000;
 
     const char* const path_ = std::getenv("FAIRLEAD_MODEL_SITES");
     const char* const replay_ = std::getenv("FAIRLEAD_MODEL_REPLAY");
     const std::uint64_t executions_ = number("FAIRLEAD_MODEL_EXECUTIONS");
-    const std::uint64_t seconds_ = number("FAIRLEAD_MODEL_SECONDS");
+    const std::chrono::milliseconds time_ = seconds("FAIRLEAD_MODEL_SECONDS");
     const std::uint64_t seed_ = number("FAIRLEAD_MODEL_SEED");
     std::optional<mutation> mutation_;
     std::map<order_site, std::string> sites_;

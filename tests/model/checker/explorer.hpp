@@ -79,7 +79,7 @@ struct options {
     search how = search::exhaustive;
     std::uint64_t preemptions = unlimited;
     std::uint64_t executions_max = unlimited;
-    std::chrono::seconds time_max{0};  // of the machine; 0: no limit
+    std::chrono::milliseconds time_max{0};  // of the machine; 0: no limit
     std::uint64_t seed = 1;
     unsigned depth = 3;
     std::uint64_t steps_expected = 50;  // of an execution, at first: among them priorities change
