@@ -1,3 +1,4 @@
+#include <fairlead/coro/fork.hpp>
 #include <fairlead/coro/root.hpp>
 
 namespace fairlead::coro {
@@ -10,6 +11,7 @@ const task_kind root::kind{
 
 void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
+    self.offers_ = nullptr;
     if (self.must_wait_on()) {
         self.post();
         return;
@@ -62,6 +64,7 @@ void root::run_coroutines() noexcept {
 
 // The last touch of this object: another worker may run it before post returns.
 void root::post() noexcept {
+    if (offers_ != nullptr) offers_->offer_all();
     if (!hears_signals()) ignore_signals();
     if (until_ == until::attempt) wait_for(*source_);
     // A stop that came while the task was awake must end this wait, too.
@@ -80,6 +83,9 @@ bool root::can_abandon(basic_task& task) noexcept {
     if (self.until_ == until::completion && !completed && !self.withdraw()) return false;
     for (auto* each = self.held_; each != nullptr; each = each->outer_) {
         if (each->operation_.outlasts(self)) return false;
+    }
+    for (frame_link* at = self.leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
+        if (at->forked_by != nullptr && at->forked_by->outlasts(self)) return false;
     }
     return true;
 }

@@ -53,7 +53,9 @@ core::core(scheduler& owned_by, scheduler_options given)
         own_clock = std::make_unique<steady_clock_source>();
         clock = own_clock.get();
     }
-    for (unsigned i = 0; i != options.workers; ++i) slots.push_back(std::make_unique<slot>(ready));
+    for (unsigned i = 0; i != options.workers; ++i) {
+        slots.push_back(std::make_unique<slot>(ready, options.workers - 1));
+    }
     for (unsigned i = 0; i != options.workers; ++i) {
         workers.push_back(std::make_unique<worker>(*this, *slots[i], i));
     }
@@ -83,6 +85,15 @@ basic_task::chain core::take_queued() {
     ready_queue::consumer consumer{ready};
     while (const std::size_t count = consumer.claim(out)) {
         for (std::size_t i = 0; i != count; ++i) taken.push_back(*out[i]);
+    }
+    return taken;
+}
+
+// All workers have ended, so what is hidden from others is not in use.
+basic_task::chain core::take_forked() noexcept {
+    basic_task::chain taken;
+    for (const auto& each : slots) {
+        while (forked* const work = each->offers.pop()) taken.push_back(work->detach(owner));
     }
     return taken;
 }
@@ -177,6 +188,7 @@ basic_task::chain core::take_all_that_is_left() noexcept {
     do {
         basic_task::chain taken = role.take_everything();
         taken.append(take_queued());
+        taken.append(take_forked());
         if (taken.empty() && role.has_sleepers()) os::yield();
         left.append(std::move(taken));
     } while (role.has_sleepers());

@@ -62,8 +62,9 @@ public:
     // Whether there is something that a worker can do without the role. Likewise.
     [[nodiscard]] bool tasks_visible(const slot& own) const noexcept {
         if (watcher_wanted() || !own.ready_consumer.empty()) return true;
-        return std::any_of(slots.begin(), slots.end(),
-                           [](const auto& each) { return !each->runs.empty(); });
+        return std::any_of(slots.begin(), slots.end(), [](const auto& each) {
+            return !each->runs.empty() || !each->offers.empty();
+        });
     }
 
     // Whether `own`'s worker would miss something if it went to sleep. Likewise.
@@ -93,6 +94,9 @@ public:
     // Takes what is ready or in a run. With the role held, and no worker running tasks but those that
     // did not end.
     [[nodiscard]] basic_task::chain take_queued();
+
+    // Makes tasks of what is forked. With all workers ended.
+    [[nodiscard]] basic_task::chain take_forked() noexcept;
 
     // What is left, for the report of a stop. Takes the role. Counts all, names as many as there is
     // memory for.

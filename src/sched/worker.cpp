@@ -92,6 +92,11 @@ basic_task* worker::next() noexcept {
 basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.runs.pop()) return task;
+    // In turns: neither forks nor what is posted waits for ever.
+    forks_turn_ = !forks_turn_;
+    if (!forks_turn_) {
+        if (basic_task* const own = take_own_fork()) return own;
+    }
     basic_task* task = nullptr;
     if (!alone_ && time_to_look_for_stuck()) task = take_over_stuck();
     if (task == nullptr) {
@@ -111,6 +116,7 @@ basic_task* worker::look_elsewhere() noexcept {
         if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
         if (basic_task* const task = claim()) return task;
     }
+    if (basic_task* const task = take_own_fork()) return task;
     return alone_ ? nullptr : steal();
 }
 
@@ -280,9 +286,31 @@ basic_task* worker::steal() noexcept {
     for (unsigned i = 0; i != core_.width(); ++i) {
         if (++victim_ >= core_.width()) victim_ = 0;
         if (victim_ == index_) continue;
-        if (basic_task* const task = take_from(*core_.slots[victim_])) return task;
+        slot& victim = *core_.slots[victim_];
+        if (basic_task* const task = take_from(victim)) return task;
+        if (basic_task* const task = steal_fork(victim)) return task;
     }
     return nullptr;
+}
+
+// What a step has left that went to sleep, the newest first: its data may be in the cache still.
+basic_task* worker::take_own_fork() noexcept {
+    forked* const work = slot_.offers.pop();
+    return work != nullptr ? detach(*work) : nullptr;
+}
+
+basic_task* worker::steal_fork(slot& victim) noexcept {
+    forked* const work = victim.offers.steal();
+    if (work == nullptr) return nullptr;
+    slot_.stolen.add(1);
+    return detach(*work);
+}
+
+basic_task* worker::detach(forked& work) noexcept {
+    slot_.direct.add(1);  // before it ends: see role::drained
+    basic_task& task = work.detach(core_.owner);
+    task.expired_ = true;
+    return &task;
 }
 
 basic_task* worker::take_from(slot& victim) noexcept {
@@ -423,6 +451,12 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (kept && how.last && slot_.runs.empty()) return;
     if (kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep()) core_.idle.wake_one();
 }
+
+void worker::wake_thief() noexcept {
+    if (core_.idle.seems_asleep()) core_.idle.wake_one();
+}
+
+[[gnu::noinline]] void offered_forks::wake_thief() noexcept { worker::current()->wake_thief(); }
 
 // A round admits only so many: what is ready may stand behind thousands that go to sleep.
 basic_task* worker::next_behind_arrivals() noexcept {

@@ -47,6 +47,12 @@ void recycler::free_batch(free_block* batch) noexcept {
 
 // --- a thread's -------------------------------------------------------------------------------------
 
+recycler::cache::cache(recycler& depot) noexcept : depot_{depot} {
+    for (std::size_t size_class = 0; size_class != classes; ++size_class) {
+        bins_[size_class].room = static_cast<std::uint32_t>(batch_size(size_class));
+    }
+}
+
 recycler::cache::~cache() {
     for (std::size_t size_class = 0; size_class != classes; ++size_class) {
         bin& own = bins_[size_class];
@@ -62,7 +68,7 @@ bool recycler::cache::refill(std::size_t size_class) noexcept {
     to.loaded =
         to.spare != nullptr ? std::exchange(to.spare, nullptr) : depot_.take_batch(size_class);
     if (to.loaded == nullptr) return false;
-    to.count = batch_size(size_class);
+    to.room = 0;
     to.fresh = 0;
     return true;
 }
@@ -72,7 +78,7 @@ void recycler::cache::unload(std::size_t size_class) noexcept {
     bin& from = bins_[size_class];
     if (from.spare != nullptr) depot_.give_batch(size_class, from.spare);
     from.spare = std::exchange(from.loaded, nullptr);
-    from.count = 0;
+    from.room = static_cast<std::uint32_t>(batch_size(size_class));
 }
 
 // --- the process ------------------------------------------------------------------------------------

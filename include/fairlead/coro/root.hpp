@@ -25,6 +25,7 @@
 
 namespace fairlead::coro {
 
+class fork;
 class root;
 
 /// What every coroutine of the library knows about its place in the stack.
@@ -33,6 +34,7 @@ struct frame_link {
     std::coroutine_handle<> continuation;      // who awaits this coroutine; null: the root
     frame_link* parent = nullptr;              // the link of `continuation`
     std::coroutine_handle<>* owner = nullptr;  // the handle that would destroy this frame
+    fork* forked_by = nullptr;                 // who is told of its end, instead of `continuation`
 };
 
 /// Why a wait ended.
@@ -169,8 +171,17 @@ public:
         return true;
     }
 
+    /// Whether the stop has ended a wait.
+    [[nodiscard]] bool has_told_stop() const noexcept { return stop_told_; }
+
     /// Whether take_stop would take one.
     [[nodiscard]] bool must_tell_stop() const noexcept { return !stop_told_ && stop_requested(); }
+
+    /// Where this step may offer forked work.
+    [[nodiscard]] sched::offered_forks& offers() noexcept {
+        if (offers_ == nullptr) offers_ = &scheduler::current_offers();
+        return *offers_;
+    }
 
     /// The handle to resume for going on with `next`, inside this root.
     [[nodiscard]] std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {
@@ -223,6 +234,8 @@ private:
     std::coroutine_handle<> resume_point_;
     frame_link* leaf_ = nullptr;
     scheduler* scheduler_;
+    sched::offered_forks* offers_ =
+        nullptr;  // of the worker that runs this step, once it has forked
     union {
         awaited_operation* awaited_ = nullptr;  // of a completion
         retried_operation* operation_;          // of an attempt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fairlead/base/assert.hpp>
+#include <fairlead/coro/fork.hpp>
 #include <fairlead/coro/root.hpp>
 #include <fairlead/sync/recycler.hpp>
 
@@ -19,6 +20,10 @@ template <class T = void>
 class task;
 
 namespace coro {
+
+/// What stands for the result of a coroutine in a tuple or a vector.
+template <class T>
+using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
 // Where a coroutine leaves its result.
 template <class T>
@@ -82,11 +87,16 @@ struct promise final : frame_link, result<T>, sync::recycled {
             std::coroutine_handle<promise> ended) const noexcept {
             promise& self = ended.promise();
             root& bottom = *self.bottom;
+            if (self.forked_by != nullptr) return self.forked_by->child_ended(bottom);
             return self.continuation ? bottom.transfer(self.continuation) : bottom.end();
         }
         void await_resume() const noexcept {}
     };
 
+    void unhandled_exception() noexcept {
+        result<T>::unhandled_exception();
+        if (forked_by != nullptr) forked_by->child_failed();
+    }
     [[nodiscard]] task<T> get_return_object() noexcept;
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
     [[nodiscard]] final_awaiter final_suspend() const noexcept { return {}; }
@@ -176,6 +186,14 @@ public:
         body_.promise().bottom = &bottom;
         body_.promise().owner = &frame_;
         bottom.start_at(body_, body_.promise());
+    }
+
+    /// The coroutine, for who starts and destroys it without a root of its own.
+    [[nodiscard]] coro::unstarted release() noexcept {
+        FAIRLEAD_ASSERT(valid(), "an empty task was forked");
+        frame_ = nullptr;
+        const auto body = std::exchange(body_, nullptr);
+        return {body, &body.promise()};
     }
 
     /// What the ended body left.

@@ -88,7 +88,7 @@ private:
 /// What one thread keeps. One thread at a time.
 class recycler::cache {
 public:
-    explicit cache(recycler& depot) noexcept : depot_{depot} {}
+    explicit cache(recycler& depot) noexcept;
     cache(const cache&) = delete;
     cache& operator=(const cache&) = delete;
     ~cache();
@@ -104,7 +104,7 @@ public:
         }
         free_block* const block = from.loaded;
         from.loaded = block->next;
-        --from.count;
+        ++from.room;
         return block;
     }
 
@@ -116,18 +116,18 @@ public:
         }
         const std::size_t size_class = class_of(size);
         bin& to = bins_[size_class];
-        if (to.count == batch_size(size_class)) unload(size_class);
+        if (to.room == 0) unload(size_class);
         auto* const block = static_cast<free_block*>(memory);
         block->next = to.loaded;
         to.loaded = block;
-        ++to.count;
+        --to.room;
     }
 
 private:
     struct bin {
         free_block* loaded = nullptr;
         free_block* spare = nullptr;  // a full batch, or null
-        std::uint32_t count = 0;      // in `loaded`
+        std::uint32_t room = 0;       // in `loaded`, until it is a batch
         std::uint32_t fresh = 0;      // allocated since the depot was found empty
     };
 

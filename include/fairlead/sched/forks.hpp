@@ -1,0 +1,71 @@
+// Forked work: what a step offers to idle workers while it goes on with something else.
+//
+// A fork is no task: nothing posts, admits or counts it, as the task that forked it does not end
+// before it. Only who takes it from another worker, or after that task has gone to sleep, makes a task
+// of it.
+#pragma once
+
+#include <fairlead/lockfree/fork_deque.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <cstddef>
+
+namespace fairlead {
+
+class scheduler;
+
+namespace sched {
+
+/// One piece of forked work. Whoever gets it from the deque runs it.
+class forked {
+public:
+    /// Makes a task of it, for `home`, whose worker has taken it or which is destroyed. Called once.
+    [[nodiscard]] virtual basic_task& detach(scheduler& home) noexcept = 0;
+
+protected:
+    ~forked() = default;
+};
+
+/// The forks of one worker. Only `steal` and `empty` are for other threads.
+class offered_forks {
+public:
+    explicit offered_forks(std::size_t open_min) noexcept : deque_{open_min} {}
+
+    /// The newest fork from now on, which others may take. False: there is no room.
+    [[nodiscard]] bool offer(forked& work) noexcept {
+        if (!deque_.push(work)) return false;
+        open_some();
+        return true;
+    }
+
+    /// Whether `work`, the newest that was offered and not taken back, is the caller's again.
+    [[nodiscard]] bool take_back(const forked& work) noexcept {
+        if (!deque_.take_back(work)) return false;
+        open_some();
+        return true;
+    }
+
+    /// The step ends, or waits: others may take all.
+    void offer_all() noexcept {
+        if (deque_.open_all()) wake_thief();
+    }
+
+    // --- for workers -----------------------------------------------------------------------------
+
+    [[nodiscard]] forked* pop() noexcept { return deque_.pop(); }
+    [[nodiscard]] forked* steal() noexcept { return deque_.steal(); }
+    [[nodiscard]] bool empty() const noexcept { return deque_.empty(); }
+
+private:
+    void open_some() noexcept {
+        if (deque_.open()) wake_thief();
+    }
+
+    // On the worker whose forks these are.
+    static void wake_thief() noexcept;
+
+    lockfree::fork_deque<forked> deque_;
+};
+
+}  // namespace sched
+}  // namespace fairlead
