@@ -23,6 +23,9 @@ void in_threads(const Bodies&... bodies) {
 
 inline constexpr bool by_model_checker = true;
 
+/// The number of the calling thread, in the order in which they were started, from 1.
+inline std::size_t this_thread() { return model::explorer::running()->here() + 1; }
+
 /// How much of something a scenario does: short traces, and many.
 inline constexpr unsigned few = 2;
 inline constexpr unsigned some = 3;
@@ -55,11 +58,17 @@ inline unsigned choose(unsigned count) {
 
 /// Others may come in between anywhere, as it is.
 inline void dawdle() {}
+inline void linger() {}
 
 /// A deadline before which something comes, or not. It has passed whenever somebody wakes up.
 inline time_point soon() { return immediately; }
 /// One that comes after it.
 inline time_point later() { return time_point{}; }
+
+/// When some of what goes on has come before, and some has not.
+inline time_point some_time_later() { return time_point{std::chrono::milliseconds{1}}; }
+/// After so long nothing goes on any more.
+inline constexpr duration patience = std::chrono::hours{1};
 
 [[noreturn]] inline void give_up(const std::string& why) {
     std::fprintf(stderr, "trace recorder: %s\n", why.c_str());

@@ -24,7 +24,6 @@ public:
     decisions(history& calls, std::span<basic_task* const> tasks) : calls_{calls} {
         const outside own;
         tasks_.assign(tasks.begin(), tasks.end());
-        due_.resize(tasks.size());
         running_ = this;
     }
     decisions(const decisions&) = delete;
@@ -42,16 +41,16 @@ public:
     /// Waits until everything has ended, or nothing goes on.
     template <class Scheduler>
     void drains(Scheduler& drained) {
-        calls_.note(here(), "drain", 0, [&] { return drained.drain_for(std::chrono::hours{1}); });
+        calls_.note(here(), "drain", 0, [&] { return drained.drain_for(patience); });
     }
 
     [[nodiscard]] static decisions* running() noexcept { return running_; }
 
-    /// The one of all scenarios.
-    static constexpr time_point deadline{std::chrono::milliseconds{1}};
+    /// The one of the scenario.
+    [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
-    /// The next post of the task will be for this time.
-    void will_post(const basic_task& task, time_point due) { due_[index(task)] = due; }
+    /// The next post of the calling thread will be for this time.
+    void will_post(time_point due) { due_[here()] = due; }
 
     /// Wakes the task by `notify`, which may find that it is the caller's duty to push it.
     template <class Notify>
@@ -96,11 +95,11 @@ public:
         // These are said some accesses after the one that decided them.
         const bool exact = what != "claim" && what != "steal" && what != "answer";
         const bool is_post = what == "push" || what == "keep";
-        say(std::string{what}, "<<" + values + ">>", is_post ? due_of(decided...) : "0", exact);
+        say(std::string{what}, "<<" + values + ">>", is_post ? tla_due(due_[thread]) : "0", exact);
     }
 
 private:
-    static std::size_t here() { return model::explorer::running()->here() + 1; }
+    static std::size_t here() { return this_thread(); }
 
     void say(const std::string& what, const std::string& argument, const std::string& result,
              bool exact) {
@@ -123,7 +122,7 @@ private:
     [[nodiscard]] std::string tla(time_point time) const {
         if (time == never) return "2";
         if (time == immediately) return "-1";
-        return time < deadline ? "0" : "1";
+        return time < deadline_ ? "0" : "1";
     }
     [[nodiscard]] std::string tla(std::span<basic_task* const> tasks) const {
         std::string values;
@@ -139,23 +138,19 @@ private:
     }
 
     // When a task that is posted is due.
-    template <class... Values>
-    [[nodiscard]] std::string due_of(basic_task* task, const Values&...) const {
-        const time_point due = due_[index(*task)];
+    [[nodiscard]] std::string tla_due(time_point due) const {
         return due == immediately ? "0" : tla(due);
-    }
-    template <class... Values>
-    [[nodiscard]] std::string due_of(const Values&...) const {
-        return "0";
     }
 
     static inline decisions* running_ = nullptr;
 
     history& calls_;
     std::vector<const basic_task*> tasks_;
-    std::vector<time_point> due_;
-    std::array<const char*, 9> notifying_{};
-    std::array<bool, 9> in_round_{};
+    const time_point deadline_ = some_time_later();
+    // Of each thread.
+    std::array<time_point, history::threads_max + 1> due_{};
+    std::array<const char*, history::threads_max + 1> notifying_{};
+    std::array<bool, history::threads_max + 1> in_round_{};
 };
 
 }  // namespace fairlead::traces
@@ -166,6 +161,7 @@ template <class... Decided>
 void trace(const char* what, const Decided&... decided) {
     if (traces::decisions* const running = traces::decisions::running()) {
         running->trace(what, decided...);
+        traces::dawdle();
     }
 }
 
