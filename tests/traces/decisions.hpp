@@ -18,10 +18,14 @@
 
 namespace fairlead::traces {
 
-/// A scenario with a scheduler, while it runs. Tasks are called by their number, from 1.
+/// A scenario with a scheduler, while it runs; or only its end, without workers. Tasks are called by their number,
+/// from 1.
 class decisions {
 public:
-    decisions(history& calls, std::span<basic_task* const> tasks) : calls_{calls} {
+    enum class about : bool { rounds, destructor };
+
+    decisions(history& calls, std::span<basic_task* const> tasks, about topic = about::rounds)
+        : calls_{calls}, topic_{topic} {
         const outside own;
         tasks_.assign(tasks.begin(), tasks.end());
         running_ = this;
@@ -29,6 +33,9 @@ public:
     decisions(const decisions&) = delete;
     decisions& operator=(const decisions&) = delete;
     ~decisions() { running_ = nullptr; }
+
+    /// What the calling thread decides is noted from now on.
+    void begins() { calls_.begin_step(here()); }
 
     /// Stops the scheduler, whose workers see it one after the other; nothing is noted after that.
     template <class Scheduler>
@@ -82,8 +89,15 @@ public:
         const std::size_t thread = here();
         std::string values;
         ((values += (values.empty() ? "" : ",") + tla(decided)), ...);
+        if (is_of_destructor(what) != (topic_ == about::destructor) && !is_of_both(what)) return;
         if (what == "duty") {
             say(std::exchange(notifying_[thread], nullptr), values, "TRUE", true);
+            return;
+        }
+        if (topic_ == about::destructor) {
+            // Whether there is nobody else was found out some accesses before these.
+            const bool exact = what != "give_back" && what != "defer" && what != "all_left";
+            say(std::string{what}, "<<" + values + ">>", "0", exact);
             return;
         }
         // The role is also held, and the front emptied, without a round.
@@ -99,6 +113,14 @@ public:
     }
 
 private:
+    static bool is_of_both(std::string_view what) {
+        return what == "duty" || what == "push" || what == "take";
+    }
+    static bool is_of_destructor(std::string_view what) {
+        return what == "announce" || what == "unpark" || what == "give_back" || what == "defer" ||
+               what == "all_left";
+    }
+
     static std::size_t here() { return this_thread(); }
 
     void say(const std::string& what, const std::string& argument, const std::string& result,
@@ -145,6 +167,7 @@ private:
     static inline decisions* running_ = nullptr;
 
     history& calls_;
+    const about topic_;
     std::vector<const basic_task*> tasks_;
     const time_point deadline_ = some_time_later();
     // Of each thread.
@@ -161,7 +184,11 @@ template <class... Decided>
 void trace(const char* what, const Decided&... decided) {
     if (traces::decisions* const running = traces::decisions::running()) {
         running->trace(what, decided...);
-        traces::dawdle();
+        if (std::string_view{what} == "duty") {
+            traces::linger();  // the task is on its way now
+        } else {
+            traces::dawdle();
+        }
     }
 }
 

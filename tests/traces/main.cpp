@@ -24,12 +24,14 @@ void record_all(const wanted& wanted) {
     // Their traces are several times longer.
     record_parking({wanted.folder, wanted.count / 4, wanted.planted_count / 2});
     record_scheduler(wanted.folder, "code", wanted.count / 4);
+    record_destruction(wanted.folder, "code", wanted.count);
 }
 
 void record_planted(const std::string& folder, std::string_view name, unsigned count) {
     const std::string_view specification = name.substr(0, name.find('.'));
     const std::string bug{name.substr(specification.size() + 1)};
     if (specification == "Parking") return record_parking(folder, bug, count / 2);
+    if (specification == "Destruction") return record_destruction(folder, bug, count);
     if (specification == "Join") return record_join(folder, bug, count);
     return record_scheduler(folder, bug, count);
 }

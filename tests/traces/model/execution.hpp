@@ -4,6 +4,7 @@
 #include "model/checker/atomic.hpp"
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/os/thread.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -58,7 +59,10 @@ inline unsigned choose(unsigned count) {
 
 /// Others may come in between anywhere, as it is.
 inline void dawdle() {}
-inline void linger() {}
+/// Others take some steps.
+inline void linger() {
+    for (unsigned left = choose(20); left != 0; --left) os::yield();
+}
 
 /// A deadline before which something comes, or not. It has passed whenever somebody wakes up.
 inline time_point soon() { return immediately; }
