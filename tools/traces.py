@@ -26,10 +26,10 @@ SPECS = ROOT / "spec"
 BUILD = ROOT / "build" / "traces"
 PAGE = ROOT / "docs" / "verification.md"
 
-# Where traces come from: the recorder, how many of the code it writes for each specification, and of each
-# planted bug.
-ORIGINS = {"model": ("trace_recorder", 700, 100),
-           "threads": ("trace_recorder_on_threads", 60, 0)}
+# Where traces come from: the recorder, how many of the code it writes for each specification, of each bug that
+# is planted in a scenario, and in the library.
+ORIGINS = {"model": ("trace_recorder", 700, 100, 100),
+           "threads": ("trace_recorder_on_threads", 60, 0, 50)}
 
 LEAST = 3_000      # different traces of the code, when all are checked
 LEAST_FOUND = 0.1  # of the traces of a planted bug: one that hardly shows says little of what else would show
@@ -148,15 +148,15 @@ class Batch:
 def record(build, only, most):
     """Runs the recorders. Returns the batches, the largest first."""
     batches = {}
-    for origin, (recorder, count, planted) in ORIGINS.items():
+    for origin, (recorder, count, in_scenarios, in_library) in ORIGINS.items():
         folder = BUILD / origin
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         recorders = build / "tests" / "traces"
-        subprocess.run([recorders / recorder, folder, str(most or count), str(planted)], check=True)
+        subprocess.run([recorders / recorder, folder, str(most or count), str(in_scenarios)], check=True)
         for program in sorted(recorders.glob(f"{recorder}_with_*.*")):
             name = program.name.removeprefix(f"{recorder}_with_")
-            subprocess.run([program, folder, name, str(planted)], check=True)
+            subprocess.run([program, folder, name, str(in_library)], check=True)
         for path in sorted(folder.glob("*.trace")):
             specification, variant, _ = path.name.split(".")
             if only and specification != only:

@@ -177,6 +177,7 @@ void core::abandon_all() noexcept {
             task->told_ = 0;
             task->place_ = basic_task::not_waiting;
             task->state_.reset();
+            trace("give_back", task);
             task->kind_->abandon(*task);
         }
     }
@@ -204,6 +205,7 @@ bool core::defer_abandon(basic_task& task) noexcept {
         if (task.kind_->can_abandon(task)) return false;
         task.deferred_ = true;  // before the park: from then on it may come back
     } while (!task.state_.park(true));
+    trace("defer", &task);
     return true;
 }
 
@@ -243,6 +245,7 @@ void core::await_posters() noexcept {
     // A thread inside a push may be anywhere between its exchange and its return. The pushes that
     // found the front empty are counted on both sides; the others touch nothing after the exchange.
     while (!idle.all_left(role.announced_pushes())) os::yield();
+    trace("all_left");
 }
 
 }  // namespace fairlead::sched

@@ -1,5 +1,7 @@
 #include "sched/idle.hpp"
 
+#include "sched/trace.hpp"
+
 #include <algorithm>
 #include <mutex>
 
@@ -13,6 +15,7 @@ void idle::announce() noexcept {
         if (somebody_to_wake(seen)) wanted += one_waking;
         // [ID1] after the push. Release: the destructor sees that we are done with the scheduler.
     } while (!word_.compare_exchange_weak(seen, wanted, sync::acq_rel, sync::relaxed));
+    trace("announce", somebody_to_wake(seen));
     if (!somebody_to_wake(seen)) return;
     wake_sleeper();
     word_.fetch_sub(one_waking, sync::acq_rel);  // the last touch

@@ -345,7 +345,9 @@ basic_task::chain role::take_everything() noexcept {
     pending_.append(std::exchange(unplaced_, {}));
     retry_at_ = never;
     for_each_sleeper([&](basic_task& task) {
-        if (task.state_.unpark()) asleep.push_back(task);
+        const bool ours = task.state_.unpark();
+        trace("unpark", &task, ours);
+        if (ours) asleep.push_back(task);
     });
     for (basic_task* task = asleep.front(); task != nullptr; task = task->*basic_task::link) {
         remove_sleeper(*task);

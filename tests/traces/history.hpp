@@ -32,6 +32,8 @@ inline std::string tla(std::string value) { return value; }
 
 class history {
 public:
+    static constexpr std::size_t threads_max = 8;
+
     /// Makes `call` as one of `thread`'s, from 1, and notes `argument` and what it returns: a number, a
     /// bool, or text that is TLA+. Returns that.
     template <class Argument, class Call>
@@ -53,12 +55,12 @@ public:
         }));
     }
 
-    /// Notes a step of `thread` that has just been taken, alone among all; or, if it is not `exact`, some
-    /// time after what the thread noted before.
+    /// Notes a step of `thread` that has just been taken: alone among all, if it is `exact` and threads run
+    /// one at a time; otherwise some time after what the thread noted before.
     void note_step(std::size_t thread, const std::string& operation, const std::string& argument,
                    const std::string& result, bool exact) {
         const std::uint64_t end = clock_.tick();
-        const std::uint64_t begin = exact ? end : last_[thread];
+        const std::uint64_t begin = exact && by_model_checker ? end : last_[thread];
         add(thread, begin, end, operation, argument, result);
     }
 
@@ -82,8 +84,6 @@ private:
                           std::to_string(end) + ' ' + operation + ' ' + argument + ' ' + result +
                           '\n';
     }
-
-    static constexpr std::size_t threads_max = 8;
 
     execution_clock clock_;
     std::array<std::uint64_t, threads_max + 1> last_{};  // when the last call of each ended

@@ -4,6 +4,7 @@
 #include "model/checker/atomic.hpp"
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/os/thread.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -22,6 +23,9 @@ void in_threads(const Bodies&... bodies) {
 }
 
 inline constexpr bool by_model_checker = true;
+
+/// The number of the calling thread, in the order in which they were started, from 1.
+inline std::size_t this_thread() { return model::explorer::running()->here() + 1; }
 
 /// How much of something a scenario does: short traces, and many.
 inline constexpr unsigned few = 2;
@@ -55,11 +59,20 @@ inline unsigned choose(unsigned count) {
 
 /// Others may come in between anywhere, as it is.
 inline void dawdle() {}
+/// Others take some steps.
+inline void linger() {
+    for (unsigned left = choose(20); left != 0; --left) os::yield();
+}
 
 /// A deadline before which something comes, or not. It has passed whenever somebody wakes up.
 inline time_point soon() { return immediately; }
 /// One that comes after it.
 inline time_point later() { return time_point{}; }
+
+/// When some of what goes on has come before, and some has not.
+inline time_point some_time_later() { return time_point{std::chrono::milliseconds{1}}; }
+/// After so long nothing goes on any more.
+inline constexpr duration patience = std::chrono::hours{1};
 
 [[noreturn]] inline void give_up(const std::string& why) {
     std::fprintf(stderr, "trace recorder: %s\n", why.c_str());

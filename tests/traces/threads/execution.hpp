@@ -4,6 +4,7 @@
 #include <fairlead/base/time.hpp>
 #include <fairlead/sync/atomic.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -15,12 +16,24 @@
 
 namespace fairlead::traces {
 
+/// The number of the calling thread: 1 for who records, then those that the library starts, in the order in
+/// which they ask, then those of in_threads.
+inline sync::atomic<std::size_t> library_threads{0};
+inline constexpr std::size_t library_threads_max = 3;
+inline thread_local std::size_t number_of_thread = 0;
+inline std::size_t this_thread() {
+    if (number_of_thread == 0) number_of_thread = 2 + library_threads.fetch_add(1, sync::relaxed);
+    return number_of_thread;
+}
+
 /// Runs each of `bodies` in a thread of its own, all at once; all have ended when it returns.
 template <class... Bodies>
 void in_threads(const Bodies&... bodies) {
     std::latch missing{sizeof...(bodies)};
+    std::size_t number = 1 + library_threads_max;
     const auto start = [&](const auto& body) {
-        return std::jthread{[&] {
+        return std::jthread{[&, own = ++number] {
+            number_of_thread = own;
             missing.count_down();
             while (!missing.try_wait()) std::this_thread::yield();
             body();
@@ -60,10 +73,23 @@ inline void dawdle() {
     if (choose(2) == 0) std::this_thread::yield();
 }
 
+/// Time enough for others to come to rest, or not.
+inline void linger() {
+    const time_point end = clock::now() + std::chrono::microseconds{choose(300)};
+    while (clock::now() < end) std::this_thread::yield();
+}
+
 /// A deadline before which something comes, or not.
 inline time_point soon() { return clock::now() + std::chrono::microseconds{20}; }
 /// One that comes after it.
 inline time_point later() { return clock::now() + std::chrono::microseconds{50}; }
+
+/// When some of what goes on has come before, and some has not.
+inline time_point some_time_later() {
+    return clock::now() + std::chrono::microseconds{300 + choose(1'000)};
+}
+/// After so long nothing goes on any more, most likely.
+inline constexpr duration patience = std::chrono::milliseconds{5};
 
 [[noreturn]] inline void give_up(const std::string& why) {
     std::fprintf(stderr, "trace recorder: %s\n", why.c_str());
@@ -72,7 +98,9 @@ inline time_point later() { return clock::now() + std::chrono::microseconds{50};
 
 inline void execute(unsigned count, bool, const std::function<void()>& scenario,
                     const std::function<void()>& ended) {
+    number_of_thread = 1;
     for (unsigned i = 0; i != count; ++i) {
+        library_threads.store(0, sync::relaxed);  // they have ended
         scenario();
         ended();
     }

@@ -17,18 +17,6 @@ constexpr std::size_t count_of_tasks = 4;
 // How often each is woken or signalled; the last one: how many steps it makes in a row.
 constexpr std::array<unsigned, count_of_tasks> notifications{3, 2, 2, 3};
 
-// What it waits for, next: nothing, a deadline, or to be woken.
-time_point some_time() {
-    switch (choose(3)) {
-        case 0:
-            return never;
-        case 1:
-            return decisions::deadline;
-        default:
-            return immediately;
-    }
-}
-
 class scenario {
 public:
     explicit scenario(history& calls, unsigned workers)
@@ -66,15 +54,29 @@ private:
         return {&tasks_[0], &tasks_[1], &tasks_[2], &tasks_[3]};
     }
 
+    // What a task waits for, next: nothing, a deadline, or to be woken.
+    time_point some_time() const {
+        switch (choose(3)) {
+            case 0:
+                return never;
+            case 1:
+                return decisions_.deadline();
+            default:
+                return immediately;
+        }
+    }
+
     void post(basic_task& task, time_point due) {
-        decisions_.will_post(task, due);
+        decisions_.will_post(due);
         scheduler_->post_deadline(task, due);
     }
     void wake(std::size_t index) {
+        linger();
         decisions_.notifies("wake", tasks_[index], [&] { tasks_[index].wakeup(); });
         notified_[index].fetch_add(1, sync::acq_rel);
     }
     void signal(std::size_t index) {
+        linger();
         decisions_.notifies("signal", tasks_[index], [&] { tasks_[index].signal(); });
         notified_[index].fetch_add(1, sync::acq_rel);
     }

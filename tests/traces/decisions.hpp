@@ -18,18 +18,24 @@
 
 namespace fairlead::traces {
 
-/// A scenario with a scheduler, while it runs. Tasks are called by their number, from 1.
+/// A scenario with a scheduler, while it runs; or only its end, without workers. Tasks are called by their number,
+/// from 1.
 class decisions {
 public:
-    decisions(history& calls, std::span<basic_task* const> tasks) : calls_{calls} {
+    enum class about : bool { rounds, destructor };
+
+    decisions(history& calls, std::span<basic_task* const> tasks, about topic = about::rounds)
+        : calls_{calls}, topic_{topic} {
         const outside own;
         tasks_.assign(tasks.begin(), tasks.end());
-        due_.resize(tasks.size());
         running_ = this;
     }
     decisions(const decisions&) = delete;
     decisions& operator=(const decisions&) = delete;
     ~decisions() { running_ = nullptr; }
+
+    /// What the calling thread decides is noted from now on.
+    void begins() { calls_.begin_step(here()); }
 
     /// Stops the scheduler, whose workers see it one after the other; nothing is noted after that.
     template <class Scheduler>
@@ -42,16 +48,16 @@ public:
     /// Waits until everything has ended, or nothing goes on.
     template <class Scheduler>
     void drains(Scheduler& drained) {
-        calls_.note(here(), "drain", 0, [&] { return drained.drain_for(std::chrono::hours{1}); });
+        calls_.note(here(), "drain", 0, [&] { return drained.drain_for(patience); });
     }
 
     [[nodiscard]] static decisions* running() noexcept { return running_; }
 
-    /// The one of all scenarios.
-    static constexpr time_point deadline{std::chrono::milliseconds{1}};
+    /// The one of the scenario.
+    [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
-    /// The next post of the task will be for this time.
-    void will_post(const basic_task& task, time_point due) { due_[index(task)] = due; }
+    /// The next post of the calling thread will be for this time.
+    void will_post(time_point due) { due_[here()] = due; }
 
     /// Wakes the task by `notify`, which may find that it is the caller's duty to push it.
     template <class Notify>
@@ -83,8 +89,15 @@ public:
         const std::size_t thread = here();
         std::string values;
         ((values += (values.empty() ? "" : ",") + tla(decided)), ...);
+        if (is_of_destructor(what) != (topic_ == about::destructor) && !is_of_both(what)) return;
         if (what == "duty") {
             say(std::exchange(notifying_[thread], nullptr), values, "TRUE", true);
+            return;
+        }
+        if (topic_ == about::destructor) {
+            // Whether there is nobody else was found out some accesses before these.
+            const bool exact = what != "give_back" && what != "defer" && what != "all_left";
+            say(std::string{what}, "<<" + values + ">>", "0", exact);
             return;
         }
         // The role is also held, and the front emptied, without a round.
@@ -96,11 +109,19 @@ public:
         // These are said some accesses after the one that decided them.
         const bool exact = what != "claim" && what != "steal" && what != "answer";
         const bool is_post = what == "push" || what == "keep";
-        say(std::string{what}, "<<" + values + ">>", is_post ? due_of(decided...) : "0", exact);
+        say(std::string{what}, "<<" + values + ">>", is_post ? tla_due(due_[thread]) : "0", exact);
     }
 
 private:
-    static std::size_t here() { return model::explorer::running()->here() + 1; }
+    static bool is_of_both(std::string_view what) {
+        return what == "duty" || what == "push" || what == "take";
+    }
+    static bool is_of_destructor(std::string_view what) {
+        return what == "announce" || what == "unpark" || what == "give_back" || what == "defer" ||
+               what == "all_left";
+    }
+
+    static std::size_t here() { return this_thread(); }
 
     void say(const std::string& what, const std::string& argument, const std::string& result,
              bool exact) {
@@ -123,7 +144,7 @@ private:
     [[nodiscard]] std::string tla(time_point time) const {
         if (time == never) return "2";
         if (time == immediately) return "-1";
-        return time < deadline ? "0" : "1";
+        return time < deadline_ ? "0" : "1";
     }
     [[nodiscard]] std::string tla(std::span<basic_task* const> tasks) const {
         std::string values;
@@ -139,23 +160,20 @@ private:
     }
 
     // When a task that is posted is due.
-    template <class... Values>
-    [[nodiscard]] std::string due_of(basic_task* task, const Values&...) const {
-        const time_point due = due_[index(*task)];
+    [[nodiscard]] std::string tla_due(time_point due) const {
         return due == immediately ? "0" : tla(due);
-    }
-    template <class... Values>
-    [[nodiscard]] std::string due_of(const Values&...) const {
-        return "0";
     }
 
     static inline decisions* running_ = nullptr;
 
     history& calls_;
+    const about topic_;
     std::vector<const basic_task*> tasks_;
-    std::vector<time_point> due_;
-    std::array<const char*, 9> notifying_{};
-    std::array<bool, 9> in_round_{};
+    const time_point deadline_ = some_time_later();
+    // Of each thread.
+    std::array<time_point, history::threads_max + 1> due_{};
+    std::array<const char*, history::threads_max + 1> notifying_{};
+    std::array<bool, history::threads_max + 1> in_round_{};
 };
 
 }  // namespace fairlead::traces
@@ -166,6 +184,11 @@ template <class... Decided>
 void trace(const char* what, const Decided&... decided) {
     if (traces::decisions* const running = traces::decisions::running()) {
         running->trace(what, decided...);
+        if (std::string_view{what} == "duty") {
+            traces::linger();  // the task is on its way now
+        } else {
+            traces::dawdle();
+        }
     }
 }
 
