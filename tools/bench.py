@@ -9,8 +9,10 @@ of the smaller spread, whoever wins in it. Results go to build/bench/<workload>.
 
 import argparse
 import json
+import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -21,6 +23,7 @@ sys.path.insert(0, str(REPOSITORY / "bench"))
 from harness import machine, plan, report, rows  # noqa: E402
 
 NOT_OFFERED = 3
+MEMORY_SHARE = 0.75         # of what the machine has, for one process
 RUN_LIMIT_S = 30            # of one process; it hangs
 FULL_RUN_LIMIT_S = 1200     # with --full
 REPEATS_MAX = 2
@@ -200,8 +203,15 @@ def run_all(cases, options):
     return results
 
 
+def limit_memory():
+    """A program that wants more than there is fails, and the machine goes on. Children inherit it."""
+    limit = int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+
+
 def main(arguments):
     options = parse_arguments(arguments)
+    limit_memory()
     cases = planned_cases(options)
     if not cases:
         print("bench: no case matches", file=sys.stderr)

@@ -1,6 +1,6 @@
 """Which runs there are: the cases of each workload, their sizes, and who takes part.
 
-Sizes are chosen so that all of W1, W2 and Q1 with five repetitions take less than twenty minutes on
+Sizes are chosen so that W1, W2 and Q1 together, with five repetitions, take less than twenty minutes on
 two processors. `full` takes the sizes of the definitions instead, and every rival in every case.
 """
 
@@ -12,6 +12,7 @@ COUNTED = "fairlead_counted"
 RUNTIMES = {
     "W1": ("trivial", "moodycamel", "asio", "tbb"),
     "W2": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
+    "W5": ("tbb", "openmp", "serial"),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -96,6 +97,20 @@ def w2_timed(size):
                                 count=total if size.full else max(1, total // chains))
 
 
+# Of each problem of W5: the size with --quick, otherwise, and by the definition.
+FORK_JOIN_SIZES = {"fib": (23, 27, 39), "skynet": (10**4, 10**5, 10**6), "nqueens": (9, 11, 14),
+                   "matmul": (512, 1024, 2048)}
+
+
+def w5(size):
+    for name, sizes in FORK_JOIN_SIZES.items():
+        count = sizes[2 if size.full else 0 if size.quick else 1]
+        for workers in size.threads:
+            rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # serial is
+            yield make_case("W5", f"{name} {count} W={workers}", name, rivals, MILLION,
+                            workers=workers, count=count)
+
+
 def q1(size):
     count = size.scaled(MILLION)
     for producers in size.producers():
@@ -116,7 +131,7 @@ def q1(size):
                     count=count)
 
 
-WORKLOADS = {"W1": w1, "W2": w2, "Q1": q1}
+WORKLOADS = {"W1": w1, "W2": w2, "W5": w5, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -124,6 +139,7 @@ CAPTIONS = {
           "P producers outside, W workers",
     "W2": "ns per hop of the slowest of C chains, on W workers; "
           "timed: ns of overhead per hop of a chain, total - ideal",
+    "W5": "ms for the whole problem, on W workers",
     "Q1": "ns per item",
 }
 
@@ -137,11 +153,15 @@ REMARKS = (
     "A callback task of the rivals is 16 bytes, a link and a function; Fairlead's is 96, with its "
     "state, deadline and owner: an advantage in time and memory.",
     "asio and tbb have no intrusive tasks: their callback tasks are closures with an address.",
-    "A tenth of the work runs once in each process before the clock starts.",
+    "serial makes no tasks: it is the floor of one worker. openmp and tbb run a child of each node on "
+    "its parent's stack, and their joins block.",
+    "W5 counts a worker that is the caller in openmp and tbb; Fairlead's caller sleeps.",
+    "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "
+    "problem.",
     "Every runtime has exactly W workers (TBB is given a limit of W + 1, because it counts the "
     "caller), beside the P threads that post.",
     "Without --full: one-shots and coroutines are 2,000,000 in total where several producers post; "
-    "chains share 1,000,000 hops; timed chains share 0.3 s of work.",
+    "chains share 1,000,000 hops; timed chains share 0.3 s of work; the problems of W5 are smaller.",
 )
 
 

@@ -29,6 +29,13 @@ def contention(result, runtime):
     return [f"{number(statistics.median(found))} contended per 1,000"] if found else []
 
 
+def beside(result, runtime):
+    """The medians of what was measured besides the value."""
+    samples = result.samples[runtime]
+    return [f"{name} {number(statistics.median(each.beside[name][0] for each in samples))} {unit}"
+            for name, (_, unit) in samples[0].beside.items()]
+
+
 def resources(result, runtime):
     """CPU seconds per million items, and MiB at the peak."""
     samples = result.samples[runtime]
@@ -51,7 +58,7 @@ def lines_of(result):
         remarks = marks(result) if runtime == plan.OURS else []
         if ratio is not None and ratio < 1:
             remarks.append("faster than ours")
-        remarks += contention(result, runtime)
+        remarks += beside(result, runtime) + contention(result, runtime)
         lines.append(("", runtime, number(statistics.median(values)), number(min(values)),
                       number(max(values)), "" if ratio is None else f"{ratio:.2f}",
                       *resources(result, runtime), ", ".join(remarks)))

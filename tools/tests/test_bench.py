@@ -62,6 +62,15 @@ class Statistics(unittest.TestCase):
         beside = {row["case"]: row["median"] for row in found[1:]}
         self.assertEqual(beside, {"callback P=1 W=2, cpu": 500, "callback P=1 W=2, memory": 2})
 
+    def test_values_beside_have_rows_of_their_own(self):
+        case = plan.make_case("W9", "single W=1", "single", (), 1)
+        result = rows.Result(case, {"fairlead": [sample(1, beside={"p99": (value, "us")})
+                                                 for value in (5, 9, 7)]})
+        self.assertEqual([(row["case"], row["median"], row["unit"])
+                          for row in rows.rows_of(result)],
+                         [("single W=1", 1, "ns"), ("single W=1, p99", 7, "us")])
+        self.assertIn("p99 7.00 us", report.text_table([result]))
+
     def test_contention_is_a_row_of_ours(self):
         case = plan.make_case("Q1", "front P=1", "front", (plan.COUNTED,), 1)
         result = rows.Result(case, {plan.COUNTED: [sample(1, contended=5)]})
@@ -77,6 +86,13 @@ class Protocol(unittest.TestCase):
     def test_the_last_line_counts(self):
         found = rows.parse_sample("a warning\n" + self.line + "\n", CASE)
         self.assertEqual(found, rows.Sample(12.5, "ns", 0.25, 4096, 1000))
+
+    def test_values_beside(self):
+        line = self.line.replace('"items"', '"beside": {"p99": [1.5, "us"]}, "items"')
+        self.assertEqual(rows.parse_sample(line, CASE).beside, {"p99": (1.5, "us")})
+        bad = line.replace('[1.5, "us"]', '1.5')
+        with self.assertRaises(rows.ProtocolError):
+            rows.parse_sample(bad, CASE)
 
     def test_anything_else_is_refused(self):
         for output in ("", "no JSON", "{}", "[]", "3", "null", self.line.replace("value", "val"),
@@ -196,6 +212,11 @@ class Plan(unittest.TestCase):
         for case in plan.cases(["W1", "W2"], plan.Size(full=True)):
             count = dict(case.arguments)["count"]
             self.assertEqual(count, 100_000 if "timed" in case.label else 1_000_000)
+
+    def test_fork_join_has_the_problems_of_the_definitions(self):
+        labels = {case.label for case in plan.cases(["W5"], plan.Size((1,), full=True))}
+        self.assertEqual(labels, {"fib 39 W=1", "skynet 1000000 W=1", "nqueens 14 W=1",
+                                  "matmul 2048 W=1"})
 
     def test_selection(self):
         options = bench.parse_arguments(["w1", "--cases", "P=2 W=1$", "--only", "trivial,asio"])
