@@ -12,7 +12,10 @@ COUNTED = "fairlead_counted"
 RUNTIMES = {
     "W1": ("trivial", "moodycamel", "asio", "tbb"),
     "W2": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
+    "W3": ("trivial", "moodycamel", "asio", "tbb"),
+    "W4": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
     "W5": ("tbb", "openmp", "serial"),
+    "W7": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "pipes"),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -97,6 +100,28 @@ def w2_timed(size):
                                 count=total if size.full else max(1, total // chains))
 
 
+def w3(size):
+    for workers in size.threads:
+        rivals = RUNTIMES["W3"] if size.everybody(workers) else RUNTIMES["W3"][:1]
+        for count in (10**4, 10**5, 10**6, 10**7):
+            if count <= size.scaled(5 * MILLION) or size.full:
+                yield make_case("W3", f"empty N={count} W={workers}", "empty", rivals,
+                                max(MILLION, count), workers=workers, count=count)
+        if workers <= 2 or size.full:
+            count, work_ns = size.scaled(10_000), 20_000
+            yield make_case("W3", f"timed 20 us N={count} W={workers}", "timed", RUNTIMES["W3"],
+                            count * work_ns // 100, workers=workers, count=count, work_ns=work_ns)
+
+
+def w4(size):
+    for name in ("callback", "one_shot"):
+        for workers in size.threads:
+            count = 500 if size.quick else 1000  # parents, and children of each
+            rivals = RUNTIMES["W4"] if size.everybody(workers) else RUNTIMES["W4"][:1]
+            yield make_case("W4", f"{name} W={workers}", name, rivals, count * count,
+                            workers=workers, count=count)
+
+
 # Of each problem of W5: the size with --quick, otherwise, and by the definition.
 FORK_JOIN_SIZES = {"fib": (23, 27, 39), "skynet": (10**4, 10**5, 10**6), "nqueens": (9, 11, 14),
                    "matmul": (512, 1024, 2048)}
@@ -109,6 +134,17 @@ def w5(size):
             rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # serial is
             yield make_case("W5", f"{name} {count} W={workers}", name, rivals, MILLION,
                             workers=workers, count=count)
+
+
+def w7(size):
+    for name in ("callback", "coroutine"):
+        for workers in size.threads:
+            rivals = RUNTIMES["W7"]
+            if not size.everybody(workers):
+                rivals = rivals[:1]
+            count = size.scaled(500_000)
+            yield make_case("W7", f"{name} W={workers}", name, rivals, 2 * count, workers=workers,
+                            count=count)
 
 
 def q1(size):
@@ -131,7 +167,7 @@ def q1(size):
                     count=count)
 
 
-WORKLOADS = {"W1": w1, "W2": w2, "W5": w5, "Q1": q1}
+WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W7": w7, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -139,7 +175,11 @@ CAPTIONS = {
           "P producers outside, W workers",
     "W2": "ns per hop of the slowest of C chains, on W workers; "
           "timed: ns of overhead per hop of a chain, total - ideal",
+    "W3": "ns per task, from the first post by the one producer to the end of the last of N tasks, on "
+          "W workers; timed: ns of overhead per task, total - ideal",
+    "W4": "ns per task, of those that are posted from outside and those that they post, on W workers",
     "W5": "ms for the whole problem, on W workers",
+    "W7": "ns from one task to the other, on W workers",
     "Q1": "ns per item",
 }
 
@@ -155,6 +195,8 @@ REMARKS = (
     "asio and tbb have no intrusive tasks: their callback tasks are closures with an address.",
     "serial makes no tasks: it is the floor of one worker. openmp and tbb run a child of each node on "
     "its parent's stack, and their joins block.",
+    "Fairlead's tasks of W7 sleep until they are signalled; the rivals post one another, and may not "
+    "be posted by anybody else: an advantage. pipes are two threads, whatever W is.",
     "W5 counts a worker that is the caller in openmp and tbb; Fairlead's caller sleeps.",
     "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "
     "problem.",
