@@ -16,6 +16,9 @@ RUNTIMES = {
     "W4": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
     "W5": ("tbb", "openmp", "serial"),
     "W7": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "pipes"),
+    "W9": ("asio",),
+    "W10": ("asio", "bare"),
+    "W12": ("futex", "trivial", "updater", "moodycamel", "asio", "tbb"),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -147,6 +150,42 @@ def w7(size):
                             count=count)
 
 
+def w9(size):
+    sleepers = (100_000, MILLION) if not size.quick else (20_000,)
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        for name in ("callback", "coroutine"):
+            for count in sleepers:
+                yield make_case("W9", f"{name} N={count} W={workers}", name, RUNTIMES["W9"],
+                                10 * MILLION + 40 * count, workers=workers, count=count)
+        count = 50 if size.quick else 300
+        yield make_case("W9", f"single W={workers}", "single", RUNTIMES["W9"], 100_000 * count,
+                        workers=workers, count=count)
+        yield make_case("W9", f"cancel W={workers}", "cancel", RUNTIMES["W9"], 10 * MILLION,
+                        workers=workers, count=size.scaled(MILLION))
+
+
+def w10(size):
+    for name in ("parked", "asleep"):
+        for count in (100_000, MILLION) if not size.quick else (100_000,):
+            rivals = RUNTIMES["W10"] if name == "parked" else RUNTIMES["W10"][:1]
+            yield make_case("W10", f"{name} N={count}", name, rivals, 10 * count, workers=1,
+                            count=count)
+
+
+def w12(size):
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        wakes = 500 if size.quick else 1_000
+        yield make_case("W12", f"wake W={workers}", "wake", RUNTIMES["W12"], 10_000 * wakes,
+                        workers=workers, count=wakes)
+        for_ms = 10_000 if size.full else 1_000
+        yield make_case("W12", f"idle {for_ms // 1000} s W={workers}", "idle", RUNTIMES["W12"],
+                        10_000 * for_ms, workers=workers, count=for_ms)
+
+
 def q1(size):
     count = size.scaled(MILLION)
     for producers in size.producers():
@@ -167,7 +206,8 @@ def q1(size):
                     count=count)
 
 
-WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W7": w7, "Q1": q1}
+WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W7": w7, "W9": w9, "W10": w10,
+             "W12": w12, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -180,6 +220,11 @@ CAPTIONS = {
     "W4": "ns per task, of those that are posted from outside and those that they post, on W workers",
     "W5": "ms for the whole problem, on W workers",
     "W7": "ns from one task to the other, on W workers",
+    "W9": "us from the deadline to the callback or coroutine, p99 of N timers, on W workers; cancel: "
+          "ns for each timer that is set and cancelled",
+    "W10": "bytes of memory for each of N sleeping coroutines, on one worker",
+    "W12": "wake: us from a post to the start of its task, p50, W idle workers; idle: context switches "
+           "of the workers",
     "Q1": "ns per item",
 }
 
@@ -197,6 +242,10 @@ REMARKS = (
     "its parent's stack, and their joins block.",
     "Fairlead's tasks of W7 sleep until they are signalled; the rivals post one another, and may not "
     "be posted by anybody else: an advantage. pipes are two threads, whatever W is.",
+    "A timer of W9 and a sleeping coroutine of W10 are with asio a steady_timer; parked is one that "
+    "never expires. bare is a frame from malloc that nobody manages: the floor.",
+    "updater looks for tasks once in a millisecond.",
+    "futex is one thread with room for one task, whatever W is: the floor.",
     "W5 counts a worker that is the caller in openmp and tbb; Fairlead's caller sleeps.",
     "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "
     "problem.",
