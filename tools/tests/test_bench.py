@@ -11,7 +11,7 @@ TOOLS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOOLS))
 
 import bench
-from harness import machine, plan, report, rows
+from harness import compare, machine, plan, report, rows
 
 CASE = plan.make_case("W1", "callback P=1 W=2", "callback", ("trivial",), 1,
                       workers=2, producers=1, count=1000)
@@ -124,7 +124,10 @@ class Running(unittest.TestCase):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def measure(self, runs=2, warm_up=1):
-        return bench.measure(CASE, self.folder, runs, warm_up, Quiet())
+        return bench.measure(CASE, self.command, runs, warm_up, Quiet())
+
+    def command(self, case, runtime):
+        return case.command(self.folder, runtime)
 
     def test_a_missing_rival_is_a_missing_row(self):
         self.program("fairlead", f"echo '{Protocol.line}'")
@@ -141,7 +144,7 @@ class Running(unittest.TestCase):
 
     def test_a_hang_is_a_missing_row_too(self):
         self.program("fairlead", "exec sleep 60")
-        result = bench.measure(CASE, self.folder, 1, 0, Quiet(), limit_s=0.1)
+        result = bench.measure(CASE, self.command, 1, 0, Quiet(), limit_s=0.1)
         self.assertEqual(result.failures["fairlead"], "did not end within 0.1 s")
 
     def test_what_it_said_is_shown(self):
@@ -224,6 +227,43 @@ class Plan(unittest.TestCase):
         self.assertEqual([case.label for case in cases],
                          ["callback P=2 W=1", "one_shot P=2 W=1", "coroutine P=2 W=1"])
         self.assertTrue(all(case.runtimes == ("trivial",) for case in cases))
+
+
+class Comparing(unittest.TestCase):
+    steady = [100, 101, 102, 103, 104]
+
+    def result(self, before, after):
+        case, = compare.between([CASE], ("a1", "b2"))
+        return result_of(case, a1=before, b2=after)
+
+    def test_what_moved_beyond_the_noise(self):
+        for after, expected in ((range(105, 110), "slower"), (range(95, 100), "faster"),
+                                (self.steady, ""), ((100, 101, 102, 103, 900), "")):
+            with self.subTest(after):
+                self.assertEqual(compare.verdict(self.steady, list(after)), expected)
+
+    def test_a_few_runs_prove_nothing_and_the_sides_mirror(self):
+        self.assertEqual(compare.verdict([100] * 3, [200] * 3), "")
+        self.assertEqual(compare.significance([1, 2], [3, 4]), -compare.significance([3, 4], [1, 2]))
+
+    def test_table_and_summary(self):
+        results = [self.result(self.steady, [110] * 5), self.result(self.steady, self.steady)]
+        self.assertRegex(compare.table(results, ("a1", "b2")),
+                         r"W1 callback P=1 W=2 +102 +110 +\+7.8 %  slower")
+        self.assertEqual(compare.summary(results),
+                         ["slower: W1 callback P=1 W=2 +7.8 %",
+                          "1 of 2 moved; by chance it is one in a hundred"])
+
+    def test_a_failure_is_told(self):
+        result = self.result([100], [100])
+        result.failures["b2"] = "failed with 1"
+        self.assertIn("b2: failed with 1", compare.table([result], ("a1", "b2")))
+
+    def test_the_programs_are_ours(self):
+        counted = plan.make_case("Q1", "x", "x", ("mutex",), 1)
+        rivals_only = plan.dataclasses.replace(counted, runtimes=("mutex",))
+        self.assertEqual([case.runtimes for case in compare.between([counted, rivals_only], "ab")],
+                         [("a", "b")])
 
 
 class Machine(unittest.TestCase):
