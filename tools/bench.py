@@ -37,7 +37,7 @@ def parse_arguments(arguments):
     parser = argparse.ArgumentParser(prog="./do bench", description=__doc__.splitlines()[0])
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD",
                         help=", ".join(plan.WORKLOADS) + "; none: all")
-    parser.add_argument("--quick", action="store_true", help="fewer, smaller runs: 3 minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer, smaller runs: about 6 minutes")
     parser.add_argument("--full", action="store_true",
                         help="the sizes of the definitions, every rival in every case: hours")
     parser.add_argument("--cases", metavar="REGEX", default="",
@@ -124,7 +124,8 @@ def run_once(command, case, limit_s):
 
 
 def measure(case, command_of, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
-    """The runtimes take turns; command_of(case, runtime) runs one. One that fails takes no further part in this case."""
+    """The runtimes take turns; command_of(case, runtime) runs one. One that fails takes no further part
+    in this case."""
     result = rows.Result(case)
     witness, begin = machine.Witness(time.monotonic), time.monotonic()
     for turn in range(runs + warm_up):
@@ -218,8 +219,12 @@ def compare_commits(cases, options):
                  if all(compare.has(tree, name) for tree in trees.values())]
     for name in set(options.workloads) - set(workloads):
         print(f"bench: not both of them have {name}", file=sys.stderr)
-    folders = {sha: compare.build(tree, workloads) for sha, tree in trees.items()}
     chosen = compare.between([case for case in cases if case.workload in workloads], trees)
+    if not chosen:
+        print("bench: nothing to compare", file=sys.stderr)
+        return 1
+    wanted = dict.fromkeys(case.workload for case in chosen)
+    folders = {sha: compare.build(tree, wanted) for sha, tree in trees.items()}
     results = run_all(chosen, options,
                       lambda case, sha: case.command(folders[sha], plan.OURS))
     print(compare.table(results, trees))

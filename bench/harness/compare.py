@@ -2,8 +2,10 @@
 
 import dataclasses
 import math
+import os
 import statistics
 import subprocess
+import sys
 
 from harness import plan, report
 
@@ -56,7 +58,8 @@ def summary(results):
 # --- the programs -------------------------------------------------------------------------------
 
 def run(*command, cwd):
-    subprocess.run([str(part) for part in command], cwd=cwd, check=True)
+    """What it says goes beside the table, not into it."""
+    subprocess.run([str(part) for part in command], cwd=cwd, check=True, stdout=sys.stderr)
 
 
 def checkout(repository, name):
@@ -78,7 +81,8 @@ def build(folder, workloads):
     """Builds Fairlead's program of each workload, and says where the programs are."""
     run("cmake", "--preset", "release", "--log-level=WARNING", cwd=folder)
     targets = [f"bench_{name.lower()}_{plan.OURS}" for name in workloads]
-    run("cmake", "--build", "--preset", "release", "--parallel", "--target", *targets, cwd=folder)
+    run("cmake", "--build", "--preset", "release", "--parallel", os.cpu_count() or 1,
+        "--target", *targets, cwd=folder)
     return folder / "build" / "release" / "bench"
 
 

@@ -1,7 +1,8 @@
 """Which runs there are: the cases of each workload, their sizes, and who takes part.
 
 Sizes are chosen so that W1, W2 and Q1 together, with five repetitions, take less than twenty minutes on
-two processors. `full` takes the sizes of the definitions instead, and every rival in every case.
+two processors, and the others about as long. `full` takes the sizes of the definitions instead, and every
+rival in every case.
 """
 
 import dataclasses

@@ -6,6 +6,7 @@ import stat
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 TOOLS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOOLS))
@@ -258,6 +259,22 @@ class Comparing(unittest.TestCase):
         result = self.result([100], [100])
         result.failures["b2"] = "failed with 1"
         self.assertIn("b2: failed with 1", compare.table([result], ("a1", "b2")))
+
+    def test_what_one_of_them_lacks_is_not_built(self):
+        options = bench.parse_arguments(["W7", "Q1", "--compare", "a", "b"])
+        trees = {"a": ("a1", pathlib.Path("a")), "b": ("b2", pathlib.Path("b"))}
+        for has, built in ((lambda tree, name: name == "Q1" or tree.name == "b", [["Q1"], ["Q1"]]),
+                           (lambda tree, name: tree.name == "b", [])):
+            asked = []
+            with (mock.patch.object(compare, "checkout", lambda _, name: trees[name]),
+                  mock.patch.object(compare, "has", has),
+                  mock.patch.object(compare, "build",
+                                    lambda tree, names: asked.append(list(names)) or tree),
+                  mock.patch.object(bench, "run_all", lambda cases, *_: []),
+                  contextlib.redirect_stdout(io.StringIO()),
+                  contextlib.redirect_stderr(io.StringIO())):
+                bench.compare_commits(bench.planned_cases(options), options)
+            self.assertEqual(asked, built)
 
     def test_the_programs_are_ours(self):
         counted = plan.make_case("Q1", "x", "x", ("mutex",), 1)
