@@ -82,12 +82,22 @@ bool root::can_abandon(basic_task& task) noexcept {
     const bool completed = self.take_completed();
     if (self.until_ == until::completion && !completed && !self.withdraw()) return false;
     for (auto* each = self.held_; each != nullptr; each = each->outer_) {
-        if (each->operation_.outlasts(self)) return false;
+        if (each->operation_.outlasts(self)) return self.waits_to_go(each->operation_);
     }
     for (frame_link* at = self.leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
-        if (at->forked_by != nullptr && at->forked_by->outlasts(self)) return false;
+        if (at->forked_by != nullptr && at->forked_by->outlasts(self)) {
+            return self.waits_to_go(*at->forked_by);
+        }
     }
     return true;
+}
+
+// Only the completion says that `operation` has ended: a wakeup may come before.
+bool root::waits_to_go(awaited_operation& operation) noexcept {
+    until_ = until::completion;
+    awaited_ = &operation;
+    stop_passed_on_ = true;
+    return false;
 }
 
 // Whether the root is not completed any more. If it is, what it waits for may be elsewhere, and nobody

@@ -74,7 +74,7 @@ private:
     basic_task* steal() noexcept;
     basic_task* take_own_fork() noexcept;
     basic_task* steal_fork(slot& victim) noexcept;
-    basic_task* detach(forked& work) noexcept;
+    basic_task* take_fork(forked* (offered_forks::*how)() noexcept, slot& from) noexcept;
     inline basic_task* take_own_posts() noexcept;
     inline basic_task* take_own_post() noexcept;
     bool others_keep_older_posts() const noexcept;

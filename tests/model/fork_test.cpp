@@ -204,3 +204,60 @@ TEST(ModelFork, AParentIsElsewhereWhenItsForksAreGivenBack) {
 
 }  // namespace
 }  // namespace fairlead
+
+namespace fairlead {
+namespace {
+TEST(ModelForkReview, APatientStopWaitsForForksWhoseParentHasGone) {
+    struct coroutines {
+        static task<int> goes(scheduler& elsewhere) {
+            co_await resume_on(elsewhere);
+            co_return 1;
+        }
+        static task<int> parent(scheduler& elsewhere) {
+            const auto [one, two] = co_await fork_join(goes(elsewhere), number(2));
+            co_return one + two;
+        }
+    };
+    const auto scenario = [] {
+        scheduler elsewhere{{.workers = 1}};
+        join_handle<int> handle = [&] {
+            scheduler home{{.workers = 2, .stop_limit = 1h}};
+            return spawn(home, coroutines::parent(elsewhere));
+        }();
+        require(handle.get() == 3, "both have ended");
+    };
+    for (const unsigned depth : {3U, 4U, 6U}) {
+        model::expect_passes({.how = model::search::pct, .executions_max = 30'000, .seed = depth,
+                              .depth = depth, .steps_max = 40'000, .spurious = 1,
+                              .early_time_outs = false}, scenario);
+    }
+
+}
+// A wakeup while the destructor waits for a child that is elsewhere.
+TEST(ModelForkReview, AStopWhileAParentIsKept) {
+    struct coroutines {
+        static task<> goes(scheduler& elsewhere, model::plain<int>& kept) {
+            co_await resume_on(elsewhere);
+            static_cast<void>(co_await receive_signal());
+            kept = kept + 1;
+        }
+        static task<> waits() {
+            static_cast<void>(co_await receive_signal());
+            co_await sleep_for(1h);
+        }
+        static task<> inner(scheduler& elsewhere) {
+            model::plain<int> kept{0};
+            co_await fork_join(waits(), goes(elsewhere, kept));
+        }
+        static task<> parent(scheduler& elsewhere) {
+            co_await fork_join(waits(), inner(elsewhere));
+        }
+    };
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        scheduler home{{.workers = 1, .stop_limit = duration{0}}};
+        spawn(home, coroutines::parent(elsewhere)).detach();
+    });
+}
+}  // namespace
+}  // namespace fairlead

@@ -10,6 +10,7 @@
 // nothing.
 #pragma once
 
+#include <fairlead/base/assert.hpp>
 #include <fairlead/coro/root.hpp>
 #include <fairlead/sched/forks.hpp>
 #include <fairlead/sync/atomic.hpp>
@@ -92,6 +93,7 @@ public:
     // Suspends `parent`: offers the others and gives the handle of `first`, which is to be resumed.
     [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> parent, frame_link& link,
                                                 unstarted& first) noexcept {
+        FAIRLEAD_ASSERT(!parent_, "a fork was awaited twice");
         parent_ = parent;
         parent_link_ = &link;
         root& bottom = *link.bottom;
@@ -103,6 +105,7 @@ public:
     // A child has ended, and `bottom` is its root. The handle to resume next.
     [[nodiscard]] std::coroutine_handle<> child_ended(root& bottom) noexcept {
         if (&bottom != parent_link_->bottom) return bottom.end();  // a strand
+        bottom.set_told_stop(was_told_stop_);  // each is told, and the parent
         while (next_ != children_.size()) {
             fork_child& next = children_[next_];
             if (next_ == hidden_) {
@@ -117,7 +120,10 @@ public:
         return bottom.transfer(parent_);
     }
 
-    void child_failed() noexcept { failed_.store(true, sync::relaxed); }  // a hint until they end
+    void child_failed() noexcept {
+        failed_.store(true, sync::relaxed);  // a hint until they end
+        for (fork_child& each : children_) each.request_stop();
+    }
 
     [[nodiscard]] bool has_failed() const noexcept { return failed_.load(sync::relaxed); }
 
@@ -150,7 +156,7 @@ private:
         child.link->bottom = &bottom;
         child.link->continuation = parent_;
         child.link->parent = parent_link_;
-        child.link->forked_by = next_ != children_.size() ? this : nullptr;
+        child.link->forked_by = this;
         return bottom.transfer(child.frame);
     }
 

@@ -174,6 +174,8 @@ public:
     /// Whether the stop has ended a wait.
     [[nodiscard]] bool has_told_stop() const noexcept { return stop_told_; }
 
+    void set_told_stop(bool told) noexcept { stop_told_ = told; }
+
     /// Whether take_stop would take one.
     [[nodiscard]] bool must_tell_stop() const noexcept { return !stop_told_ && stop_requested(); }
 
@@ -221,6 +223,7 @@ private:
     static bool can_abandon(basic_task& task) noexcept;
     static void abandon(basic_task& task) noexcept;
     [[nodiscard]] bool withdraw() noexcept;
+    [[nodiscard]] bool waits_to_go(awaited_operation& operation) noexcept;
 
     [[nodiscard]] bool hears_signals() const noexcept {
         return until_ == until::anything || until_ == until::signal;
