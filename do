@@ -50,6 +50,7 @@ Usage: ./do COMMAND [OPTIONS]
               --only REGEX  only the tests whose name matches
   check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
+              --compare A B  two commits instead of rivals: what moved beyond the noise
   verify    check the specifications in spec/ with TLC, and the traces of the code against them
               --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces
               --write: make its table in docs/ anew; the parts have it, too
@@ -149,7 +150,8 @@ demo() {
 
 bench() {
     need build bench
-    build release --target bench/all
+    # Two commits are built in worktrees of their own.
+    [[ " $* " == *" --compare "* ]] || build release --target bench/all
     python tools/bench.py "$@"
 }
 

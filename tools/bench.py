@@ -5,12 +5,16 @@ Each measurement is a process of its own. In a case the runtimes take turns, A B
 moment of the machine hits all of them; a first turn is not counted. Cases whose spread exceeds
 15 % are repeated up to twice at the end while time is left, and the calmer repetition counts: that
 of the smaller spread, whoever wins in it. Results go to build/bench/<workload>.json.
+
+With --compare the two sides are two commits instead, each with Fairlead's own programs of that commit.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -18,11 +22,13 @@ import time
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "bench"))
 
-from harness import machine, plan, report, rows  # noqa: E402
+from harness import compare, machine, plan, report, rows  # noqa: E402
 
 NOT_OFFERED = 3
+MEMORY_SHARE = 0.75         # of what the machine has, for one process
 RUN_LIMIT_S = 30            # of one process; it hangs
 FULL_RUN_LIMIT_S = 1200     # with --full
+COMPARE_RUNS = 10
 REPEATS_MAX = 2
 TIME_LIMIT_S = 18 * 60      # no repeats of noisy cases beyond this
 
@@ -31,7 +37,7 @@ def parse_arguments(arguments):
     parser = argparse.ArgumentParser(prog="./do bench", description=__doc__.splitlines()[0])
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD",
                         help=", ".join(plan.WORKLOADS) + "; none: all")
-    parser.add_argument("--quick", action="store_true", help="fewer, smaller runs: 3 minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer, smaller runs: about 6 minutes")
     parser.add_argument("--full", action="store_true",
                         help="the sizes of the definitions, every rival in every case: hours")
     parser.add_argument("--cases", metavar="REGEX", default="",
@@ -40,6 +46,9 @@ def parse_arguments(arguments):
     parser.add_argument("--threads", metavar="LIST", help="worker counts (1,2,5,10; quick: 1,2)")
     parser.add_argument("--only", metavar="RUNTIMES", help="only these, separated by commas")
     parser.add_argument("--report", action="store_true", help="also write bench/results/")
+    parser.add_argument("--compare", nargs=2, metavar=("BEFORE", "AFTER"),
+                        help="two commits instead of rivals, and what moved between them "
+                             "beyond the noise; 10 repetitions")
     parser.add_argument("--build", type=pathlib.Path, default=REPOSITORY / "build" / "release")
     parser.add_argument("--output", type=pathlib.Path, default=REPOSITORY / "build" / "bench")
     options = parser.parse_args(arguments)
@@ -47,7 +56,8 @@ def parse_arguments(arguments):
     for name in options.workloads:
         if name not in plan.WORKLOADS:
             parser.error(f"unknown workload {name}; there are {', '.join(plan.WORKLOADS)}")
-    options.runs = options.runs or (3 if options.quick else 5)
+    options.runs = options.runs or (
+        COMPARE_RUNS if options.compare else 3 if options.quick else 5)
     try:
         options.matches = re.compile(options.cases).search
         threads = options.threads or ("1,2" if options.quick else "1,2,5,10")
@@ -113,8 +123,9 @@ def run_once(command, case, limit_s):
         return None, str(error)
 
 
-def measure(case, folder, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
-    """The runtimes take turns. One that fails takes no further part in this case."""
+def measure(case, command_of, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
+    """The runtimes take turns; command_of(case, runtime) runs one. One that fails takes no further part
+    in this case."""
     result = rows.Result(case)
     witness, begin = machine.Witness(time.monotonic), time.monotonic()
     for turn in range(runs + warm_up):
@@ -122,7 +133,7 @@ def measure(case, folder, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
             progress.step(case.weight, f"{case.workload} {case.label} {runtime}")
             if runtime in result.failures:
                 continue
-            sample, failure = run_once(case.command(folder, runtime), case, limit_s)
+            sample, failure = run_once(command_of(case, runtime), case, limit_s)
             if failure is not None:
                 result.failures[runtime] = failure
                 result.samples.pop(runtime, None)
@@ -177,21 +188,20 @@ def print_tables(results):
         print("\n" + "\n".join(report.summary(own)))
 
 
-def run_all(cases, options):
-    folder = options.build / "bench"
+def run_all(cases, options, command_of):
     warm_up = 0 if options.quick else 1
     turns = options.runs + warm_up
     progress = Progress(sum(case.weight * len(case.runtimes) * turns for case in cases))
     limit_s = FULL_RUN_LIMIT_S if options.full else RUN_LIMIT_S
 
     def measure_now(case):
-        return measure(case, folder, options.runs, warm_up, progress, limit_s)
+        return measure(case, command_of, options.runs, warm_up, progress, limit_s)
 
     results, begin = [], time.monotonic()
     try:
         for case in cases:
             results.append(measure_now(case))
-        if not options.quick:
+        if not options.quick and options.compare is None:
             repeat_noisy(results, measure_now,
                          lambda: TIME_LIMIT_S - (time.monotonic() - begin))
     except KeyboardInterrupt:
@@ -200,15 +210,47 @@ def run_all(cases, options):
     return results
 
 
+def compare_commits(cases, options):
+    trees = dict(compare.checkout(REPOSITORY, name) for name in options.compare)
+    if len(trees) == 1:
+        print("bench: that is one commit", file=sys.stderr)
+        return 1
+    workloads = [name for name in options.workloads
+                 if all(compare.has(tree, name) for tree in trees.values())]
+    for name in set(options.workloads) - set(workloads):
+        print(f"bench: not both of them have {name}", file=sys.stderr)
+    chosen = compare.between([case for case in cases if case.workload in workloads], trees)
+    if not chosen:
+        print("bench: nothing to compare", file=sys.stderr)
+        return 1
+    wanted = dict.fromkeys(case.workload for case in chosen)
+    folders = {sha: compare.build(tree, wanted) for sha, tree in trees.items()}
+    results = run_all(chosen, options,
+                      lambda case, sha: case.command(folders[sha], plan.OURS))
+    print(compare.table(results, trees))
+    print("\n" + "\n".join(compare.summary(results)))
+    return 1 if any(result.failures for result in results) else 0
+
+
+def limit_memory():
+    """A program that wants more than there is fails, and the machine goes on. Children inherit it."""
+    limit = int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+
+
 def main(arguments):
     options = parse_arguments(arguments)
+    limit_memory()
     cases = planned_cases(options)
     if not cases:
         print("bench: no case matches", file=sys.stderr)
         return 1
     for warning in machine.warnings(time.sleep):
         print(f"bench: the machine is busy: {warning}", file=sys.stderr)
-    results = run_all(cases, options)
+    if options.compare is not None:
+        return compare_commits(cases, options)
+    folder = options.build / "bench"
+    results = run_all(cases, options, lambda case, runtime: case.command(folder, runtime))
     print_tables(results)
     for path in write_rows(results, options.output):
         print(f"rows: {path}")

@@ -1,7 +1,8 @@
 """Which runs there are: the cases of each workload, their sizes, and who takes part.
 
-Sizes are chosen so that all of W1, W2 and Q1 with five repetitions take less than twenty minutes on
-two processors. `full` takes the sizes of the definitions instead, and every rival in every case.
+Sizes are chosen so that W1, W2 and Q1 together, with five repetitions, take less than twenty minutes on
+two processors, and the others about as long. `full` takes the sizes of the definitions instead, and every
+rival in every case.
 """
 
 import dataclasses
@@ -12,6 +13,13 @@ COUNTED = "fairlead_counted"
 RUNTIMES = {
     "W1": ("trivial", "moodycamel", "asio", "tbb"),
     "W2": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
+    "W3": ("trivial", "moodycamel", "asio", "tbb"),
+    "W4": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
+    "W5": ("tbb", "openmp", "serial"),
+    "W7": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "pipes"),
+    "W9": ("asio",),
+    "W10": ("asio", "bare"),
+    "W12": ("futex", "trivial", "updater", "moodycamel", "asio", "tbb"),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -96,6 +104,89 @@ def w2_timed(size):
                                 count=total if size.full else max(1, total // chains))
 
 
+def w3(size):
+    for workers in size.threads:
+        rivals = RUNTIMES["W3"] if size.everybody(workers) else RUNTIMES["W3"][:1]
+        for count in (10**4, 10**5, 10**6, 10**7):
+            if count <= size.scaled(5 * MILLION) or size.full:
+                yield make_case("W3", f"empty N={count} W={workers}", "empty", rivals,
+                                max(MILLION, count), workers=workers, count=count)
+        if workers <= 2 or size.full:
+            count, work_ns = size.scaled(10_000), 20_000
+            yield make_case("W3", f"timed 20 us N={count} W={workers}", "timed", RUNTIMES["W3"],
+                            count * work_ns // 100, workers=workers, count=count, work_ns=work_ns)
+
+
+def w4(size):
+    for name in ("callback", "one_shot"):
+        for workers in size.threads:
+            count = 500 if size.quick else 1000  # parents, and children of each
+            rivals = RUNTIMES["W4"] if size.everybody(workers) else RUNTIMES["W4"][:1]
+            yield make_case("W4", f"{name} W={workers}", name, rivals, count * count,
+                            workers=workers, count=count)
+
+
+# Of each problem of W5: the size with --quick, otherwise, and by the definition.
+FORK_JOIN_SIZES = {"fib": (23, 27, 39), "skynet": (10**4, 10**5, 10**6), "nqueens": (9, 11, 14),
+                   "matmul": (512, 1024, 2048)}
+
+
+def w5(size):
+    for name, sizes in FORK_JOIN_SIZES.items():
+        count = sizes[2 if size.full else 0 if size.quick else 1]
+        for workers in size.threads:
+            rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # serial is
+            yield make_case("W5", f"{name} {count} W={workers}", name, rivals, MILLION,
+                            workers=workers, count=count)
+
+
+def w7(size):
+    for name in ("callback", "coroutine"):
+        for workers in size.threads:
+            rivals = RUNTIMES["W7"]
+            if not size.everybody(workers):
+                rivals = rivals[:1]
+            count = size.scaled(500_000)
+            yield make_case("W7", f"{name} W={workers}", name, rivals, 2 * count, workers=workers,
+                            count=count)
+
+
+def w9(size):
+    sleepers = (100_000, MILLION) if not size.quick else (20_000,)
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        for name in ("callback", "coroutine"):
+            for count in sleepers:
+                yield make_case("W9", f"{name} N={count} W={workers}", name, RUNTIMES["W9"],
+                                10 * MILLION + 40 * count, workers=workers, count=count)
+        count = 50 if size.quick else 300
+        yield make_case("W9", f"single W={workers}", "single", RUNTIMES["W9"], 100_000 * count,
+                        workers=workers, count=count)
+        yield make_case("W9", f"cancel W={workers}", "cancel", RUNTIMES["W9"], 10 * MILLION,
+                        workers=workers, count=size.scaled(MILLION))
+
+
+def w10(size):
+    for name in ("parked", "asleep"):
+        for count in (100_000, MILLION) if not size.quick else (100_000,):
+            rivals = RUNTIMES["W10"] if name == "parked" else RUNTIMES["W10"][:1]
+            yield make_case("W10", f"{name} N={count}", name, rivals, 10 * count, workers=1,
+                            count=count)
+
+
+def w12(size):
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        wakes = 500 if size.quick else 1_000
+        yield make_case("W12", f"wake W={workers}", "wake", RUNTIMES["W12"], 10_000 * wakes,
+                        workers=workers, count=wakes)
+        for_ms = 10_000 if size.full else 1_000
+        yield make_case("W12", f"idle {for_ms // 1000} s W={workers}", "idle", RUNTIMES["W12"],
+                        10_000 * for_ms, workers=workers, count=for_ms)
+
+
 def q1(size):
     count = size.scaled(MILLION)
     for producers in size.producers():
@@ -116,7 +207,8 @@ def q1(size):
                     count=count)
 
 
-WORKLOADS = {"W1": w1, "W2": w2, "Q1": q1}
+WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W7": w7, "W9": w9, "W10": w10,
+             "W12": w12, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -124,6 +216,16 @@ CAPTIONS = {
           "P producers outside, W workers",
     "W2": "ns per hop of the slowest of C chains, on W workers; "
           "timed: ns of overhead per hop of a chain, total - ideal",
+    "W3": "ns per task, from the first post by the one producer to the end of the last of N tasks, on "
+          "W workers; timed: ns of overhead per task, total - ideal",
+    "W4": "ns per task, of those that are posted from outside and those that they post, on W workers",
+    "W5": "ms for the whole problem, on W workers",
+    "W7": "ns from one task to the other, on W workers",
+    "W9": "us from the deadline to the callback or coroutine, p99 of N timers, on W workers; cancel: "
+          "ns for each timer that is set and cancelled",
+    "W10": "bytes of memory for each of N sleeping coroutines, on one worker",
+    "W12": "wake: us from a post to the start of its task, p50, W idle workers; idle: context switches "
+           "of the workers",
     "Q1": "ns per item",
 }
 
@@ -137,11 +239,21 @@ REMARKS = (
     "A callback task of the rivals is 16 bytes, a link and a function; Fairlead's is 96, with its "
     "state, deadline and owner: an advantage in time and memory.",
     "asio and tbb have no intrusive tasks: their callback tasks are closures with an address.",
-    "A tenth of the work runs once in each process before the clock starts.",
+    "serial makes no tasks: it is the floor of one worker. openmp and tbb run a child of each node on "
+    "its parent's stack, and their joins block.",
+    "Fairlead's tasks of W7 sleep until they are signalled; the rivals post one another, and may not "
+    "be posted by anybody else: an advantage. pipes are two threads, whatever W is.",
+    "A timer of W9 and a sleeping coroutine of W10 are with asio a steady_timer; parked is one that "
+    "never expires. bare is a frame from malloc that nobody manages: the floor.",
+    "updater looks for tasks once in a millisecond.",
+    "futex is one thread with room for one task, whatever W is: the floor.",
+    "W5 counts a worker that is the caller in openmp and tbb; Fairlead's caller sleeps.",
+    "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "
+    "problem.",
     "Every runtime has exactly W workers (TBB is given a limit of W + 1, because it counts the "
     "caller), beside the P threads that post.",
     "Without --full: one-shots and coroutines are 2,000,000 in total where several producers post; "
-    "chains share 1,000,000 hops; timed chains share 0.3 s of work.",
+    "chains share 1,000,000 hops; timed chains share 0.3 s of work; the problems of W5 are smaller.",
 )
 
 

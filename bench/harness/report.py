@@ -29,6 +29,13 @@ def contention(result, runtime):
     return [f"{number(statistics.median(found))} contended per 1,000"] if found else []
 
 
+def beside(result, runtime):
+    """The medians of what was measured besides the value."""
+    samples = result.samples[runtime]
+    return [f"{name} {number(statistics.median(each.beside[name][0] for each in samples))} {unit}"
+            for name, (_, unit) in samples[0].beside.items()]
+
+
 def resources(result, runtime):
     """CPU seconds per million items, and MiB at the peak."""
     samples = result.samples[runtime]
@@ -51,7 +58,7 @@ def lines_of(result):
         remarks = marks(result) if runtime == plan.OURS else []
         if ratio is not None and ratio < 1:
             remarks.append("faster than ours")
-        remarks += contention(result, runtime)
+        remarks += beside(result, runtime) + contention(result, runtime)
         lines.append(("", runtime, number(statistics.median(values)), number(min(values)),
                       number(max(values)), "" if ratio is None else f"{ratio:.2f}",
                       *resources(result, runtime), ", ".join(remarks)))
@@ -63,16 +70,21 @@ def lines_of(result):
 HEAD = ("case", "runtime", "median", "min", "max", "ratio", "CPU s/M", "MiB", "")
 
 
-def text_table(results):
-    """For the terminal: names to the left, numbers to the right."""
-    lines = [HEAD] + [line for result in results for line in lines_of(result)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
+def aligned(lines, to_the_left):
+    """The lines as a text, with the columns `to_the_left` where they begin, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines)]
     texts = []
     for line in lines:
-        cells = [cell.ljust(width) if column in (0, 1, len(HEAD) - 1) else cell.rjust(width)
+        cells = [cell.ljust(width) if column in to_the_left else cell.rjust(width)
                  for column, (cell, width) in enumerate(zip(line, widths))]
         texts.append("  ".join(cells).rstrip())
     return "\n".join(texts)
+
+
+def text_table(results):
+    """For the terminal: names to the left, numbers to the right."""
+    lines = [HEAD] + [line for result in results for line in lines_of(result)]
+    return aligned(lines, (0, 1, len(HEAD) - 1))
 
 
 def markdown_table(results):

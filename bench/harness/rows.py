@@ -24,6 +24,8 @@ class Sample:
     contended: int | None = None
     total: float | None = None   # what `value` is a small part of; tells how steady the run was
 
+    beside: dict = dataclasses.field(default_factory=dict)   # {name: (value, unit)}
+
     def steadiness(self):
         return self.value if self.total is None else self.total
 
@@ -40,9 +42,14 @@ def parse_sample(output, case):
         raise ProtocolError(f"fields are missing: {', '.join(missing)}")
     if (found["workload"], found["case"]) != (case.workload, case.program_case):
         raise ProtocolError(f"asked for {case.program_case}, got {found['case']}")
+    try:
+        beside = {name: (float(value), str(unit))
+                  for name, (value, unit) in found.get("beside", {}).items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ProtocolError(f"beside is {found['beside']!r}") from error
     return Sample(float(found["value"]), found["unit"], float(found["cpu_seconds"]),
                   int(found["peak_rss_bytes"]), int(found.get("items", 0)), found.get("contended"),
-                  found.get("total"))
+                  found.get("total"), beside)
 
 
 def spread(values):
@@ -93,8 +100,13 @@ def rows_of(result):
     case = result.case
     found = [row(case, case.label, runtime, result.values(runtime),
                  result.samples[runtime][0].unit) for runtime in result.measured()]
-    for runtime in result.measured() if case.workload == "W1" else ():
+    for runtime in result.measured():
         samples = result.samples[runtime]
+        for name, (_, unit) in samples[0].beside.items():
+            found.append(row(case, f"{case.label}, {name}", runtime,
+                             [sample.beside[name][0] for sample in samples], unit))
+        if case.workload != "W1":
+            continue
         found.append(row(case, case.label + ", cpu", runtime,
                          [sample.cpu_seconds * 1e6 / sample.items for sample in samples],
                          "CPU s per million tasks"))

@@ -9,8 +9,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace bench {
+
+/// What a run measured besides its value: a percentile, a cost.
+struct side_value {
+    const char* name;
+    double value;
+    const char* unit;
+};
 
 struct measurement {
     double value = 0;
@@ -23,6 +31,8 @@ struct measurement {
 
     /// How often a thread had to wait for a mutex, or lost an exchange, where that was counted.
     std::optional<std::uint64_t> contended = std::nullopt;
+
+    std::vector<side_value> beside = {};
 
     /// Empty, or why the run is void: an item was lost, or came twice.
     std::string failure = {};
@@ -56,6 +66,14 @@ inline void print(const char* workload, const char* runtime, const options& aske
         std::printf("\"contended\": %llu, ", static_cast<unsigned long long>(*found.contended));
     }
     if (found.total.has_value()) std::printf("\"total\": %.4f, ", *found.total);
+    if (!found.beside.empty()) {
+        const char* before = "\"beside\": {";
+        for (const side_value& each : found.beside) {
+            std::printf("%s\"%s\": [%.4f, \"%s\"]", before, each.name, each.value, each.unit);
+            before = ", ";
+        }
+        std::printf("}, ");
+    }
     std::printf("\"peak_rss_bytes\": %llu}\n", static_cast<unsigned long long>(peak_rss_bytes()));
 }
 

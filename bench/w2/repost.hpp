@@ -10,6 +10,7 @@
 #pragma once
 
 #include "support/clock.hpp"
+#include "support/ideal.hpp"
 #include "support/options.hpp"
 #include "support/result.hpp"
 
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <latch>
 #include <optional>
-#include <thread>
 #include <vector>
 
 namespace bench::w2 {
@@ -86,10 +86,8 @@ measurement run_chains(Runtime& runtime, std::vector<chain<Runtime>>& chains, co
 /// The time in which the processors can do the work of all chains: shared evenly, also when the
 /// chains are no multiple of the processors.
 inline double ideal_ns(const options& asked) {
-    const std::uint64_t cores = std::max(1u, std::thread::hardware_concurrency());
-    const std::uint64_t lanes = std::min({asked.chains, asked.workers, cores});
-    return static_cast<double>(asked.count * asked.work_ns) * static_cast<double>(asked.chains) /
-           static_cast<double>(lanes);
+    return bench::ideal_ns(asked.count * asked.work_ns * asked.chains,
+                           std::min(asked.chains, asked.workers));
 }
 
 template <class Runtime>

@@ -6,12 +6,13 @@ import stat
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 TOOLS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOOLS))
 
 import bench
-from harness import machine, plan, report, rows
+from harness import compare, machine, plan, report, rows
 
 CASE = plan.make_case("W1", "callback P=1 W=2", "callback", ("trivial",), 1,
                       workers=2, producers=1, count=1000)
@@ -62,6 +63,15 @@ class Statistics(unittest.TestCase):
         beside = {row["case"]: row["median"] for row in found[1:]}
         self.assertEqual(beside, {"callback P=1 W=2, cpu": 500, "callback P=1 W=2, memory": 2})
 
+    def test_values_beside_have_rows_of_their_own(self):
+        case = plan.make_case("W9", "single W=1", "single", (), 1)
+        result = rows.Result(case, {"fairlead": [sample(1, beside={"p99": (value, "us")})
+                                                 for value in (5, 9, 7)]})
+        self.assertEqual([(row["case"], row["median"], row["unit"])
+                          for row in rows.rows_of(result)],
+                         [("single W=1", 1, "ns"), ("single W=1, p99", 7, "us")])
+        self.assertIn("p99 7.00 us", report.text_table([result]))
+
     def test_contention_is_a_row_of_ours(self):
         case = plan.make_case("Q1", "front P=1", "front", (plan.COUNTED,), 1)
         result = rows.Result(case, {plan.COUNTED: [sample(1, contended=5)]})
@@ -77,6 +87,13 @@ class Protocol(unittest.TestCase):
     def test_the_last_line_counts(self):
         found = rows.parse_sample("a warning\n" + self.line + "\n", CASE)
         self.assertEqual(found, rows.Sample(12.5, "ns", 0.25, 4096, 1000))
+
+    def test_values_beside(self):
+        line = self.line.replace('"items"', '"beside": {"p99": [1.5, "us"]}, "items"')
+        self.assertEqual(rows.parse_sample(line, CASE).beside, {"p99": (1.5, "us")})
+        bad = line.replace('[1.5, "us"]', '1.5')
+        with self.assertRaises(rows.ProtocolError):
+            rows.parse_sample(bad, CASE)
 
     def test_anything_else_is_refused(self):
         for output in ("", "no JSON", "{}", "[]", "3", "null", self.line.replace("value", "val"),
@@ -108,7 +125,10 @@ class Running(unittest.TestCase):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def measure(self, runs=2, warm_up=1):
-        return bench.measure(CASE, self.folder, runs, warm_up, Quiet())
+        return bench.measure(CASE, self.command, runs, warm_up, Quiet())
+
+    def command(self, case, runtime):
+        return case.command(self.folder, runtime)
 
     def test_a_missing_rival_is_a_missing_row(self):
         self.program("fairlead", f"echo '{Protocol.line}'")
@@ -125,7 +145,7 @@ class Running(unittest.TestCase):
 
     def test_a_hang_is_a_missing_row_too(self):
         self.program("fairlead", "exec sleep 60")
-        result = bench.measure(CASE, self.folder, 1, 0, Quiet(), limit_s=0.1)
+        result = bench.measure(CASE, self.command, 1, 0, Quiet(), limit_s=0.1)
         self.assertEqual(result.failures["fairlead"], "did not end within 0.1 s")
 
     def test_what_it_said_is_shown(self):
@@ -197,12 +217,70 @@ class Plan(unittest.TestCase):
             count = dict(case.arguments)["count"]
             self.assertEqual(count, 100_000 if "timed" in case.label else 1_000_000)
 
+    def test_fork_join_has_the_problems_of_the_definitions(self):
+        labels = {case.label for case in plan.cases(["W5"], plan.Size((1,), full=True))}
+        self.assertEqual(labels, {"fib 39 W=1", "skynet 1000000 W=1", "nqueens 14 W=1",
+                                  "matmul 2048 W=1"})
+
     def test_selection(self):
         options = bench.parse_arguments(["w1", "--cases", "P=2 W=1$", "--only", "trivial,asio"])
         cases = bench.planned_cases(options)
         self.assertEqual([case.label for case in cases],
                          ["callback P=2 W=1", "one_shot P=2 W=1", "coroutine P=2 W=1"])
         self.assertTrue(all(case.runtimes == ("trivial",) for case in cases))
+
+
+class Comparing(unittest.TestCase):
+    steady = [100, 101, 102, 103, 104]
+
+    def result(self, before, after):
+        case, = compare.between([CASE], ("a1", "b2"))
+        return result_of(case, a1=before, b2=after)
+
+    def test_what_moved_beyond_the_noise(self):
+        for after, expected in ((range(105, 110), "slower"), (range(95, 100), "faster"),
+                                (self.steady, ""), ((100, 101, 102, 103, 900), "")):
+            with self.subTest(after):
+                self.assertEqual(compare.verdict(self.steady, list(after)), expected)
+
+    def test_a_few_runs_prove_nothing_and_the_sides_mirror(self):
+        self.assertEqual(compare.verdict([100] * 3, [200] * 3), "")
+        self.assertEqual(compare.significance([1, 2], [3, 4]), -compare.significance([3, 4], [1, 2]))
+
+    def test_table_and_summary(self):
+        results = [self.result(self.steady, [110] * 5), self.result(self.steady, self.steady)]
+        self.assertRegex(compare.table(results, ("a1", "b2")),
+                         r"W1 callback P=1 W=2 +102 +110 +\+7.8 %  slower")
+        self.assertEqual(compare.summary(results),
+                         ["slower: W1 callback P=1 W=2 +7.8 %",
+                          "1 of 2 moved; by chance it is one in a hundred"])
+
+    def test_a_failure_is_told(self):
+        result = self.result([100], [100])
+        result.failures["b2"] = "failed with 1"
+        self.assertIn("b2: failed with 1", compare.table([result], ("a1", "b2")))
+
+    def test_what_one_of_them_lacks_is_not_built(self):
+        options = bench.parse_arguments(["W7", "Q1", "--compare", "a", "b"])
+        trees = {"a": ("a1", pathlib.Path("a")), "b": ("b2", pathlib.Path("b"))}
+        for has, built in ((lambda tree, name: name == "Q1" or tree.name == "b", [["Q1"], ["Q1"]]),
+                           (lambda tree, name: tree.name == "b", [])):
+            asked = []
+            with (mock.patch.object(compare, "checkout", lambda _, name: trees[name]),
+                  mock.patch.object(compare, "has", has),
+                  mock.patch.object(compare, "build",
+                                    lambda tree, names: asked.append(list(names)) or tree),
+                  mock.patch.object(bench, "run_all", lambda cases, *_: []),
+                  contextlib.redirect_stdout(io.StringIO()),
+                  contextlib.redirect_stderr(io.StringIO())):
+                bench.compare_commits(bench.planned_cases(options), options)
+            self.assertEqual(asked, built)
+
+    def test_the_programs_are_ours(self):
+        counted = plan.make_case("Q1", "x", "x", ("mutex",), 1)
+        rivals_only = plan.dataclasses.replace(counted, runtimes=("mutex",))
+        self.assertEqual([case.runtimes for case in compare.between([counted, rivals_only], "ab")],
+                         [("a", "b")])
 
 
 class Machine(unittest.TestCase):
