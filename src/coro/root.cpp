@@ -75,11 +75,15 @@ void root::post() noexcept {
 // back through the front when they have ended, one after the other.
 bool root::can_abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
-    // One that comes after the first is of what is held: what is awaited has ended, or does not complete it.
     const bool completed = self.take_completed();
     if (self.until_ == until::completion && !completed && !self.withdraw()) return false;
     for (auto* each = self.held_; each != nullptr; each = each->outer_) {
-        if (each->operation_.outlasts(self)) return false;
+        if (!each->operation_.outlasts(self)) continue;
+        // Only its completion says that it has ended: a wakeup may come before.
+        self.until_ = until::completion;
+        self.awaited_ = &each->operation_;
+        self.stop_passed_on_ = true;
+        return false;
     }
     return true;
 }
