@@ -78,7 +78,6 @@ void root::post() noexcept {
 // back through the front when they have ended, one after the other.
 bool root::can_abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
-    // One that comes after the first is of what is held: what is awaited has ended, or does not complete it.
     const bool completed = self.take_completed();
     if (self.until_ == until::completion && !completed && !self.withdraw()) return false;
     for (auto* each = self.held_; each != nullptr; each = each->outer_) {

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -125,6 +126,18 @@ TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
         scheduler elsewhere{{.workers = 1}};
         scheduler home{{.workers = 1, .stop_limit = duration{0}}};
         spawn(home, coroutines::parent(elsewhere)).detach();
+    });
+    // A stop of the body wakes it when the child has just ended, and has not said so yet.
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        std::optional<join_handle<void>> handle;
+        std::optional<model::thread> asks;
+        {
+            scheduler home{{.workers = 1, .stop_limit = duration{0}}};
+            handle = spawn(home, coroutines::parent(elsewhere));
+            asks.emplace([&] { handle->request_stop(); });
+        }
+        asks.reset();
     });
 }
 

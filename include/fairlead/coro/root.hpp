@@ -56,7 +56,7 @@ public:
     [[nodiscard]] virtual bool withdraw() noexcept { return false; }
 
     /// Likewise, while `holder` waits for something else but has a `held_operation`. True: it goes on, and
-    /// completes `holder` at its end.
+    /// completes `holder` at its end. It is asked to stop.
     [[nodiscard]] virtual bool outlasts(root& holder) noexcept {
         static_cast<void>(holder);
         return false;
