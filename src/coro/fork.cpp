@@ -61,13 +61,24 @@ void fork::pass_stop_on() noexcept {
     for (fork_child& each : children_.subspan(hidden_)) each.request_stop();
 }
 
+void fork::post_rest(sched::offered_forks& offers) noexcept {
+    if (posted_) return;
+    posted_ = true;
+    scheduler& here = *scheduler::current();
+    for (std::size_t i = next_; i != children_.size(); ++i) {
+        if (i >= hidden_ && !offers.take_back(children_[i])) break;  // with all behind it
+        here.post(children_[i].detach(here));
+    }
+    hidden_ = next_;
+}
+
 // The frames of a child that ran here are to be destroyed, and the parent's with them.
 bool fork::outlasts(root& holder) noexcept {
     static_cast<void>(holder);
-    if (next_ == children_.size()) return false;
+    if (hidden_ == children_.size()) return false;
     pass_stop_on();
     const bool waits = waits_for_others();
-    next_ = hidden_ = children_.size();  // what was not offered goes with the frames
+    hidden_ = children_.size();
     return waits;
 }
 

@@ -12,6 +12,7 @@ const task_kind root::kind{
 void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     self.offers_ = nullptr;
+    if (self.has_forks_ && self.must_tell_stop()) self.stop_forks();
     if (self.must_wait_on()) {
         self.post();
         return;
@@ -64,13 +65,30 @@ void root::run_coroutines() noexcept {
 
 // The last touch of this object: another worker may run it before post returns.
 void root::post() noexcept {
-    if (offers_ != nullptr) offers_->offer_all();
+    if (offers_ != nullptr) post_forks();
     if (!hears_signals()) ignore_signals();
     if (until_ == until::attempt) wait_for(*source_);
     // A stop that came while the task was awake must end this wait, too.
     const bool can_tell = until_ != until::completion || (awaited_ != nullptr && !stop_passed_on_);
     const bool at_once = turn_first_ || (can_tell && must_tell_stop());
     scheduler_->post_last(*this, at_once ? immediately : deadline_);
+}
+
+// What this step has forked and nobody has taken. The innermost first: they were offered last.
+void root::post_forks() noexcept {
+    for (frame_link* at = leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
+        if (at->forked_by == nullptr) continue;
+        at->forked_by->post_rest(*offers_);
+        has_forks_ = true;
+    }
+}
+
+// Before the children that run here are told, as those may wait for the others.
+void root::stop_forks() noexcept {
+    for (frame_link* at = leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
+        if (at->forked_by != nullptr) at->forked_by->pass_stop_on();
+    }
+    has_forks_ = false;
 }
 
 // What awaits an operation cannot go before the operation has ended: the operation may live in its

@@ -89,15 +89,6 @@ basic_task::chain core::take_queued() {
     return taken;
 }
 
-// All workers have ended, so what is hidden from others is not in use.
-basic_task::chain core::take_forked() noexcept {
-    basic_task::chain taken;
-    for (const auto& each : slots) {
-        while (forked* const work = each->offers.pop()) taken.push_back(work->detach(owner));
-    }
-    return taken;
-}
-
 stop_report core::report() noexcept {
     constexpr std::size_t named_max = 100;
     stop_report report;
@@ -189,7 +180,6 @@ basic_task::chain core::take_all_that_is_left() noexcept {
     do {
         basic_task::chain taken = role.take_everything();
         taken.append(take_queued());
-        taken.append(take_forked());
         if (taken.empty() && role.has_sleepers()) os::yield();
         left.append(std::move(taken));
     } while (role.has_sleepers());

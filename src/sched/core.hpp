@@ -95,9 +95,6 @@ public:
     // did not end.
     [[nodiscard]] basic_task::chain take_queued();
 
-    // Makes tasks of what is forked. With all workers ended.
-    [[nodiscard]] basic_task::chain take_forked() noexcept;
-
     // What is left, for the report of a stop. Takes the role. Counts all, names as many as there is
     // memory for.
     [[nodiscard]] stop_report report() noexcept;

@@ -321,9 +321,6 @@ bool role::drained() const noexcept {
     for (const auto& each : core_.slots) {
         if (!each->posted.empty() || !each->posted_alone.empty()) return false;
     }
-    for (const auto& each : core_.slots) {
-        if (!each->offers.empty()) return false;
-    }
     for (const auto& each : core_.slots) begun += each->direct.read();
     return finished == begun;
 }

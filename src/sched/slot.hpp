@@ -36,8 +36,7 @@ struct alignas(base::cache_line) slot {
     run_queue runs;
     ready_queue::consumer ready_consumer;
 
-    // What the step forks that runs now, and what earlier ones have left when they went to sleep. One is
-    // open for each other worker.
+    // What the step forks that runs now; empty between two steps.
     offered_forks offers;
 
     // The owner's alone: what it runs next, before its run. Set by a round that it holds, and gone

@@ -92,11 +92,6 @@ basic_task* worker::next() noexcept {
 basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.runs.pop()) return task;
-    // In turns: neither forks nor what is posted waits for ever.
-    forks_turn_ = !forks_turn_;
-    if (!forks_turn_) {
-        if (basic_task* const own = take_fork(&offered_forks::steal, slot_)) return own;
-    }
     basic_task* task = nullptr;
     if (!alone_ && time_to_look_for_stuck()) task = take_over_stuck();
     if (task == nullptr) {
@@ -116,7 +111,6 @@ basic_task* worker::look_elsewhere() noexcept {
         if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
         if (basic_task* const task = claim()) return task;
     }
-    if (basic_task* const task = take_own_fork()) return task;
     return alone_ ? nullptr : steal();
 }
 
@@ -264,7 +258,6 @@ bool worker::time_to_look_for_stuck() noexcept {
 
 basic_task* worker::take_over_stuck() noexcept {
     slot* stuck_run = nullptr;
-    slot* stuck_forks = nullptr;
     bool posts_are_stuck = false;
     for (unsigned i = 0; i != core_.width(); ++i) {
         slot& other = *core_.slots[i];
@@ -274,15 +267,13 @@ basic_task* worker::take_over_stuck() noexcept {
         seen_finished_[i] = finished;
         if (stuck && !other.runs.empty()) stuck_run = &other;
         posts_are_stuck |= stuck && !other.posted.empty();
-        if (stuck && !other.offers.empty()) stuck_forks = &other;
     }
     // The round may leave a task in `next`, which must run before any other. If the role is not free,
     // its holder takes the posts.
     if (posts_are_stuck && round_if_free() && slot_.next != nullptr) {
         return std::exchange(slot_.next, nullptr);
     }
-    basic_task* const task = stuck_run != nullptr ? take_from(*stuck_run) : nullptr;
-    return task == nullptr && stuck_forks != nullptr ? steal_fork(*stuck_forks) : task;
+    return stuck_run != nullptr ? take_from(*stuck_run) : nullptr;
 }
 
 basic_task* worker::steal() noexcept {
@@ -296,25 +287,12 @@ basic_task* worker::steal() noexcept {
     return nullptr;
 }
 
-// What a step has left that went to sleep, the newest first: its data may be in the cache still.
-basic_task* worker::take_own_fork() noexcept {
-    return take_fork(&offered_forks::pop, slot_);
-}
-
+// The oldest fork of the step that runs there, which waits for it.
 basic_task* worker::steal_fork(slot& victim) noexcept {
-    basic_task* const task = take_fork(&offered_forks::steal, victim);
-    if (task != nullptr) slot_.stolen.add(1);
-    return task;
-}
-
-basic_task* worker::take_fork(forked* (offered_forks::*how)() noexcept, slot& from) noexcept {
-    if (from.offers.empty()) return nullptr;
-    slot_.direct.add(1);  // before it disappears: see role::drained
-    forked* const work = (from.offers.*how)();
-    if (work == nullptr) {
-        slot_.direct.publish(slot_.direct.value() - 1);
-        return nullptr;
-    }
+    forked* const work = victim.offers.steal();
+    if (work == nullptr) return nullptr;
+    slot_.direct.add(1);  // before it ends: see role::drained
+    slot_.stolen.add(1);
     basic_task& task = work->detach(core_.owner);
     task.expired_ = true;
     return &task;

@@ -72,9 +72,7 @@ private:
     basic_task* search() noexcept;
     basic_task* claim() noexcept;
     basic_task* steal() noexcept;
-    basic_task* take_own_fork() noexcept;
     basic_task* steal_fork(slot& victim) noexcept;
-    basic_task* take_fork(forked* (offered_forks::*how)() noexcept, slot& from) noexcept;
     inline basic_task* take_own_posts() noexcept;
     inline basic_task* take_own_post() noexcept;
     bool others_keep_older_posts() const noexcept;
@@ -112,8 +110,7 @@ private:
 
     std::uint32_t running_depth_ = 0;
 
-    unsigned victim_ = 0;     // whom to steal from first
-    bool forks_turn_ = true;  // own forks go before what comes from elsewhere
+    unsigned victim_ = 0;  // whom to steal from first
 
     // What is in the slot's own front: how many, if each is a plain post; else `not_direct` or more. A
     // single worker does not count them.

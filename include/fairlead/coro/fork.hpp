@@ -4,6 +4,7 @@
 //     parent --fork--> first child runs here        the others are offered, the second on top
 //                      it ends: the second is taken back, and runs here, and so on
 //                      it is gone: the parent waits for all that are gone
+//                      it waits: those that nobody has taken are posted, and are gone
 //
 // A child that runs here has the root of its parent. One that is taken has a root of its own, a strand;
 // it is made in memory that the parent's frame has for it, so a theft cannot fail and a fork allocates
@@ -98,7 +99,11 @@ public:
         parent_link_ = &link;
         root& bottom = *link.bottom;
         was_told_stop_ = bottom.has_told_stop();
-        if (hidden_ != 0) offer(bottom.offers());
+        if (hidden_ != 0) {
+            offer(bottom.offers());
+            // Several are a loop rather than a tree: nothing would open the rest before the first ends.
+            if (children_.size() > 1) bottom.offers().open_all();
+        }
         return run_here(first, bottom);
     }
 
@@ -109,7 +114,7 @@ public:
         while (next_ != children_.size()) {
             fork_child& next = children_[next_];
             if (next_ == hidden_) {
-                if (!bottom.offers().take_back(next)) return join(bottom);
+                if (posted_ || !bottom.offers().take_back(next)) return join(bottom);
                 ++hidden_;
             }
             ++next_;
@@ -126,6 +131,9 @@ public:
     }
 
     [[nodiscard]] bool has_failed() const noexcept { return failed_.load(sync::relaxed); }
+
+    // The step ends with a wait of a child that runs here: the others have their turn like any task.
+    void post_rest(sched::offered_forks& offers) noexcept;
 
     void pass_stop_on() noexcept override;
     [[nodiscard]] bool outlasts(root& holder) noexcept override;
@@ -150,7 +158,6 @@ private:
         while (hidden_ != next_ && to.offer(children_[hidden_ - 1])) --hidden_;
     }
 
-    // The last one goes on with the parent by itself.
     [[nodiscard]] std::coroutine_handle<> run_here(unstarted& child, root& bottom) noexcept {
         child.link->owner = &child.frame;
         child.link->bottom = &bottom;
@@ -173,6 +180,7 @@ private:
     // How many strands have ended, less how many the parent waits for once it does.
     sync::atomic<std::ptrdiff_t> ended_{0};
     sync::atomic<bool> failed_{false};
+    bool posted_ = false;         // all children from next_ on are gone
     bool was_told_stop_ = false;  // the parent, before: this fork is for cleaning up
 };
 

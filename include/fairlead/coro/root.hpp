@@ -231,6 +231,8 @@ private:
 
     [[nodiscard]] bool must_wait_on() noexcept;
     void run_coroutines() noexcept;
+    void post_forks() noexcept;
+    void stop_forks() noexcept;
     void post() noexcept;
     void destroy_frames() noexcept;
 
@@ -253,6 +255,7 @@ private:
     bool turn_first_ : 1 = false;
     bool stop_told_ : 1 = false;
     bool stop_passed_on_ : 1 = false;  // to what is awaited now
+    bool has_forks_ : 1 = false;       // one that runs here waits, and others of its fork are gone
 };
 
 inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept

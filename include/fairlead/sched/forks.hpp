@@ -45,14 +45,13 @@ public:
         return true;
     }
 
-    /// The step ends, or waits: others may take all.
-    void offer_all() noexcept {
+    /// Others may take all that is offered.
+    void open_all() noexcept {
         if (deque_.open_all()) wake_thief();
     }
 
     // --- for workers -----------------------------------------------------------------------------
 
-    [[nodiscard]] forked* pop() noexcept { return deque_.pop(); }
     [[nodiscard]] forked* steal() noexcept { return deque_.steal(); }
     [[nodiscard]] bool empty() const noexcept { return deque_.empty(); }
 
