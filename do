@@ -151,7 +151,7 @@ demo() {
 bench() {
     need build bench
     # Two commits are built in worktrees of their own.
-    [[ " $* " == *" --compare "* ]] || build release --target bench/all
+    [[ " $* " == *" --compare "* ]] || build release --target benchmarks
     python tools/bench.py "$@"
 }
 

@@ -37,7 +37,7 @@ def parse_arguments(arguments):
     parser = argparse.ArgumentParser(prog="./do bench", description=__doc__.splitlines()[0])
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD",
                         help=", ".join(plan.WORKLOADS) + "; none: all")
-    parser.add_argument("--quick", action="store_true", help="fewer, smaller runs: about 6 minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer, smaller runs")
     parser.add_argument("--full", action="store_true",
                         help="the sizes of the definitions, every rival in every case: hours")
     parser.add_argument("--cases", metavar="REGEX", default="",

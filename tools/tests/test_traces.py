@@ -58,6 +58,7 @@ class Traces(TemporaryTree):
                                          for name, text in variants.items())
         self.program("build/tests/traces/trace_recorder", script)
         self.program("build/tests/traces/trace_recorder_on_threads", "#!/bin/sh\n")
+        self.write("build/tests/traces/planted.txt")
 
     def run_tool(self, *arguments):
         """The exit code, the failures, and the result of the one batch."""
@@ -73,6 +74,15 @@ class Traces(TemporaryTree):
         self.assertEqual((result["traces"], result["explained"], result["events"]), (2, 2, 5))
         self.assertEqual(result["bugs"], {"broken": {"traces": 2, "rejected": 1}})
         self.assertEqual(result["states"], 1234)
+
+    def test_a_recorder_with_a_planted_bug_runs_if_it_is_listed(self):
+        for bug in ("listed", "of-an-older-build"):
+            self.program(f"build/tests/traces/trace_recorder_with_Lamp.{bug}",
+                         f"#!/bin/sh\nprintf '%s' '{ODD}' > $1/$2.trace\n")
+        self.write("build/tests/traces/planted.txt", "trace_recorder_with_Lamp.listed\n")
+        _, _, result = self.run_tool()
+        self.assertEqual(result["bugs"], {"broken": {"traces": 2, "rejected": 1},
+                                          "listed": {"traces": 1, "rejected": 1}})
 
     def test_the_table_of_a_page(self):
         self.write("page.md", "<!-- figures: traces -->\n<!-- /figures -->\n")

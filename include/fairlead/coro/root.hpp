@@ -55,8 +55,8 @@ public:
     /// The root is to be destroyed. True: it will not be completed any more.
     [[nodiscard]] virtual bool withdraw() noexcept { return false; }
 
-    /// Likewise, while `holder` waits for something else but has a `held_operation`. True: it goes on, and
-    /// completes `holder` at its end. It is asked to stop.
+    /// Likewise, while `holder` waits for something else but has a `held_operation`. True: the operation goes
+    /// on, was asked to stop, and completes `holder` at its end.
     [[nodiscard]] virtual bool outlasts(root& holder) noexcept {
         static_cast<void>(holder);
         return false;

@@ -234,8 +234,8 @@ bool __tsan_atomic32_compare_exchange_strong(word* at, word* expected, word valu
 bool __tsan_atomic32_compare_exchange_weak(word* at, word* expected, word value, int, int) {
     return __tsan_atomic32_compare_exchange_strong(at, expected, value, 0, 0);
 }
-word __tsan_atomic32_compare_exchange_val(word* at, word expected, word value, int,
-                                          int) {  // of clang
+// What clang calls for both.
+word __tsan_atomic32_compare_exchange_val(word* at, word expected, word value, int, int) {
     static_cast<void>(__tsan_atomic32_compare_exchange_strong(at, &expected, value, 0, 0));
     return expected;
 }
