@@ -38,6 +38,10 @@ task<int> number_after(duration delay, int value) {
 task<std::string> text() { co_return "text"; }
 task<> nothing() { co_return; }
 task<move_only> movable(int value) { co_return move_only{value}; }
+task<> sets(std::atomic<bool>& flag) {
+    flag = true;
+    co_return;
+}
 task<> notes(int number, std::vector<int>& into) {
     into.push_back(number);
     co_return;
@@ -218,6 +222,121 @@ TEST_F(fork_join_test, frames_go_with_the_scheduler) {
     EXPECT_THROW(handle.get(), stopped_error);
 }
 
+TEST_F(fork_join_test, a_stop_reaches_a_child_that_is_taken_back) {
+    static constexpr auto both = [](std::vector<wake_reason>& into) -> task<> {
+        co_await fork_join(notes_why(1h, into), notes_why(2h, into));
+    };
+    const time_point begin = clock.now();
+    std::vector<wake_reason> seen;
+    auto handle = spawn(*simulation, both(seen));
+    handle.request_stop();  // before its first step, not after it as in passes_a_stop_on
+    simulation->drain();
+    handle.get();
+    EXPECT_EQ(seen, (std::vector{wake_reason::stopped, wake_reason::stopped}));
+    EXPECT_EQ(clock.now(), begin);
+}
+
+// The child that runs here ends before the stop, or waits: the stop ends a wait of the parent's own in any case.
+TEST_F(fork_join_test, the_parent_is_told_of_a_stop_whoever_was_told_before) {
+    static constexpr auto parent = [](duration first, std::vector<wake_reason>& into) -> task<> {
+        std::vector<wake_reason> ignored;
+        co_await fork_join(notes_why(first, ignored), notes_why(1h, ignored));
+        into.push_back(co_await sleep_for(1h));
+    };
+    for (const duration first : {duration{1min}, duration{2h}}) {
+        std::vector<wake_reason> seen;
+        auto handle = spawn(*simulation, parent(first, seen));
+        simulation->run_until_idle();
+        clock.advance(1min);
+        simulation->run_until_idle();
+        handle.request_stop();
+        simulation->drain();
+        handle.get();
+        EXPECT_EQ(seen, std::vector{wake_reason::stopped});
+    }
+}
+
+TEST_F(fork_join_test, a_failure_elsewhere_stops_the_others_while_the_parent_waits) {
+    static constexpr auto all = []() -> task<> {
+        co_await fork_join(number_after(1min, 0), throws_after(1h, "it"), number_after(24h, 0));
+    };
+    const time_point begin = clock.now();
+    EXPECT_THROW(block_on(*simulation, all()), std::runtime_error);
+    EXPECT_EQ(clock.now(), begin + 1h);
+}
+
+TEST_F(fork_join_test, drain_waits_for_forks_whose_parent_has_gone) {
+    struct coroutines {
+        static task<> goes(scheduler& elsewhere) { co_await resume_on(elsewhere); }
+        static task<> parent(scheduler& elsewhere, std::atomic<bool>& flag) {
+            co_await fork_join(goes(elsewhere), sets(flag));
+        }
+    };
+    scheduler elsewhere{{.workers = 1}};
+    std::atomic<bool> ran{false};
+    auto handle = spawn(*simulation, coroutines::parent(elsewhere, ran));
+    simulation->run_until(clock.now(), 1);
+    simulation->drain();
+    EXPECT_TRUE(ran);
+    simulation->run_until_idle();
+    handle.get();
+}
+
+TEST_F(fork_join_test, all_run_while_the_first_waits_however_many) {
+    struct coroutines {
+        static task<> waits(std::atomic<bool>& flag) {
+            for (int i = 0; !flag && i != 10'000; ++i) co_await yield();
+            EXPECT_TRUE(flag);
+        }
+        static task<> all(int count) {
+            std::atomic<bool> flag{false};
+            std::vector<task<>> bodies;
+            bodies.push_back(waits(flag));
+            bodies.push_back(sets(flag));
+            for (int i = 2; i != count; ++i) bodies.push_back(nothing());
+            co_await fork_join(std::move(bodies));
+        }
+    };
+    block_on(*simulation, coroutines::all(257));
+    block_on(*simulation, coroutines::all(258));
+}
+
+TEST_F(fork_join_test, a_stop_reaches_what_was_taken_while_another_child_runs_here) {
+    struct coroutines {
+        static task<> until(std::atomic<bool>& flag, int& turns) {
+            while (!flag && ++turns != 1000) co_await yield();  // which takes no stop
+        }
+        static task<> waits(std::atomic<bool>& flag) {
+            co_await sleep_for(24h);
+            flag = true;
+        }
+        static task<> parent(std::atomic<bool>& flag, int& turns) {
+            co_await fork_join(until(flag, turns), waits(flag));
+        }
+    };
+    std::atomic<bool> flag{false};
+    int turns = 0;
+    auto handle = spawn(*simulation, coroutines::parent(flag, turns));
+    simulation->run_until(clock.now(), 6);
+    handle.request_stop();
+    simulation->drain();
+    handle.get();
+    EXPECT_LT(turns, 100);
+}
+
+TEST(fork_join_death_test, is_awaited_once) {
+    static constexpr auto twice = []() -> task<> {
+        auto all = fork_join(nothing(), nothing());
+        co_await all;
+        co_await all;
+    };
+    const auto run = [] {
+        scheduler threads{{.workers = 1}};  // in the child, which has no threads of its parent
+        block_on(threads, twice());
+    };
+    EXPECT_DEATH(run(), "awaited twice");
+}
+
 task<int> tree(int depth) {
     if (depth == 0) {
         co_await yield();
@@ -274,7 +393,30 @@ TEST(fork_join_on_threads, idle_workers_take_what_is_forked) {
     }
 }
 
-// Many tasks fork and wait, so that forks of several lie on one worker.
+TEST(fork_join_on_threads, idle_workers_take_what_is_forked_while_the_first_computes) {
+    const test::watchdog guard;
+    scheduler threads{{.workers = 2}};
+    struct coroutines {
+        static task<> computes(std::atomic<int>& done, std::atomic<bool>& gave_up) {
+            const auto limit = std::chrono::steady_clock::now() + 1s;
+            while (done != 2 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+            gave_up = done != 2;
+            co_return;
+        }
+        static task<> counts(std::atomic<int>& done) {
+            ++done;
+            co_return;
+        }
+        static task<> parent(std::atomic<int>& done, std::atomic<bool>& gave_up) {
+            co_await fork_join(computes(done, gave_up), counts(done), counts(done));
+        }
+    };
+    std::atomic<int> done{0};
+    std::atomic<bool> gave_up{false};
+    block_on(threads, coroutines::parent(done, gave_up));
+    EXPECT_FALSE(gave_up) << "one was hidden from the idle worker for 1 s";
+}
+
 TEST(fork_join_on_threads, many_tasks_fork_and_wait) {
     const watchdog guard;
     scheduler threads{{.workers = 3}};

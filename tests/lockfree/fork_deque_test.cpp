@@ -19,11 +19,9 @@ struct item {
 
 TEST(ForkDeque, IsEmptyAtFirst) {
     fork_deque<item, 4> forks{1};
-    item unknown;
     EXPECT_TRUE(forks.empty());
     EXPECT_EQ(forks.pop(), nullptr);
     EXPECT_EQ(forks.steal(), nullptr);
-    EXPECT_FALSE(forks.take_back(unknown));
     EXPECT_FALSE(forks.open());
     EXPECT_FALSE(forks.open_all());
 }
@@ -58,7 +56,7 @@ TEST(ForkDeque, OpensNoMoreThanItMust) {
     EXPECT_EQ(forks.pop(), &items[3]);
 }
 
-TEST(ForkDeque, OpensAllForWhoTurnsToSomethingElse) {
+TEST(ForkDeque, OpensAllForWhoMayNotComeAgainForLong) {
     std::array<item, 3> items;
     fork_deque<item, 4> forks{0};
     for (item& each : items) ASSERT_TRUE(forks.push(each));
@@ -70,17 +68,25 @@ TEST(ForkDeque, OpensAllForWhoTurnsToSomethingElse) {
     for (item& each : items) EXPECT_EQ(forks.steal(), &each);
 }
 
-TEST(ForkDeque, TakesBackTheNewestAlone) {
+TEST(ForkDeque, TakesBackWhatIsHiddenAndThenWhatIsOpen) {
     std::array<item, 3> items;
     fork_deque<item, 4> forks{1};
     for (item& each : items) ASSERT_TRUE(forks.push(each));
-    EXPECT_FALSE(forks.take_back(items[1]));
-    EXPECT_TRUE(forks.take_back(items[2]));
-    EXPECT_FALSE(forks.take_back(items[2]));
-    EXPECT_TRUE(forks.take_back(items[1]));
+    EXPECT_TRUE(forks.open());
+    EXPECT_EQ(forks.pop(), &items[2]);
+    EXPECT_EQ(forks.pop(), &items[1]);
+    EXPECT_FALSE(forks.open()) << "the last is open";
+    EXPECT_EQ(forks.pop(), &items[0]);
+}
+
+TEST(ForkDeque, WhatWasStolenIsNotTakenBack) {
+    std::array<item, 2> items;
+    fork_deque<item, 4> forks{1};
+    for (item& each : items) ASSERT_TRUE(forks.push(each));
     EXPECT_TRUE(forks.open());
     EXPECT_EQ(forks.steal(), &items[0]);
-    EXPECT_FALSE(forks.take_back(items[0])) << "it was stolen";
+    EXPECT_EQ(forks.pop(), &items[1]);
+    EXPECT_EQ(forks.pop(), nullptr);
 }
 
 TEST(ForkDeque, IsBounded) {
@@ -124,7 +130,7 @@ TEST(ForkDeque, EachItemIsTakenOnce) {
                 }
             });
         }
-        std::vector<item*> offered;
+        std::vector<item*> offered;  // and not taken back
         for (std::size_t i = 0; i != items.size(); ++i) {
             if (!forks.push(items[i])) {
                 ++items[i].taken;
@@ -133,10 +139,12 @@ TEST(ForkDeque, EachItemIsTakenOnce) {
             }
             static_cast<void>(forks.open());
             for (std::size_t back = i % 4; back != 0 && !offered.empty(); --back) {
-                if (!forks.take_back(*offered.back())) {
-                    offered.clear();  // it is stolen, and what is older
+                item* const newest = forks.pop();
+                if (newest == nullptr) {
+                    offered.clear();  // they are stolen
                 } else {
-                    ++offered.back()->taken;
+                    EXPECT_EQ(newest, offered.back());
+                    ++newest->taken;
                     offered.pop_back();
                 }
             }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace fairlead::lockfree {
 namespace {
@@ -43,11 +44,14 @@ private:
     std::array<bool, count> used_{};
 };
 
+// False: there is no room, and the owner keeps it to itself.
 template <std::size_t Capacity>
-void push_and_open(fork_deque<plain<int>, Capacity>& forks, items& all, std::size_t index) {
+bool push_and_open(fork_deque<plain<int>, Capacity>& forks, items& all, std::size_t index) {
     plain<int>& item = all.fill(index);
-    if (!forks.push(item)) return all.use(&item);
+    const bool offered = forks.push(item);
+    if (!offered) all.use(&item);
     static_cast<void>(forks.open());
+    return offered;
 }
 
 template <std::size_t Capacity>
@@ -65,9 +69,14 @@ void owner_and_thieves(std::size_t count, std::size_t open_min, int thieves, int
         thread first{rob};
         std::optional<thread> second;
         if (thieves == 2) second.emplace(rob);
-        for (std::size_t i = 0; i != count; ++i) push_and_open(forks, all, i);
-        for (std::size_t i = count; i != 0; --i) {
-            if (forks.take_back(all[i - 1])) all.use(&all[i - 1]);
+        std::vector<plain<int>*> offered;
+        for (std::size_t i = 0; i != count; ++i) {
+            if (push_and_open(forks, all, i)) offered.push_back(&all[i]);
+        }
+        for (; !offered.empty(); offered.pop_back()) {
+            plain<int>* const newest = forks.pop();
+            require(newest == nullptr || newest == offered.back(), "they are taken back in order");
+            all.use(newest);
             static_cast<void>(forks.open());
         }
     }
@@ -98,8 +107,7 @@ TEST(ModelForkDeque, ASlotIsWrittenAgainAfterATheft) {
                          [] { owner_and_thieves<2>(3, 2, 1, 2); });
 }
 
-// A step that ends or waits leaves what it has forked, and its worker takes it without knowing what it is.
-TEST(ModelForkDeque, AStepLeavesItsForks) {
+TEST(ModelForkDeque, WhatWasHiddenIsOpenedAtOnce) {
     model::expect_passes({.preemptions = 3, .stale_reads = 1}, [] {
         fork_deque<plain<int>, 4> forks{0};
         items all;
@@ -129,7 +137,7 @@ TEST(ModelForkDeque, AStopTakesWhatIsLeft) {
             }};
             thread stop{[&] { stopping.store(true, sync::release); }};
             for (; filled != count && !stopping.load(sync::acquire); ++filled) {
-                push_and_open(forks, all, filled);
+                static_cast<void>(push_and_open(forks, all, filled));
             }
         }
         while (plain<int>* const item = forks.pop()) all.use(item);

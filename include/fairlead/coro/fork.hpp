@@ -110,7 +110,7 @@ public:
     // A child has ended, and `bottom` is its root. The handle to resume next.
     [[nodiscard]] std::coroutine_handle<> child_ended(root& bottom) noexcept {
         if (&bottom != parent_link_->bottom) return bottom.end();  // a strand
-        bottom.set_told_stop(was_told_stop_);  // each is told, and the parent
+        bottom.set_told_stop(was_told_stop_);                      // each is told, and the parent
         while (next_ != children_.size()) {
             fork_child& next = children_[next_];
             if (next_ == hidden_) {

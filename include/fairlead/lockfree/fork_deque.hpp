@@ -8,7 +8,7 @@
 //
 // Question it answers: how does a fork that nobody steals cost no more than writing a pointer?
 //
-// Who calls it: push, take_back, pop, open and open_all by the owner; steal and empty by any thread.
+// Who calls it: push, pop, open and open_all by the owner; steal and empty by any thread.
 //
 // Invariants
 //   1. top <= split <= bottom <= top + Capacity, but for a moment in which the owner takes an open item
@@ -16,7 +16,7 @@
 //   2. Items [top, split) are open, [split, bottom) are hidden: the owner's alone, without any
 //      synchronization. Each open item is taken by one exchange of `top`, or by the owner, which moves
 //      `split` below it first and then sees that no thief has reached it.
-//   3. After each push and take_back at least `open_min` items are open, or all.
+//   3. After `open` at least `open_min` items are open, or all.
 //
 // The order of the owner's store of `split` and its load of `top` against the thief's load of `top` and
 // its load of `split` is the whole point [FD2]. The open part is the deque of D. Chase and Y. Lev
@@ -62,14 +62,7 @@ public:
         return true;
     }
 
-    /// Takes `item` if it is the newest, and no thief was faster.
-    [[nodiscard]] bool take_back(const Item& item) noexcept {
-        // Where nothing is left this may be an item that was stolen: then pop says so.
-        if (slots_[(bottom_ - 1) & mask].load(sync::relaxed) != &item) return false;
-        return pop() != nullptr;
-    }
-
-    /// Takes the newest item, or null.
+    /// Takes the newest item. Null: thieves have taken all.
     [[nodiscard]] Item* pop() noexcept {
         if (split_.load(sync::relaxed) == bottom_) return pop_open();
         return slots_[--bottom_ & mask].load(sync::relaxed);  // own write
@@ -87,7 +80,7 @@ public:
         return true;
     }
 
-    /// Opens all hidden items: the owner turns to something else. True: as of `open`.
+    /// Opens all hidden items: the owner may not come here again for long. True: as of `open`.
     [[nodiscard]] bool open_all() noexcept {
         if (split_.load(sync::relaxed) == bottom_) return false;
         split_.store(bottom_, sync::seq_cst);  // [FD1]

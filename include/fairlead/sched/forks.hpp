@@ -1,10 +1,10 @@
 // Forked work: what a step offers to idle workers while it goes on with something else.
 //
-// A fork is no task: nothing posts, admits or counts it, as the task that forked it does not end
-// before it. Only who takes it from another worker, or after that task has gone to sleep, makes a task
-// of it.
+// A fork is no task: nothing posts, admits or counts it, as the step that forked it takes it back. Only
+// another worker that takes it makes a task of it; and so does the step itself, if it ends with a wait.
 #pragma once
 
+#include <fairlead/base/assert.hpp>
 #include <fairlead/lockfree/fork_deque.hpp>
 #include <fairlead/sched/task.hpp>
 
@@ -19,14 +19,14 @@ namespace sched {
 /// One piece of forked work. Whoever gets it from the deque runs it.
 class forked {
 public:
-    /// Makes a task of it, for `home`, whose worker has taken it or which is destroyed. Called once.
+    /// Makes a task of it, for `home`, whose worker has taken it. Called once.
     [[nodiscard]] virtual basic_task& detach(scheduler& home) noexcept = 0;
 
 protected:
     ~forked() = default;
 };
 
-/// The forks of one worker. Only `steal` and `empty` are for other threads.
+/// The forks of the step that one worker runs. Only `steal` and `empty` are for other threads.
 class offered_forks {
 public:
     explicit offered_forks(std::size_t open_min) noexcept : deque_{open_min} {}
@@ -40,7 +40,9 @@ public:
 
     /// Whether `work`, the newest that was offered and not taken back, is the caller's again.
     [[nodiscard]] bool take_back(const forked& work) noexcept {
-        if (!deque_.take_back(work)) return false;
+        forked* const newest = deque_.pop();
+        if (newest == nullptr) return false;
+        FAIRLEAD_ASSERT(newest == &work, "forks were not taken back in order");
         open_some();
         return true;
     }
