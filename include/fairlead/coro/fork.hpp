@@ -111,18 +111,7 @@ public:
     [[nodiscard]] std::coroutine_handle<> child_ended(root& bottom) noexcept {
         if (&bottom != parent_link_->bottom) return bottom.end();  // a strand
         bottom.set_told_stop(was_told_stop_);                      // each is told, and the parent
-        while (next_ != children_.size()) {
-            fork_child& next = children_[next_];
-            if (next_ == hidden_) {
-                if (posted_ || !bottom.offers().take_back(next)) return join(bottom);
-                ++hidden_;
-            }
-            ++next_;
-            if (has_failed()) continue;  // it does not start
-            if (next_ != hidden_) offer(bottom.offers());
-            return run_here(next.body(), bottom);
-        }
-        return bottom.transfer(parent_);
+        return next_ == children_.size() ? bottom.transfer(parent_) : run_next(bottom);
     }
 
     void child_failed() noexcept {
@@ -156,6 +145,21 @@ private:
     // Offers the children from the last to the second, while there is room.
     void offer(sched::offered_forks& to) noexcept {
         while (hidden_ != next_ && to.offer(children_[hidden_ - 1])) --hidden_;
+    }
+
+    [[nodiscard]] std::coroutine_handle<> run_next(root& bottom) noexcept {
+        do {
+            fork_child& next = children_[next_];
+            if (next_ == hidden_) {
+                if (posted_ || !bottom.offers().take_back(next)) return join(bottom);
+                ++hidden_;
+            }
+            ++next_;
+            if (has_failed()) continue;  // it does not start
+            if (next_ != hidden_) offer(bottom.offers());
+            return run_here(next.body(), bottom);
+        } while (next_ != children_.size());
+        return bottom.transfer(parent_);
     }
 
     [[nodiscard]] std::coroutine_handle<> run_here(unstarted& child, root& bottom) noexcept {

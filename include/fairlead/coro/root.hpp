@@ -239,8 +239,7 @@ private:
     std::coroutine_handle<> resume_point_;
     frame_link* leaf_ = nullptr;
     scheduler* scheduler_;
-    sched::offered_forks* offers_ =
-        nullptr;  // of the worker that runs this step, once it has forked
+    sched::offered_forks* offers_ = nullptr;  // of this step's worker, once it has forked
     union {
         awaited_operation* awaited_ = nullptr;  // of a completion
         retried_operation* operation_;          // of an attempt
@@ -252,10 +251,10 @@ private:
     until until_ = until::anything;
     what_next next_ = what_next::wait;
     std::uint8_t budget_ = 0;
-    bool turn_first_ : 1 = false;
-    bool stop_told_ : 1 = false;
-    bool stop_passed_on_ : 1 = false;  // to what is awaited now
-    bool has_forks_ : 1 = false;       // one that runs here waits, and others of its fork are gone
+    bool turn_first_ = false;
+    bool stop_told_ = false;
+    bool stop_passed_on_ = false;  // to what is awaited now
+    bool has_forks_ = false;       // one that runs here waits, and others of its fork are gone
 };
 
 inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept
