@@ -12,7 +12,6 @@ const task_kind root::kind{
 void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     self.offers_ = nullptr;
-    if (self.has_forks_ && self.must_tell_stop()) self.stop_forks();
     if (self.must_wait_on()) {
         self.post();
         return;
@@ -66,6 +65,8 @@ void root::run_coroutines() noexcept {
 // The last touch of this object: another worker may run it before post returns.
 void root::post() noexcept {
     if (offers_ != nullptr) post_forks();
+    // Also a stop that this step has taken: it may wait now for what they do when they are told.
+    if (has_forks_ && stop_requested()) stop_forks();
     if (!hears_signals()) ignore_signals();
     if (until_ == until::attempt) wait_for(*source_);
     // A stop that came while the task was awake must end this wait, too.
@@ -83,10 +84,10 @@ void root::post_forks() noexcept {
     }
 }
 
-// Before the children that run here are told, as those may wait for the others.
+// Those that run elsewhere. The child that runs here hears of the stop by itself.
 void root::stop_forks() noexcept {
     for (frame_link* at = leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
-        if (at->forked_by != nullptr) at->forked_by->pass_stop_on();
+        if (at->forked_by != nullptr) at->forked_by->parent_was_stopped();
     }
     has_forks_ = false;
 }

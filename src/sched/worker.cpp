@@ -289,9 +289,13 @@ basic_task* worker::steal() noexcept {
 
 // The oldest fork of the step that runs there, which waits for it.
 basic_task* worker::steal_fork(slot& victim) noexcept {
+    if (victim.offers.empty()) return nullptr;
+    slot_.direct.add(1);  // before it disappears: see role::drained
     forked* const work = victim.offers.steal();
-    if (work == nullptr) return nullptr;
-    slot_.direct.add(1);  // before it ends: see role::drained
+    if (work == nullptr) {  // another was faster, or the step itself
+        slot_.direct.publish(slot_.direct.value() - 1);
+        return nullptr;
+    }
     slot_.stolen.add(1);
     basic_task& task = work->detach(core_.owner);
     task.expired_ = true;

@@ -324,6 +324,34 @@ TEST_F(fork_join_test, a_stop_reaches_what_was_taken_while_another_child_runs_he
     EXPECT_LT(turns, 100);
 }
 
+// As a read does that finds a stop: it ends without a wait, and the step goes on. What it waits for then may be
+// what the other does when it is told.
+TEST_F(fork_join_test, a_stop_that_ends_no_wait_reaches_the_others) {
+    struct coroutines {
+        static auto take_stop() {
+            return coro::root_question{[](coro::root& self) noexcept { return self.take_stop(); }};
+        }
+        static task<wake_reason> told(basic_task*& self) {
+            self = &co_await current_task();
+            EXPECT_TRUE(co_await take_stop());
+            co_return co_await receive_signal((co_await current_scheduler()).now() + 24h);
+        }
+        static task<> tells(basic_task*& other) {
+            co_await sleep_for(48h);
+            other->signal();
+        }
+        static task<wake_reason> parent() {
+            basic_task* first = nullptr;
+            const auto [why, none] = co_await fork_join(told(first), tells(first));
+            co_return why;
+        }
+    };
+    auto handle = spawn(*simulation, coroutines::parent());
+    handle.request_stop();
+    simulation->drain();
+    EXPECT_EQ(handle.get(), wake_reason::signalled);
+}
+
 TEST(fork_join_death_test, is_awaited_once) {
     static constexpr auto twice = []() -> task<> {
         auto all = fork_join(nothing(), nothing());

@@ -263,5 +263,60 @@ TEST(ModelFork, AParentThatIsKeptIsAskedToStop) {
     });
 }
 
+// A stop that comes when the step of the first child has begun ends its wait all the same: then the other must be
+// told as well, as the first may wait for what it does then.
+TEST(ModelFork, AStopThatComesLateReachesAll) {
+    struct coroutines {
+        static task<bool> first(basic_task*& self) {
+            self = &co_await current_task();
+            const wake_reason why = co_await sleep_until(immediately);
+            if (why != wake_reason::stopped) co_return true;
+            co_return co_await receive_signal(time_point{1h}) == wake_reason::signalled;
+        }
+        static task<> second(basic_task*& first) {
+            const wake_reason why = co_await sleep_until(never);
+            if (why == wake_reason::stopped) first->signal();
+        }
+        static task<bool> parent() {
+            basic_task* of_first = nullptr;
+            const auto [signalled, none] = co_await fork_join(first(of_first), second(of_first));
+            co_return signalled;
+        }
+    };
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_by_priorities([=] {
+            scheduler scheduler{{.workers = workers}};
+            auto handle = spawn(scheduler, coroutines::parent());
+            handle.request_stop();
+            require(handle.get(), "the other was told");
+        });
+    }
+}
+
+// What was taken counts from that moment, though nothing else of it is left here.
+TEST(ModelFork, DrainWaitsForWhatWasTaken) {
+    struct coroutines {
+        static task<> goes(scheduler& elsewhere) { co_await resume_on(elsewhere); }
+        static task<> waits_and_sets(sync::atomic<bool>& flag) {
+            co_await yield();
+            flag.store(true, sync::relaxed);
+        }
+        static task<> parent(scheduler& elsewhere, sync::atomic<bool>& flag) {
+            co_await fork_join(goes(elsewhere), waits_and_sets(flag));
+        }
+    };
+    model::expect_passes_by_priorities(
+        [] {
+            scheduler elsewhere{{.workers = 1}};
+            scheduler home{{.workers = 2}};
+            sync::atomic<bool> flag{false};
+            auto handle = spawn(home, coroutines::parent(elsewhere, flag));
+            home.drain();
+            require(flag.load(sync::relaxed), "it has ended");
+            handle.get();
+        },
+        3000);
+}
+
 }  // namespace
 }  // namespace fairlead

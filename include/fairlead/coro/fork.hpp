@@ -124,6 +124,11 @@ public:
     // The step ends with a wait of a child that runs here: the others have their turn like any task.
     void post_rest(sched::offered_forks& offers) noexcept;
 
+    // What has forked after the stop has ended a wait of it is cleaning up.
+    void parent_was_stopped() noexcept {
+        if (!was_told_stop_) pass_stop_on();
+    }
+
     void pass_stop_on() noexcept override;
     [[nodiscard]] bool outlasts(root& holder) noexcept override;
 
