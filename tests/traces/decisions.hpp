@@ -99,9 +99,32 @@ public:
 
     // --- from the scheduler ---------------------------------------------------------------------------
 
+    [[nodiscard]] bool is_of_topic(std::string_view what) const {
+        const auto is_one_of = [what](const auto&... names) { return ((what == names) || ...); };
+        const bool of_all = is_one_of("duty", "push", "take");
+        const bool of_destructor = is_one_of("unpark", "give_back", "defer", "all_left");
+        const bool of_kept_posts =
+            is_one_of("decide", "wake_one", "wake_all", "post", "finished", "begin_search",
+                      "end_search", "begin_watch", "end_watch", "rescue", "prepare_park", "stay",
+                      "cancel_park", "awake", "enter_driver", "leave_driver");
+        switch (topic_) {
+            case about::rounds:
+                return !of_destructor && !of_kept_posts && what != "announce";
+            case about::destructor:
+                return of_all || of_destructor || what == "announce";
+            case about::kept_posts:
+                return !of_destructor && !is_one_of("arrived", "tell", "told", "answer");
+            case about::edges:
+                return of_all ||
+                       is_one_of("begin", "take_posts", "batch", "asleep", "in_transit", "release",
+                                 "step", "keep", "enter_driver", "leave_driver", "arm", "notify",
+                                 "wait", "collected", "cleared", "polled");
+        }
+        return false;
+    }
+
     template <class... Decided>
     void trace(const std::string_view what, const Decided&... decided) {
-        if (!is_of_topic(what)) return;
         const outside own;
         const std::size_t thread = here();
         std::string values;
@@ -134,30 +157,6 @@ public:
     }
 
 private:
-    bool is_of_topic(std::string_view what) const {
-        const auto is_one_of = [what](const auto&... names) { return ((what == names) || ...); };
-        const bool of_all = is_one_of("duty", "push", "take");
-        const bool of_destructor = is_one_of("unpark", "give_back", "defer", "all_left");
-        const bool of_kept_posts =
-            is_one_of("decide", "wake_one", "wake_all", "post", "finished", "begin_search",
-                      "end_search", "begin_watch", "end_watch", "rescue", "prepare_park", "stay",
-                      "cancel_park", "awake", "enter_driver", "leave_driver");
-        switch (topic_) {
-            case about::rounds:
-                return !of_destructor && !of_kept_posts && what != "announce";
-            case about::destructor:
-                return of_all || of_destructor || what == "announce";
-            case about::kept_posts:
-                return !of_destructor && !is_one_of("arrived", "tell", "told", "answer");
-            case about::edges:
-                return of_all ||
-                       is_one_of("begin", "take_posts", "batch", "asleep", "in_transit", "release",
-                                 "step", "keep", "enter_driver", "leave_driver", "arm", "notify",
-                                 "wait", "collected", "cleared", "polled");
-        }
-        return false;
-    }
-
     static std::size_t here() { return this_thread(); }
 
     void say(const std::string& what, const std::string& argument, const std::string& result,
@@ -241,6 +240,7 @@ namespace fairlead::sched {
 template <class... Decided>
 void trace(const char* what, const Decided&... decided) {
     if (traces::decisions* const running = traces::decisions::running()) {
+        if (!running->is_of_topic(what)) return;
         running->trace(what, decided...);
         if (std::string_view{what} == "duty") {
             traces::linger();  // the task is on its way now
