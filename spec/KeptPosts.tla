@@ -43,14 +43,17 @@ post == <<kept, new>>
 vars == <<slots, tasks, rounds, idle, pc, back, search, watch, looks, post>>
 
 All(x) == [w \in Workers |-> x]
-Init == /\ posted = All({}) /\ keeps = All(FALSE) /\ run = All({}) /\ hand = All({}) /\ current = All(None)
-        /\ front = {CHOOSE t \in Tasks : TRUE} \cup Chain
-        /\ ready = {} /\ state = [t \in Tasks \cup Chain |-> IF t \in front THEN "posted" ELSE "new"]
-        /\ role = None /\ taken = {} /\ todo = {}
-        /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
-        /\ pc = All("look") /\ back = All("look") /\ search = All(FALSE)
-        /\ watching = All(FALSE) /\ still = All({}) /\ due = All(FALSE) /\ seen = All({})
-        /\ kept = All(FALSE) /\ new = All(None)
+\* These tasks are posted already.
+Begin(posts) ==
+    /\ posted = All({}) /\ keeps = All(FALSE) /\ run = All({}) /\ hand = All({}) /\ current = All(None)
+    /\ front = posts
+    /\ ready = {} /\ state = [t \in Tasks \cup Chain |-> IF t \in front THEN "posted" ELSE "new"]
+    /\ role = None /\ taken = {} /\ todo = {}
+    /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
+    /\ pc = All("look") /\ back = All("look") /\ search = All(FALSE)
+    /\ watching = All(FALSE) /\ still = All({}) /\ due = All(FALSE) /\ seen = All({})
+    /\ kept = All(FALSE) /\ new = All(None)
+Init == Begin({CHOOSE t \in Tasks : TRUE} \cup Chain)
 
 Go(w, to) == pc' = [pc EXCEPT ![w] = to]
 
@@ -72,22 +75,23 @@ WakeOne == IF SomebodyToWake
 
 \* --- a worker looks for a task: worker::look -----------------------------------------------------------------------
 \* It has one, and perhaps more for its run.
-Has(w, t, more) == /\ current' = [current EXCEPT ![w] = t] /\ hand' = [hand EXCEPT ![w] = more]
-                   /\ Go(w, IF more # {} THEN "put" ELSE "turn") /\ due' = [due EXCEPT ![w] = TRUE]
+Has(w, t, more, to) == /\ current' = [current EXCEPT ![w] = t] /\ hand' = [hand EXCEPT ![w] = more]
+                       /\ Go(w, IF more # {} THEN "put" ELSE to) /\ due' = [due EXCEPT ![w] = TRUE]
 FromRun(w) == /\ pc[w] = "look"
               /\ \E v \in Workers : /\ v = w \/ run[w] = {}
-                                    /\ \E t \in run[v] : Has(w, t, {}) /\ run' = [run EXCEPT ![v] = @ \ {t}]
+                                    /\ \E t \in run[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
+                                                         /\ run' = [run EXCEPT ![v] = @ \ {t}]
               /\ UNCHANGED <<posted, keeps, tasks, rounds, idle, back, search, watch, seen, post>>
 \* worker::take_own_posts, move_own_posts_to_run. It may prefer what others have.
 TakeOwn(w) == /\ pc[w] = "look" /\ run[w] = {} /\ ready = {} /\ front = {}
-              /\ \E t \in posted[w] : Has(w, t, posted[w] \ {t})
+              /\ \E t \in posted[w] : Has(w, t, posted[w] \ {t}, "turn")
               /\ IF Bug = 4 THEN UNCHANGED posted ELSE posted' = [posted EXCEPT ![w] = {}] \* bug 4: read, then removed
               /\ UNCHANGED <<keeps, run, tasks, rounds, idle, back, search, watch, seen, post>>
 RemoveLate(w) == /\ Bug = 4 /\ pc[w] = "turn" /\ posted[w] # {}
                  /\ posted' = [posted EXCEPT ![w] = {}] /\ Go(w, "turned")
                  /\ UNCHANGED <<keeps, run, hand, current, tasks, rounds, idle, back, search, watch, looks, post>>
 Claim(w) == /\ pc[w] = "look" /\ run[w] = {}
-            /\ \E t \in ready : Has(w, t, ready \ {t})
+            /\ \E t \in ready : Has(w, t, ready \ {t}, "turn")
             /\ ready' = {}
             /\ UNCHANGED <<posted, keeps, run, front, state, rounds, idle, back, search, watch, seen, post>>
 BeginRound(w) == /\ pc[w] = "look" /\ run[w] = {} /\ Arrivals(w) /\ role = None
@@ -186,9 +190,9 @@ BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] 
 Unposted == {t \in Tasks : state[t] = "new" /\ \A w \in Workers : new[w] # t}
 NextPost == IF Unposted = {} THEN {} ELSE {CHOOSE t \in Unposted : TRUE}
 \* Whether it is the only one, by what the slot has; written before the push.
-BeginPost(w) == /\ pc[w] = "step"
-                /\ \E t \in NextPost \cup {t \in Chain : t = current[w] /\ state[t] = "ran"} :
-                     new' = [new EXCEPT ![w] = t]
+BeginPost(w, t) ==
+                /\ pc[w] = "step"
+                /\ new' = [new EXCEPT ![w] = t]
                 /\ kept' = [kept EXCEPT ![w] = posted[w] = {}] /\ keeps' = [keeps EXCEPT ![w] = posted[w] = {}]
                 /\ Go(w, IF Bug = 1 THEN "look at word" ELSE "push")                       \* bug 1: looks at the word before
                 /\ UNCHANGED <<posted, run, hand, current, tasks, rounds, idle, back, search, watch, looks>>
@@ -219,7 +223,9 @@ Working(w) == \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginR
               \/ Sleep(w) \/ BeginWatch(w) \/ LastRound(w) \/ Park(w) \/ Count(w) \/ Recheck(w) \/ CancelPark(w)
               \/ Awake(w) \/ TimeOut(w) \/ EndWatch(w) \/ RescuePosts(w)
               \/ BeginStep(w) \/ PushPost(w) \/ LookAtWord(w) \/ PostWake(w) \/ (EndStep(w) /\ pc[w] = "last post")
-Next == \E w \in Workers : Working(w) \/ BeginPost(w) \/ EndStep(w)
+Next == \E w \in Workers :
+    \/ Working(w) \/ EndStep(w)
+    \/ \E t \in NextPost \cup {t \in Chain : t = current[w] /\ state[t] = "ran"} : BeginPost(w, t)
 Fair == /\ \A w \in Workers : WF_vars(Working(w))
         /\ \A w \in Workers \ Long : WF_vars(EndStep(w))
 Spec == Init /\ [][Next]_vars /\ Fair

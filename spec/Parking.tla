@@ -109,7 +109,10 @@ Run(w) == /\ pc[w] = "run" /\ hand' = [hand EXCEPT ![w] = 0] /\ Go(w, "look")
           /\ UNCHANGED <<queue, role, parked, searching, driver, signals, unchanged>>
 
 \* --- going to sleep: park -----------------------------------------------------------------------------------
-PreparePark(w) == /\ pc[w] = "nothing" /\ (occupied # None \/ role # None)
+\* The driver is taken, or the role, without which it cannot be entered; either may be free again in a moment.
+Refused(w) == /\ pc[w] = "nothing" /\ (occupied # None \/ role # None) /\ Go(w, "park")
+              /\ UNCHANGED <<queue, role, parked, searching, driver, signals, hand, unchanged>>
+PreparePark(w) == /\ pc[w] = "park"
                   /\ parked' = parked \cup {w}
                   /\ searching' = IF Bug = 4 THEN searching ELSE searching - 1    \* bug 4: still counts as a searcher
                   /\ Go(w, IF Bug = 1 THEN "sleep" ELSE "recheck")                \* bug 1: does not look once more
@@ -148,7 +151,7 @@ LeaveDriver(w) == /\ pc[w] = "leave" /\ occupied' = None
 
 Worker(w) == \/ BeginSearch(w) \/ Look(w) \/ TryAcquire(w) \/ Round(w) \/ Release(w) \/ WakeAnother(w)
              \/ Found(w) \/ EndSearch(w) \/ LastLooks(w) \/ Run(w)
-             \/ PreparePark(w) \/ Recheck(w) \/ CancelPark(w) \/ Awake(w)
+             \/ Refused(w) \/ PreparePark(w) \/ Recheck(w) \/ CancelPark(w) \/ Awake(w)
              \/ EnterDriver(w) \/ RecheckDriver(w) \/ AwakeInDriver(w) \/ LeaveDriver(w)
 Next == (\E p \in Posters : Poster(p)) \/ (\E w \in Workers : Worker(w)) \/ Tell
 Fair == /\ \A p \in Posters : WF_vars(Announce(p) \/ Wake(p))
@@ -158,7 +161,7 @@ Fair == /\ \A p \in Posters : WF_vars(Announce(p) \/ Wake(p))
 Spec == Init /\ [][Next]_vars /\ Fair
 
 \* --- properties ----------------------------------------------------------------------------------------
-Looking == {"look", "try", "round", "release", "after", "found", "end", "nothing"}
+Looking == {"look", "try", "round", "release", "after", "found", "end", "nothing", "park"}
 Searchers == {w \in Workers : pc[w] \in Looking /\ search[w]}
 WokenParked == {w \in Workers : pc[w] \in {"recheck", "cancel", "sleep"} /\ w \notin parked}
 WokenInDriver == {w \in Workers : pc[w] \in {"recheckd", "sleepd", "leave"} /\ driver # w}

@@ -40,6 +40,7 @@ Decides(w) ==
     /\ \/ pc[w] = "after" /\ Turn(w, "found")
        \/ pc[w] = "last" /\ Turn(w, "run")
        \/ (Found(w) \/ Run(w)) /\ UNCHANGED owes
+       \/ pc[w] = "nothing" /\ Calls(w, "prepare_park") /\ Turn(w, "park")   \* it may not even try the driver
        \/ pc[w] = "look" /\ Calls(w, "end_search") /\ Turn(w, "end")
        \/ pc[w] = "recheck" /\ Turn(w, IF Calls(w, "park_until") THEN "sleep" ELSE "cancel")
        \/ pc[w] = "recheckd" /\ Turn(w, IF Calls(w, "wait") THEN "sleepd" ELSE "leave")
@@ -55,11 +56,7 @@ SearchCall(w) ==
     /\ \/ Calls(w, "begin_search") /\ BeginSearch(w)
        \/ Calls(w, "end_search") /\ EndSearch(w) /\ Result(w) = (searching = 1)
     /\ UNCHANGED owes /\ Returns(w)
-\* The driver was taken a moment ago; it may be free now.
-PrepareParkCall(w) ==
-    /\ Calls(w, "prepare_park") /\ pc[w] = "nothing" /\ Go(w, "recheck")
-    /\ parked' = parked \cup {w} /\ searching' = searching - 1
-    /\ UNCHANGED <<queue, role, driver, occupied, signals, hand, search, ppc, posted, owes>> /\ Returns(w)
+PrepareParkCall(w) == Calls(w, "prepare_park") /\ PreparePark(w) /\ UNCHANGED owes /\ Returns(w)
 ParkCall(w) ==
     \/ Calls(w, "park_until") /\ Result(w) /\ Awake(w) /\ UNCHANGED owes /\ Returns(w)
     \/ Calls(w, "park_until") /\ ~Result(w) /\ pc[w] = "sleep" /\ Turn(w, "cancel") /\ Returns(w)

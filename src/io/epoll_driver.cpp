@@ -1,5 +1,7 @@
 #include <fairlead/io/epoll_driver.hpp>
 
+#include "sched/trace.hpp"
+
 #include <fairlead/base/assert.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
@@ -17,6 +19,9 @@
 #include <utility>
 
 namespace fairlead::io {
+
+using sched::trace;
+
 namespace {
 
 constexpr int batches_max = 8;  // then others have their turn
@@ -30,7 +35,9 @@ std::error_code last_error() noexcept { return {errno, std::system_category()}; 
 bool edge_source::arm(basic_task& task) noexcept {
     FAIRLEAD_ASSERT(waiting_ == nullptr, "two tasks wait for the same direction of a descriptor");
     // The edge may be older than the attempt that failed; then the next attempt fails once more.
-    if (std::exchange(came_, false) || std::exchange(last_, false)) return false;
+    const bool come = std::exchange(came_, false) || std::exchange(last_, false);
+    trace("arm", &task, !come);
+    if (come) return false;
     waiting_ = &task;
     return true;
 }
@@ -38,6 +45,7 @@ bool edge_source::arm(basic_task& task) noexcept {
 void edge_source::disarm(basic_task&) noexcept { waiting_ = nullptr; }
 
 void edge_source::notify(event_sink& sink, bool last) noexcept {
+    trace("notify", static_cast<const wait_source*>(this), last);
     // An end that comes in one edge with data has no edge of its own: remember it as well.
     if (last) last_ = true;
     if (waiting_ == nullptr) {
@@ -121,6 +129,7 @@ bool epoll_driver::set_deadline(time_point deadline) noexcept {
 }
 
 void epoll_driver::wait() noexcept {
+    trace("wait");
     const int count = ::epoll_wait(epoll_.get(), collected_.data(), events_max, -1);
     // An interrupted call has no events: the caller loops.
     const auto end = collected_.begin() + std::max(count, 0);
@@ -132,6 +141,7 @@ void epoll_driver::wait() noexcept {
     }
     // [EP1] release: publishes the events to the holder of the role.
     if (count > 0) collected_count_.store(count, sync::release);
+    trace("collected", std::span{collected_.begin(), end}, count > 0);
 }
 
 void epoll_driver::poll(event_sink& sink) noexcept {
@@ -140,11 +150,14 @@ void epoll_driver::poll(event_sink& sink) noexcept {
         dispatch({collected_.data(), static_cast<std::size_t>(count)}, sink);
         // [EP1] release: the events were read before the next wait overwrites them.
         collected_count_.store(0, sync::release);
+        trace("cleared");
     }
     event_batch events;
     for (int batch = 0; batch != batches_max; ++batch) {
         const int count = ::epoll_wait(epoll_.get(), events.data(), events_max, 0);
-        if (count > 0) dispatch({events.data(), static_cast<std::size_t>(count)}, sink);
+        const std::span come{events.data(), static_cast<std::size_t>(std::max(count, 0))};
+        trace("polled", come);
+        if (count > 0) dispatch(come, sink);
         if (count < events_max) return;
     }
 }

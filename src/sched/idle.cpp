@@ -23,7 +23,8 @@ void idle::announce() noexcept {
 
 void idle::wake_one() noexcept {
     // [ID1] adding nothing is still a read-modify-write: it orders this worker with the sleepers.
-    if (somebody_to_wake(word_.fetch_add(0, sync::acq_rel))) wake_sleeper();
+    if (somebody_to_wake(word_.fetch_add(0, sync::acq_rel))) return wake_sleeper();
+    trace("wake_one", "nobody");
 }
 
 void idle::wake_all() noexcept {
@@ -32,10 +33,14 @@ void idle::wake_all() noexcept {
         std::lock_guard lock{mutex_};
         for (; !parked_.empty(); parked_.pop_back()) {
             word_.fetch_add(one_searching - one_parked, sync::acq_rel);
+            trace("wake_all", "parked");
             signals_[parked_.back()].send();
         }
         wake_role = (word_.load(sync::relaxed) & in_driver) != 0;  // changes under the mutex only
-        if (wake_role) word_.fetch_add(one_searching - in_driver, sync::acq_rel);
+        if (wake_role) {
+            word_.fetch_add(one_searching - in_driver, sync::acq_rel);
+            trace("wake_all", "in_driver");
+        }
     }
     if (wake_role) driver_.wake();
 }
@@ -48,13 +53,18 @@ void idle::wake_sleeper() noexcept {
         std::lock_guard lock{mutex_};
         // Relaxed: the bits in question change under the mutex, except `searching`, and one that
         // begins to search only now makes this wake-up needless, not wrong.
-        if (!somebody_to_wake(word_.load(sync::relaxed))) return;
+        if (!somebody_to_wake(word_.load(sync::relaxed))) {
+            trace("wake_one", "nobody");
+            return;
+        }
         if (parked_.empty()) {
             word_.fetch_add(one_searching - in_driver, sync::acq_rel);
+            trace("wake_one", "in_driver");
         } else {
             chosen = parked_.back();
             parked_.pop_back();
             word_.fetch_add(one_searching - one_parked, sync::acq_rel);
+            trace("wake_one", "parked");
         }
     }
     if (chosen == workers_max) {
@@ -68,10 +78,13 @@ void idle::prepare_park(unsigned index) noexcept {
     std::lock_guard lock{mutex_};
     parked_.push_back(index);
     word_.fetch_add(one_parked - one_searching, sync::seq_cst);  // [ID1] [ID2]
+    trace("prepare_park");
 }
 
 bool idle::park_until(unsigned index, time_point limit) noexcept {
-    return signals_[index].receive_until(limit);
+    const bool woken = signals_[index].receive_until(limit);
+    if (woken) trace("awake");
+    return woken;
 }
 
 void idle::cancel_park(unsigned index) noexcept {
@@ -81,17 +94,20 @@ void idle::cancel_park(unsigned index) noexcept {
         if (own != parked_.end()) {
             parked_.erase(own);
             word_.fetch_add(one_searching - one_parked, sync::acq_rel);
+            trace("cancel_park");
             return;
         }
     }
     signals_[index]
         .receive();  // somebody chose this worker meanwhile, and its signal is on the way
+    trace("awake");
 }
 
 bool idle::enter_driver() noexcept {
     std::lock_guard lock{mutex_};
     if ((word_.load(sync::relaxed) & occupied) != 0) return false;  // changes under the mutex only
     word_.fetch_add(occupied + in_driver - one_searching, sync::seq_cst);  // [ID1] [ID2]
+    trace("enter_driver");
     return true;
 }
 
@@ -99,6 +115,7 @@ void idle::leave_driver() noexcept {
     std::lock_guard lock{mutex_};
     const bool woken = (word_.load(sync::relaxed) & in_driver) == 0;  // then its waker counted it
     word_.fetch_add(woken ? -occupied : one_searching - in_driver - occupied, sync::acq_rel);
+    trace("leave_driver", woken);
 }
 
 }  // namespace fairlead::sched

@@ -42,6 +42,8 @@
 // The sleeping protocols of Go and Tokio are the models. Specs: Parking, KeptPosts in spec/MAP.md.
 #pragma once
 
+#include "sched/trace.hpp"
+
 #include <fairlead/base/cache_line.hpp>
 #include <fairlead/sched/driver.hpp>
 #include <fairlead/sync/atomic.hpp>
@@ -103,19 +105,30 @@ public:
 
     // --- who goes to sleep: the worker `index` -------------------------------------------------------
 
-    void begin_search() noexcept { word_.fetch_add(one_searching, sync::acq_rel); }
+    void begin_search() noexcept {
+        word_.fetch_add(one_searching, sync::acq_rel);
+        trace("begin_search");
+    }
 
     // The calling searcher watches the posts that are kept. False: another does.
     [[nodiscard]] bool begin_watch() noexcept {
-        return (word_.fetch_or(watched, sync::seq_cst) & watched) == 0;
+        const bool mine = (word_.fetch_or(watched, sync::seq_cst) & watched) == 0;
+        trace("begin_watch", mine);
+        return mine;
     }
     // It must look at them after this.
-    void end_watch() noexcept { word_.fetch_and(~watched, sync::seq_cst); }  // [ID2]
+    void end_watch() noexcept {
+        word_.fetch_and(~watched, sync::seq_cst);  // [ID2]
+        trace("end_watch");
+    }
 
     // Leaves the search with a task. True: it was the last searcher, so it must look whether there
     // is more to do.
     [[nodiscard]] bool end_search() noexcept {
-        return searching_of(word_.fetch_sub(one_searching, sync::seq_cst)) == 1;  // [ID1] [ID2]
+        const std::uint64_t before = word_.fetch_sub(one_searching, sync::seq_cst);  // [ID1] [ID2]
+        const bool last = searching_of(before) == 1;
+        trace("end_search", last);
+        return last;
     }
 
     // Parking in two steps; between them the worker looks everywhere once more.

@@ -1,5 +1,6 @@
-// Where the scheduler says what it has decided, step by step, in the build that records traces: TLC explains them
-// by the actions of Scheduler and Destruction (spec/traces/). In any other build it is nothing.
+// Where the scheduler and its driver say what they have decided, step by step, in the build that records traces: TLC
+// explains them by the actions of Scheduler, KeptPosts, EdgeSource and Destruction (spec/traces/). In any other build
+// it is nothing.
 //
 // A trace has decisions, not state: what an exchange found, what was taken, who was chosen. Each is said right
 // after the access that decided it, and of a task that is in other hands by then only the address.

@@ -80,6 +80,7 @@ void worker::execute(basic_task& task) noexcept {
     task.kind_->run(task);                        // the last touch of the task
     slot_.running.store(nullptr, sync::relaxed);  // only for reports
     slot_.finished.add(1);                        // after what the step posted: see role::drained
+    trace("finished");
 }
 
 // The next task without sleeping, or null.
@@ -99,8 +100,8 @@ basic_task* worker::look() noexcept {
         task = look_elsewhere();
     }
     // It turns to something else than the post that it has kept.
-    if (task != nullptr && !alone_ && !slot_.posted.empty() && core_.idle.needs_watcher()) {
-        core_.idle.wake_one();
+    if (task != nullptr && !alone_ && !slot_.posted.empty()) {
+        wake_one_if(core_.idle.needs_watcher());
     }
     return task;
 }
@@ -153,6 +154,7 @@ void worker::rescue_posts() noexcept {
         const slot& each = *core_.slots[i];
         stuck |= each.has_kept_post() && each.finished.read() == watched_finished_[i];
     }
+    trace("rescue", stuck);
     watch_interval_ = stuck ? watch_min : std::min(watch_interval_ * 2, watch_max);
     if (stuck) round_if_free();  // if it is not free, its holder takes them
 }
@@ -232,7 +234,7 @@ basic_task* worker::claim() noexcept {
 void worker::put_into_run(std::span<basic_task* const> tasks) noexcept {
     if (tasks.empty()) return;
     slot_.runs.push(tasks);
-    if (core_.idle.seems_asleep()) core_.idle.wake_one();
+    wake_one_if(core_.idle.seems_asleep());
 }
 
 // Under saturation nobody is idle, so nobody steals. A run whose owner has not finished a step since
@@ -337,6 +339,12 @@ bool worker::round_if_free() noexcept {
     return true;
 }
 
+// By what the word of `idle` said just now.
+void worker::wake_one_if(bool needed) noexcept {
+    trace("decide", needed);
+    if (needed) core_.idle.wake_one();
+}
+
 // Wakes another worker if there is more to do than this one will: tasks for it, or the duty to sleep
 // on deadlines and events.
 void worker::wake_another() noexcept {
@@ -363,6 +371,7 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     answer_drain();
     // Once more, after the word [ID1]. acquire: pairs with stop, which wakes all after it.
     if (polled && !core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
+        trace("stay");
         slot_.wakeups.add(1);
         core_.options.driver->wait();
         core_.role.want_round();
@@ -402,6 +411,7 @@ void worker::park(time_point limit) noexcept {
         core_.idle.cancel_park(index_);
         return;
     }
+    trace("stay");
     slot_.wakeups.add(1);
     if (!core_.idle.park_until(index_, limit)) core_.idle.cancel_park(index_);
 }
@@ -428,6 +438,7 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
         return;
     }
     const bool first = slot_.posted.empty();  // this worker alone adds to it
+    trace("post", &newest, first);
     if (first) own_posts_ = 0;
     own_posts_ = how.plain ? own_posts_ + 1 : not_direct;
     const bool kept = first && &newest == &oldest;
@@ -438,7 +449,7 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     slot_.posted.push_reversed(newest, oldest);
     trace("keep", &newest);
     if (kept && how.last && slot_.runs.empty()) return;
-    if (kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep()) core_.idle.wake_one();
+    wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
 }
 
 void worker::wake_thief() noexcept {

@@ -85,6 +85,7 @@ private:
     basic_task* take_from(slot& victim) noexcept;
     void look_at_clock() noexcept;
     bool round_if_free() noexcept;
+    inline void wake_one_if(bool needed) noexcept;
     void wake_another() noexcept;
     bool sleep_in_driver(time_point limit) noexcept;
     void park(time_point limit) noexcept;

@@ -6,6 +6,8 @@
 
 #include <fairlead/sched/task.hpp>
 
+#include <sys/epoll.h>
+
 #include <algorithm>
 #include <array>
 #include <concepts>
@@ -22,7 +24,7 @@ namespace fairlead::traces {
 /// from 1.
 class decisions {
 public:
-    enum class about : bool { rounds, destructor };
+    enum class about { rounds, destructor, kept_posts, edges };
 
     decisions(history& calls, std::span<basic_task* const> tasks, about topic = about::rounds)
         : calls_{calls}, topic_{topic} {
@@ -50,6 +52,14 @@ public:
     void drains(Scheduler& drained) {
         calls_.note(here(), "drain", 0, [&] { return drained.drain_for(patience); });
     }
+
+    /// What the tasks wait for, each for one of its own.
+    void wait_for(std::span<wait_source* const> sources) {
+        sources_.assign(sources.begin(), sources.end());
+    }
+
+    /// How often any of them was told of an event.
+    [[nodiscard]] unsigned events_told() const { return told_.load(sync::relaxed); }
 
     [[nodiscard]] static decisions* running() noexcept { return running_; }
 
@@ -81,7 +91,37 @@ public:
         say("end", tla(task), "TRUE", true);
     }
 
+    /// From a step: it has not ended yet.
+    void goes_on() {
+        const outside own;
+        say("goes_on", "<<1>>", "0", true);
+    }
+
     // --- from the scheduler ---------------------------------------------------------------------------
+
+    [[nodiscard]] bool is_of_topic(std::string_view what) const {
+        const auto is_one_of = [what](const auto&... names) { return ((what == names) || ...); };
+        const bool of_all = is_one_of("duty", "push", "take");
+        const bool of_destructor = is_one_of("unpark", "give_back", "defer", "all_left");
+        const bool of_kept_posts =
+            is_one_of("decide", "wake_one", "wake_all", "post", "finished", "begin_search",
+                      "end_search", "begin_watch", "end_watch", "rescue", "prepare_park", "stay",
+                      "cancel_park", "awake", "enter_driver", "leave_driver");
+        switch (topic_) {
+            case about::rounds:
+                return !of_destructor && !of_kept_posts && what != "announce";
+            case about::destructor:
+                return of_all || of_destructor || what == "announce";
+            case about::kept_posts:
+                return !of_destructor && !is_one_of("arrived", "tell", "told", "answer");
+            case about::edges:
+                return of_all ||
+                       is_one_of("begin", "take_posts", "batch", "asleep", "in_transit", "release",
+                                 "step", "keep", "enter_driver", "leave_driver", "arm", "notify",
+                                 "wait", "collected", "cleared", "polled");
+        }
+        return false;
+    }
 
     template <class... Decided>
     void trace(const std::string_view what, const Decided&... decided) {
@@ -89,7 +129,6 @@ public:
         const std::size_t thread = here();
         std::string values;
         ((values += (values.empty() ? "" : ",") + tla(decided)), ...);
-        if (is_of_destructor(what) != (topic_ == about::destructor) && !is_of_both(what)) return;
         if (what == "duty") {
             say(std::exchange(notifying_[thread], nullptr), values, "TRUE", true);
             return;
@@ -100,6 +139,10 @@ public:
             say(std::string{what}, "<<" + values + ">>", "0", exact);
             return;
         }
+        if (what == "notify") {
+            if (values.starts_with("0")) return;  // the other direction
+            told_.fetch_add(1, sync::relaxed);
+        }
         // The role is also held, and the front emptied, without a round.
         if (what == "begin") in_round_[thread] = true;
         if (what == "release" && !std::exchange(in_round_[thread], false)) return;
@@ -107,20 +150,13 @@ public:
             return;
         if (what == "take_posts" && values == "<<>>") return;  // whose front was empty is not said
         // These are said some accesses after the one that decided them.
-        const bool exact = what != "claim" && what != "steal" && what != "answer";
+        const bool exact = what != "claim" && what != "steal" && what != "answer" &&
+                           what != "rescue" && what != "stay";
         const bool is_post = what == "push" || what == "keep";
         say(std::string{what}, "<<" + values + ">>", is_post ? tla_due(due_[thread]) : "0", exact);
     }
 
 private:
-    static bool is_of_both(std::string_view what) {
-        return what == "duty" || what == "push" || what == "take";
-    }
-    static bool is_of_destructor(std::string_view what) {
-        return what == "announce" || what == "unpark" || what == "give_back" || what == "defer" ||
-               what == "all_left";
-    }
-
     static std::size_t here() { return this_thread(); }
 
     void say(const std::string& what, const std::string& argument, const std::string& result,
@@ -138,7 +174,26 @@ private:
         return std::to_string(index(task) + 1);
     }
     [[nodiscard]] std::string tla(const basic_task* task) const { return tla(*task); }
+    [[nodiscard]] std::string tla(const wait_source* source) const {
+        const auto found = std::ranges::find(sources_, source);
+        return std::to_string(found == sources_.end() ? 0 : found - sources_.begin() + 1);
+    }
+    /// What epoll told of the sources. A registration begins with its source for reading.
+    [[nodiscard]] std::string tla(std::span<const epoll_event> events) const {
+        std::string values;
+        for (const epoll_event& each : events) {
+            const auto is_told = [&](const wait_source* source) {
+                return static_cast<const void*>(source) == each.data.ptr;
+            };
+            const auto source = std::ranges::find_if(sources_, is_told);
+            if (source == sources_.end() || (each.events & (EPOLLIN | EPOLLRDHUP)) == 0) continue;
+            const bool last = (each.events & EPOLLRDHUP) != 0;
+            values += (values.empty() ? "<<" : ",<<") + tla(*source) + "," + tla(last) + ">>";
+        }
+        return "<<" + values + ">>";
+    }
     [[nodiscard]] std::string tla(bool value) const { return value ? "TRUE" : "FALSE"; }
+    [[nodiscard]] std::string tla(const char* name) const { return '"' + std::string{name} + '"'; }
     [[nodiscard]] std::string tla(std::size_t value) const { return std::to_string(value); }
     /// 1: the one deadline of the scenarios has come; 0: not yet; 2: never; -1: nobody has looked.
     [[nodiscard]] std::string tla(time_point time) const {
@@ -169,6 +224,8 @@ private:
     history& calls_;
     const about topic_;
     std::vector<const basic_task*> tasks_;
+    std::vector<const wait_source*> sources_;
+    sync::atomic<unsigned> told_{0};
     const time_point deadline_ = some_time_later();
     // Of each thread.
     std::array<time_point, history::threads_max + 1> due_{};
@@ -183,6 +240,7 @@ namespace fairlead::sched {
 template <class... Decided>
 void trace(const char* what, const Decided&... decided) {
     if (traces::decisions* const running = traces::decisions::running()) {
+        if (!running->is_of_topic(what)) return;
         running->trace(what, decided...);
         if (std::string_view{what} == "duty") {
             traces::linger();  // the task is on its way now

@@ -2,6 +2,7 @@
 //     trace_recorder FOLDER TRACES PLANTED       so many of the code, and of each bug in the scenarios
 //     trace_recorder_with_SPECIFICATION.BUG FOLDER SPECIFICATION.BUG PLANTED
 //                                                of a library in which a bug is planted
+#include "execution.hpp"
 #include "recordings.hpp"
 
 #include <cstdio>
@@ -24,6 +25,8 @@ void record_all(const wanted& wanted) {
     // Their traces are several times longer.
     record_parking({wanted.folder, wanted.count / 4, wanted.planted_count / 2});
     record_scheduler(wanted.folder, "code", wanted.count / 4);
+    record_kept_posts(wanted.folder, "code", wanted.count / 4);
+    if constexpr (!by_model_checker) record_edge_source(wanted.folder, "code", wanted.count / 2);
     record_destruction(wanted.folder, "code", wanted.count);
 }
 
@@ -32,6 +35,10 @@ void record_planted(const std::string& folder, std::string_view name, unsigned c
     const std::string bug{name.substr(specification.size() + 1)};
     if (specification == "Parking") return record_parking(folder, bug, count / 2);
     if (specification == "Destruction") return record_destruction(folder, bug, count);
+    if (specification == "KeptPosts") return record_kept_posts(folder, bug, count / 2);
+    if constexpr (!by_model_checker) {
+        if (specification == "EdgeSource") return record_edge_source(folder, bug, count);
+    }
     if (specification == "Join") return record_join(folder, bug, count);
     return record_scheduler(folder, bug, count);
 }

@@ -24,6 +24,9 @@ void record_join(const wanted& traces);
 void record_parking(const std::string& folder, const std::string& variant, unsigned count);
 void record_join(const std::string& folder, const std::string& variant, unsigned count);
 void record_scheduler(const std::string& folder, const std::string& variant, unsigned count);
+void record_kept_posts(const std::string& folder, const std::string& variant, unsigned count);
+void record_edge_source(const std::string& folder, const std::string& variant,
+                        unsigned count);  // on threads
 void record_destruction(const std::string& folder, const std::string& variant, unsigned count);
 
 }  // namespace fairlead::traces

@@ -220,6 +220,8 @@ void* __tsan_memset(void* at, int value, std::size_t size) {
 // The standard library's own atomics, for which the checker has no model: they neither order anything nor
 // are a step. Scenarios do not rely on them.
 using word = std::uint32_t;
+// Clang asks whether a static has been made.
+std::uint8_t __tsan_atomic8_load(const std::uint8_t* at, int) { return *at; }
 word __tsan_atomic32_load(const word* at, int) { return *at; }
 void __tsan_atomic32_store(word* at, word value, int) { *at = value; }
 word __tsan_atomic32_exchange(word* at, word value, int) { return std::exchange(*at, value); }
