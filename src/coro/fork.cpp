@@ -33,8 +33,6 @@ void fork_child::request_stop() noexcept {
 
 // The next child is gone, and with it all behind it.
 std::coroutine_handle<> fork::join(root& bottom) noexcept {
-    // A stop that ended a wait of a child that ran here was for all of them.
-    if (has_failed() || bottom.must_tell_stop()) pass_stop_on();
     if (!waits_for_others()) return bottom.transfer(parent_);
     bottom.wait_at(parent_, *parent_link_, root::until::completion, never);
     bottom.await_operation(*this);
