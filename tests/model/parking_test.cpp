@@ -6,8 +6,8 @@
 #include "sched/idle.hpp"
 
 #include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/lockfree/fork_deque.hpp>
+#include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/lockfree/run_queue.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 
@@ -475,6 +475,9 @@ TEST(ModelParking, AnOpenForkIsSeenOrWakes) {
     };
     work_against_a_sleeper<forks>([](forks& offered, item& work, const sched::idle& idle) {
         return offered.push(work) && offered.open() && idle.seems_asleep();
+    });
+    work_against_a_sleeper<forks>([](forks& offered, item& work, const sched::idle& idle) {
+        return offered.push(work) && offered.open_all() && idle.seems_asleep();
     });
 }
 

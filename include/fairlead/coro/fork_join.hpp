@@ -127,9 +127,9 @@ private:
 /// loop. Coroutines that wait more than they compute, or are to be fair to each other, are for `when_all`,
 /// which posts each as a task.
 ///
-/// When one throws, those that have not started do not start, those that run elsewhere are asked to
-/// stop, and the exception of the first in order is rethrown once all have ended. A stop of the waiting
-/// task is passed on.
+/// When one throws, those that nobody has taken or posted yet do not start, those that run elsewhere are
+/// asked to stop, and the exception of the first in order is rethrown once all have ended. A stop of the
+/// waiting task is passed on.
 template <class First, class... Others>
 [[nodiscard]] coro::fork_of_some<First, Others...> fork_join(task<First>&& first,
                                                              task<Others>&&... others) noexcept {
