@@ -127,7 +127,7 @@ def w4(size):
 
 
 # Of each problem of W5: the size with --quick, otherwise, and by the definition.
-FORK_JOIN_SIZES = {"fib": (23, 27, 39), "skynet": (10**4, 10**5, 10**6), "nqueens": (9, 11, 14),
+FORK_JOIN_SIZES = {"fib": (25, 32, 39), "skynet": (10**4, 10**6, 10**6), "nqueens": (9, 12, 14),
                    "matmul": (512, 1024, 2048)}
 
 

@@ -1,9 +1,9 @@
 // Fairlead: a coroutine for each node.
 #include "w5/problems.hpp"
 
+#include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
-#include <fairlead/coro/when_all.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <numeric>
@@ -12,11 +12,9 @@ namespace fl = fairlead;
 
 namespace {
 
-// How all of them fork and join: one task or more, or a vector of tasks.
-constexpr auto fork_join = [](auto... children) { return fl::when_all(std::move(children)...); };
-
 using bench::w5::board;
 using bench::w5::product;
+using fl::fork_join;
 
 fl::task<std::uint64_t> fib_node(std::uint64_t n) {
     if (n < 2) co_return n;

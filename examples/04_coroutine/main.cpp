@@ -62,6 +62,15 @@ fl::task<int> together() {
 }
 // [/when_all]
 
+// [fork_join]
+// The number of ways to climb a stair of so many steps, by one or two at a time.
+fl::task<int> climbs(int steps) {
+    if (steps < 2) co_return 1;
+    const auto [by_one, by_two] = co_await fl::fork_join(climbs(steps - 1), climbs(steps - 2));
+    co_return by_one + by_two;
+}
+// [/fork_join]
+
 // [scope]
 fl::task<> write_square(int x, int& result) {
     co_await fl::yield();
@@ -138,6 +147,7 @@ int main() {
 
     expect(fl::block_on(scheduler, nap()) >= 5ms, "a sleep is never shorter than asked for");
     expect(fl::block_on(scheduler, together()) == 25 + 999 * 999, "when_all waits for all");
+    expect(fl::block_on(scheduler, climbs(20)) == 10'946, "fork_join divides the work");
     expect(fl::block_on(scheduler, fan_out()) == 81, "a scope joins its children");
 
     expect(fl::block_on(scheduler, parse("12")) == 12, "an expected value");

@@ -1,3 +1,4 @@
+#include <fairlead/coro/fork.hpp>
 #include <fairlead/coro/root.hpp>
 
 namespace fairlead::coro {
@@ -10,6 +11,7 @@ const task_kind root::kind{
 
 void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
+    self.offers_ = nullptr;
     if (self.must_wait_on()) {
         self.post();
         return;
@@ -62,12 +64,32 @@ void root::run_coroutines() noexcept {
 
 // The last touch of this object: another worker may run it before post returns.
 void root::post() noexcept {
+    if (offers_ != nullptr) post_forks();
+    // Also a stop that this step has taken: it may wait now for what they do when they are told.
+    if (has_forks_ && stop_requested()) stop_forks();
     if (!hears_signals()) ignore_signals();
     if (until_ == until::attempt) wait_for(*source_);
     // A stop that came while the task was awake must end this wait, too.
     const bool can_tell = until_ != until::completion || (awaited_ != nullptr && !stop_passed_on_);
     const bool at_once = turn_first_ || (can_tell && must_tell_stop());
     scheduler_->post_last(*this, at_once ? immediately : deadline_);
+}
+
+// What this step has forked and nobody has taken. The innermost first: they were offered last.
+void root::post_forks() noexcept {
+    for (frame_link* at = leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
+        if (at->forked_by == nullptr) continue;
+        at->forked_by->post_rest(*offers_);
+        has_forks_ = true;
+    }
+}
+
+// Those that run elsewhere. The child that runs here hears of the stop by itself.
+void root::stop_forks() noexcept {
+    for (frame_link* at = leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
+        if (at->forked_by != nullptr) at->forked_by->parent_was_stopped();
+    }
+    has_forks_ = false;
 }
 
 // What awaits an operation cannot go before the operation has ended: the operation may live in its
@@ -78,14 +100,22 @@ bool root::can_abandon(basic_task& task) noexcept {
     const bool completed = self.take_completed();
     if (self.until_ == until::completion && !completed && !self.withdraw()) return false;
     for (auto* each = self.held_; each != nullptr; each = each->outer_) {
-        if (!each->operation_.outlasts(self)) continue;
-        // Only its completion says that it has ended: a wakeup may come before.
-        self.until_ = until::completion;
-        self.awaited_ = &each->operation_;
-        self.stop_passed_on_ = true;
-        return false;
+        if (each->operation_.outlasts(self)) return self.waits_to_go(each->operation_);
+    }
+    for (frame_link* at = self.leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
+        if (at->forked_by != nullptr && at->forked_by->outlasts(self)) {
+            return self.waits_to_go(*at->forked_by);
+        }
     }
     return true;
+}
+
+// Only the completion says that `operation` has ended: a wakeup may come before.
+bool root::waits_to_go(awaited_operation& operation) noexcept {
+    until_ = until::completion;
+    awaited_ = &operation;
+    stop_passed_on_ = true;
+    return false;
 }
 
 // Whether the root is not completed any more. If it is, what it waits for may be elsewhere, and nobody

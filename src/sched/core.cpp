@@ -53,7 +53,9 @@ core::core(scheduler& owned_by, scheduler_options given)
         own_clock = std::make_unique<steady_clock_source>();
         clock = own_clock.get();
     }
-    for (unsigned i = 0; i != options.workers; ++i) slots.push_back(std::make_unique<slot>(ready));
+    for (unsigned i = 0; i != options.workers; ++i) {
+        slots.push_back(std::make_unique<slot>(ready, options.workers - 1));
+    }
     for (unsigned i = 0; i != options.workers; ++i) {
         workers.push_back(std::make_unique<worker>(*this, *slots[i], i));
     }

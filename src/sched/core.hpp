@@ -62,8 +62,9 @@ public:
     // Whether there is something that a worker can do without the role. Likewise.
     [[nodiscard]] bool tasks_visible(const slot& own) const noexcept {
         if (watcher_wanted() || !own.ready_consumer.empty()) return true;
-        return std::any_of(slots.begin(), slots.end(),
-                           [](const auto& each) { return !each->runs.empty(); });
+        return std::any_of(slots.begin(), slots.end(), [](const auto& each) {
+            return !each->runs.empty() || !each->offers.empty();
+        });
     }
 
     // Whether `own`'s worker would miss something if it went to sleep. Likewise.

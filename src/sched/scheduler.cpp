@@ -248,6 +248,12 @@ driver& scheduler::driver() const noexcept { return *core_->options.driver; }
     return here != nullptr ? &here->owner().owner : nullptr;
 }
 
+[[gnu::noinline]] sched::offered_forks& scheduler::current_offers() noexcept {
+    worker* const here = worker::current();
+    FAIRLEAD_ASSERT(here != nullptr, "a fork outside a task");
+    return here->offers();
+}
+
 void scheduler::unhandled(std::exception_ptr failure, const char* task_name) noexcept {
     core_->reporter(std::move(failure), task_name);
 }

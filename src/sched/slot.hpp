@@ -5,6 +5,7 @@
 #include <fairlead/lockfree/block_queue.hpp>
 #include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/sched/forks.hpp>
 #include <fairlead/sched/task.hpp>
 
 #include <cstddef>
@@ -30,10 +31,13 @@ private:
 };
 
 struct alignas(base::cache_line) slot {
-    explicit slot(ready_queue& ready) : ready_consumer{ready} {}
+    slot(ready_queue& ready, std::size_t others) : ready_consumer{ready}, offers{others} {}
 
     run_queue runs;
     ready_queue::consumer ready_consumer;
+
+    // What the step forks that runs now; empty between two steps.
+    offered_forks offers;
 
     // The owner's alone: what it runs next, before its run. Set by a round that it holds, and gone
     // before the next step.

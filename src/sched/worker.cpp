@@ -282,9 +282,26 @@ basic_task* worker::steal() noexcept {
     for (unsigned i = 0; i != core_.width(); ++i) {
         if (++victim_ >= core_.width()) victim_ = 0;
         if (victim_ == index_) continue;
-        if (basic_task* const task = take_from(*core_.slots[victim_])) return task;
+        slot& victim = *core_.slots[victim_];
+        if (basic_task* const task = take_from(victim)) return task;
+        if (basic_task* const task = steal_fork(victim)) return task;
     }
     return nullptr;
+}
+
+// The oldest fork of the step that runs there, which waits for it.
+basic_task* worker::steal_fork(slot& victim) noexcept {
+    if (victim.offers.empty()) return nullptr;
+    slot_.direct.add(1);  // before it disappears: see role::drained
+    forked* const work = victim.offers.steal();
+    if (work == nullptr) {  // another was faster, or the step itself
+        slot_.direct.publish(slot_.direct.value() - 1);
+        return nullptr;
+    }
+    slot_.stolen.add(1);
+    basic_task& task = work->detach(core_.owner);
+    task.expired_ = true;
+    return &task;
 }
 
 basic_task* worker::take_from(slot& victim) noexcept {
@@ -434,6 +451,12 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (kept && how.last && slot_.runs.empty()) return;
     wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
 }
+
+void worker::wake_thief() noexcept {
+    if (core_.idle.seems_asleep()) core_.idle.wake_one();
+}
+
+[[gnu::noinline]] void offered_forks::wake_thief() noexcept { worker::current()->wake_thief(); }
 
 // A round admits only so many: what is ready may stand behind thousands that go to sleep.
 basic_task* worker::next_behind_arrivals() noexcept {

@@ -50,6 +50,11 @@ public:
     [[nodiscard]] core& owner() const noexcept { return core_; }
     [[nodiscard]] unsigned index() const noexcept { return index_; }
 
+    // Wakes another worker for what this one has opened to it. Only on this worker's thread.
+    void wake_thief() noexcept;
+
+    [[nodiscard]] offered_forks& offers() noexcept { return slot_.offers; }
+
     // The depth of the task that runs. Only on this worker's thread.
     [[nodiscard]] std::uint32_t running_depth() const noexcept { return running_depth_; }
 
@@ -67,6 +72,7 @@ private:
     basic_task* search() noexcept;
     basic_task* claim() noexcept;
     basic_task* steal() noexcept;
+    basic_task* steal_fork(slot& victim) noexcept;
     inline basic_task* take_own_posts() noexcept;
     inline basic_task* take_own_post() noexcept;
     bool others_keep_older_posts() const noexcept;

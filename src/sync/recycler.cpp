@@ -47,6 +47,12 @@ void recycler::free_batch(free_block* batch) noexcept {
 
 // --- a thread's -------------------------------------------------------------------------------------
 
+recycler::cache::cache(recycler& depot) noexcept : depot_{depot} {
+    for (std::size_t size_class = 0; size_class != classes; ++size_class) {
+        bins_[size_class].room = static_cast<std::uint32_t>(batch_size(size_class));
+    }
+}
+
 recycler::cache::~cache() {
     for (std::size_t size_class = 0; size_class != classes; ++size_class) {
         bin& own = bins_[size_class];
@@ -62,7 +68,7 @@ bool recycler::cache::refill(std::size_t size_class) noexcept {
     to.loaded =
         to.spare != nullptr ? std::exchange(to.spare, nullptr) : depot_.take_batch(size_class);
     if (to.loaded == nullptr) return false;
-    to.count = batch_size(size_class);
+    to.room = 0;
     to.fresh = 0;
     return true;
 }
@@ -72,7 +78,7 @@ void recycler::cache::unload(std::size_t size_class) noexcept {
     bin& from = bins_[size_class];
     if (from.spare != nullptr) depot_.give_batch(size_class, from.spare);
     from.spare = std::exchange(from.loaded, nullptr);
-    from.count = 0;
+    from.room = static_cast<std::uint32_t>(batch_size(size_class));
 }
 
 // --- the process ------------------------------------------------------------------------------------
@@ -108,28 +114,42 @@ struct cache_of_thread {
 }  // namespace
 #endif
 
-// Not inline: a coroutine that moves to another thread must not reuse an address of thread-local memory.
-[[gnu::noinline]] void* allocate_recycled(std::size_t size) {
 #if !defined(FAIRLEAD_SANITIZED)
-    recycler::cache* own = own_cache;
-    if (own == nullptr) own = first_use();
+namespace {
+
+// Apart, so that the others save no register for them.
+[[gnu::noinline]] void* allocate_slowly(std::size_t size) {
+    recycler::cache* const own = own_cache != nullptr ? own_cache : first_use();
     if (own != nullptr) return own->allocate(size);
     return ::operator new(recycler::allocation_size(size));  // another thread may recycle it
-#else
-    return ::operator new(size);
-#endif
 }
 
-[[gnu::noinline]] void free_recycled(void* memory, [[maybe_unused]] std::size_t size) noexcept {
-#if !defined(FAIRLEAD_SANITIZED)
-    recycler::cache* own = own_cache;
-    if (own == nullptr) own = first_use();
+[[gnu::noinline]] void free_slowly(void* memory, std::size_t size) noexcept {
+    recycler::cache* const own = own_cache != nullptr ? own_cache : first_use();
     if (own != nullptr) {
         own->free(memory, size);
-        return;
+    } else {
+        ::operator delete(memory);
     }
-#endif
-    ::operator delete(memory);
 }
+
+}  // namespace
+
+// Not inline: a coroutine that moves to another thread must not reuse an address of thread-local memory.
+[[gnu::noinline]] void* allocate_recycled(std::size_t size) {
+    if (recycler::cache* const own = own_cache) {
+        if (void* const block = own->take(size)) return block;
+    }
+    return allocate_slowly(size);
+}
+
+[[gnu::noinline]] void free_recycled(void* memory, std::size_t size) noexcept {
+    recycler::cache* const own = own_cache;
+    if (own == nullptr || !own->put(memory, size)) free_slowly(memory, size);
+}
+#else
+void* allocate_recycled(std::size_t size) { return ::operator new(size); }
+void free_recycled(void* memory, std::size_t) noexcept { ::operator delete(memory); }
+#endif
 
 }  // namespace fairlead::sync

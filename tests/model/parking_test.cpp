@@ -6,6 +6,7 @@
 #include "sched/idle.hpp"
 
 #include <fairlead/lockfree/block_queue.hpp>
+#include <fairlead/lockfree/fork_deque.hpp>
 #include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/lockfree/run_queue.hpp>
 #include <fairlead/sched/futex_driver.hpp>
@@ -465,6 +466,18 @@ TEST(ModelParking, AFilledRunIsSeenOrWakes) {
         item* const tasks[]{&task};
         filled.push(tasks);
         return idle.seems_asleep();
+    });
+}
+
+TEST(ModelParking, AnOpenForkIsSeenOrWakes) {
+    struct forks : lockfree::fork_deque<item, 2> {
+        forks() : fork_deque{1} {}
+    };
+    work_against_a_sleeper<forks>([](forks& offered, item& work, const sched::idle& idle) {
+        return offered.push(work) && offered.open() && idle.seems_asleep();
+    });
+    work_against_a_sleeper<forks>([](forks& offered, item& work, const sched::idle& idle) {
+        return offered.push(work) && offered.open_all() && idle.seems_asleep();
     });
 }
 

@@ -25,6 +25,7 @@
 
 namespace fairlead::coro {
 
+class fork;
 class root;
 
 /// What every coroutine of the library knows about its place in the stack.
@@ -33,6 +34,7 @@ struct frame_link {
     std::coroutine_handle<> continuation;      // who awaits this coroutine; null: the root
     frame_link* parent = nullptr;              // the link of `continuation`
     std::coroutine_handle<>* owner = nullptr;  // the handle that would destroy this frame
+    fork* forked_by = nullptr;                 // who is told of its end, instead of `continuation`
 };
 
 /// Why a wait ended.
@@ -169,8 +171,19 @@ public:
         return true;
     }
 
+    /// Whether the stop has ended a wait.
+    [[nodiscard]] bool has_told_stop() const noexcept { return stop_told_; }
+
+    void set_told_stop(bool told) noexcept { stop_told_ = told; }
+
     /// Whether take_stop would take one.
     [[nodiscard]] bool must_tell_stop() const noexcept { return !stop_told_ && stop_requested(); }
+
+    /// Where this step may offer forked work.
+    [[nodiscard]] sched::offered_forks& offers() noexcept {
+        if (offers_ == nullptr) offers_ = &scheduler::current_offers();
+        return *offers_;
+    }
 
     /// The handle to resume for going on with `next`, inside this root.
     [[nodiscard]] std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {
@@ -210,6 +223,7 @@ private:
     static bool can_abandon(basic_task& task) noexcept;
     static void abandon(basic_task& task) noexcept;
     [[nodiscard]] bool withdraw() noexcept;
+    [[nodiscard]] bool waits_to_go(awaited_operation& operation) noexcept;
 
     [[nodiscard]] bool hears_signals() const noexcept {
         return until_ == until::anything || until_ == until::signal;
@@ -217,12 +231,15 @@ private:
 
     [[nodiscard]] bool must_wait_on() noexcept;
     void run_coroutines() noexcept;
+    void post_forks() noexcept;
+    void stop_forks() noexcept;
     void post() noexcept;
     void destroy_frames() noexcept;
 
     std::coroutine_handle<> resume_point_;
     frame_link* leaf_ = nullptr;
     scheduler* scheduler_;
+    sched::offered_forks* offers_ = nullptr;  // of this step's worker, once it has forked
     union {
         awaited_operation* awaited_ = nullptr;  // of a completion
         retried_operation* operation_;          // of an attempt
@@ -234,9 +251,10 @@ private:
     until until_ = until::anything;
     what_next next_ = what_next::wait;
     std::uint8_t budget_ = 0;
-    bool turn_first_ : 1 = false;
-    bool stop_told_ : 1 = false;
-    bool stop_passed_on_ : 1 = false;  // to what is awaited now
+    bool turn_first_ = false;
+    bool stop_told_ = false;
+    bool stop_passed_on_ = false;  // to what is awaited now
+    bool has_forks_ = false;       // one that runs here waits, and others of its fork are gone
 };
 
 inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept

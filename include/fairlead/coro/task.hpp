@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fairlead/base/assert.hpp>
+#include <fairlead/coro/fork.hpp>
 #include <fairlead/coro/root.hpp>
 #include <fairlead/sync/recycler.hpp>
 
@@ -19,6 +20,10 @@ template <class T = void>
 class task;
 
 namespace coro {
+
+/// What stands for the result of a coroutine in a tuple or a vector.
+template <class T>
+using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
 // Where a coroutine leaves its result.
 template <class T>
@@ -82,10 +87,20 @@ struct promise final : frame_link, result<T>, sync::recycled {
             std::coroutine_handle<promise> ended) const noexcept {
             promise& self = ended.promise();
             root& bottom = *self.bottom;
+            if (self.forked_by != nullptr) return self.forked_by->child_ended(bottom);
             return self.continuation ? bottom.transfer(self.continuation) : bottom.end();
         }
         void await_resume() const noexcept {}
     };
+
+    void unhandled_exception() noexcept {
+        result<T>::unhandled_exception();
+        if (forked_by != nullptr) forked_by->child_failed();
+    }
+    /// That of a coroutine of this type.
+    [[nodiscard]] static promise& of(std::coroutine_handle<> frame) noexcept {
+        return std::coroutine_handle<promise>::from_address(frame.address()).promise();
+    }
 
     [[nodiscard]] task<T> get_return_object() noexcept;
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -100,7 +115,7 @@ concept on_a_root = std::derived_from<Promise, frame_link>;
 template <class T>
 class call_awaiter {
 public:
-    explicit call_awaiter(std::coroutine_handle<promise<T>> callee) noexcept : callee_{callee} {}
+    explicit call_awaiter(std::coroutine_handle<> callee) noexcept : frame_{callee} {}
     call_awaiter(const call_awaiter&) = delete;
     call_awaiter& operator=(const call_awaiter&) = delete;
     ~call_awaiter() {
@@ -112,19 +127,18 @@ public:
     template <on_a_root Caller>
     [[nodiscard]] std::coroutine_handle<> await_suspend(
         std::coroutine_handle<Caller> caller) noexcept {
-        promise<T>& link = callee_.promise();
+        frame_link& link = promise<T>::of(frame_);
         link.bottom = caller.promise().bottom;
         link.continuation = caller;
         link.parent = &caller.promise();
         link.owner = &frame_;
-        return link.bottom->transfer(callee_);
+        return link.bottom->transfer(frame_);
     }
 
-    T await_resume() { return callee_.promise().take(); }
+    T await_resume() { return promise<T>::of(frame_).take(); }
 
 private:
-    std::coroutine_handle<promise<T>> callee_;
-    std::coroutine_handle<> frame_ = callee_;
+    std::coroutine_handle<> frame_;
 };
 
 }  // namespace coro
@@ -142,15 +156,12 @@ public:
     using value_type = T;
 
     task() noexcept = default;
-    explicit task(std::coroutine_handle<promise_type> body) noexcept : frame_{body}, body_{body} {}
-    task(task&& other) noexcept
-        : frame_{std::exchange(other.frame_, nullptr)},
-          body_{std::exchange(other.body_, nullptr)} {}
+    explicit task(std::coroutine_handle<promise_type> body) noexcept : frame_{body} {}
+    task(task&& other) noexcept : frame_{std::exchange(other.frame_, nullptr)} {}
     task& operator=(task&& other) noexcept {
         if (this != &other) {
             if (frame_) frame_.destroy();
             frame_ = std::exchange(other.frame_, nullptr);
-            body_ = std::exchange(other.body_, nullptr);
         }
         return *this;
     }
@@ -159,13 +170,12 @@ public:
     }
 
     /// Whether there is a coroutine.
-    [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(body_); }
+    [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(frame_); }
 
     /// Runs the coroutine now and waits for its result.
     [[nodiscard]] coro::call_awaiter<T> operator co_await() && noexcept {
         FAIRLEAD_ASSERT(valid(), "an empty task was awaited");
-        frame_ = nullptr;
-        return coro::call_awaiter<T>{std::exchange(body_, nullptr)};
+        return coro::call_awaiter<T>{std::exchange(frame_, nullptr)};
     }
 
     // --- for the library's own roots -------------------------------------------------------------
@@ -173,17 +183,24 @@ public:
     /// Makes the coroutine the body of `bottom`. The task keeps the frame and must stay in place.
     void start_on(coro::root& bottom) noexcept {
         FAIRLEAD_ASSERT(valid(), "an empty task was started");
-        body_.promise().bottom = &bottom;
-        body_.promise().owner = &frame_;
-        bottom.start_at(body_, body_.promise());
+        coro::frame_link& link = promise_type::of(frame_);
+        link.bottom = &bottom;
+        link.owner = &frame_;
+        bottom.start_at(frame_, link);
+    }
+
+    /// The coroutine, for who starts and destroys it without a root of its own.
+    [[nodiscard]] coro::unstarted release() noexcept {
+        FAIRLEAD_ASSERT(valid(), "an empty task was forked");
+        const auto body = std::exchange(frame_, nullptr);
+        return {body, &promise_type::of(body)};
     }
 
     /// What the ended body left.
-    [[nodiscard]] coro::result<T>& outcome() const noexcept { return body_.promise(); }
+    [[nodiscard]] coro::result<T>& outcome() const noexcept { return promise_type::of(frame_); }
 
 private:
     std::coroutine_handle<> frame_;
-    std::coroutine_handle<promise_type> body_;
 };
 
 template <class T>

@@ -109,9 +109,6 @@ private:
     std::span<basic_task* const> children_;
 };
 
-template <class T>
-using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
-
 }  // namespace coro
 
 /// Runs the coroutines at the same time and waits until all have ended; gives their results in order,

@@ -11,6 +11,7 @@
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
 
+#include <fairlead/sched/forks.hpp>
 #include <fairlead/sched/options.hpp>
 #include <fairlead/sched/task.hpp>
 #include <fairlead/sync/recycler.hpp>
@@ -155,6 +156,9 @@ public:
 
     /// The scheduler whose worker is the calling thread, or null.
     [[nodiscard]] static scheduler* current() noexcept;
+
+    /// Where the step that runs on the calling thread may offer forked work. Only in a step.
+    [[nodiscard]] static sched::offered_forks& current_offers() noexcept;
 
     /// The most by which the start of a task can be behind others that became ready after it, in
     /// tasks, if steps are short: the runs of the other workers. A worker that the kernel preempts

@@ -97,6 +97,9 @@ public:
     /// plain post, whose deadline is "now". May be true together with a signal: look at it first.
     [[nodiscard]] bool expired() const noexcept { return expired_; }
 
+    /// How deep it is among the tasks that have started each other.
+    [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
+
     [[nodiscard]] const char* name() const noexcept { return kind_->name(*this); }
 
     /// Where it was posted last, while it is there; null while it runs or is with its user.

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] std::size_t kept() const noexcept { return kept_.load(relaxed); }
 
 private:
-    static constexpr std::size_t classes = (size_max + 8) / granularity;
+    static constexpr std::size_t classes = (size_max + 8) / granularity + 1;
 
     // A block that nobody uses. The first of a batch also links to the next batch.
     struct free_block {
@@ -58,12 +58,13 @@ private:
         free_block* next_batch;
     };
 
-    // 24, 40, 56, ... bytes: what glibc has without waste, as it adds 8 and rounds up to 16.
+    // 24, 24, 40, 56, ... bytes: what glibc has without waste, as it adds 8 and rounds up to 16. Less than 24 it
+    // has not either.
     static constexpr std::size_t class_of(std::size_t size) noexcept {
-        return size <= block_size(0) ? 0 : (size - 9) / granularity;
+        return (size + 7) / granularity;
     }
     static constexpr std::size_t block_size(std::size_t size_class) noexcept {
-        return (size_class + 1) * granularity + 8;
+        return (size_class == 0 ? 1 : size_class) * granularity + 8;
     }
     // About 8 KiB a batch, so that a lock is taken rarely and little lies in the threads.
     static constexpr std::size_t batch_size(std::size_t size_class) noexcept {
@@ -88,46 +89,62 @@ private:
 /// What one thread keeps. One thread at a time.
 class recycler::cache {
 public:
-    explicit cache(recycler& depot) noexcept : depot_{depot} {}
+    explicit cache(recycler& depot) noexcept;
     cache(const cache&) = delete;
     cache& operator=(const cache&) = delete;
     ~cache();
 
     /// Throws `std::bad_alloc`. The alignment is that of `operator new`.
     [[nodiscard]] void* allocate(std::size_t size) {
+        if (void* const block = take(size)) return block;
         if (size > size_max) return ::operator new(size);
         const std::size_t size_class = class_of(size);
-        bin& from = bins_[size_class];
-        if (from.loaded == nullptr && !refill(size_class)) {
-            ++from.fresh;
-            return ::operator new(block_size(size_class));
-        }
-        free_block* const block = from.loaded;
-        from.loaded = block->next;
-        --from.count;
-        return block;
+        if (refill(size_class)) return take(size);
+        ++bins_[size_class].fresh;
+        return ::operator new(block_size(size_class));
     }
 
     /// `size`: as it was allocated, by any cache of the same recycler.
     void free(void* memory, std::size_t size) noexcept {
+        if (put(memory, size)) return;
         if (size > size_max) {
             ::operator delete(memory);  // clang 16 has no sized one by default
             return;
         }
-        const std::size_t size_class = class_of(size);
-        bin& to = bins_[size_class];
-        if (to.count == batch_size(size_class)) unload(size_class);
+        unload(class_of(size));
+        static_cast<void>(put(memory, size));
+    }
+
+    // --- the parts of the two that are for nearly every call -------------------------------------
+
+    /// Null: `allocate` knows more.
+    [[nodiscard]] void* take(std::size_t size) noexcept {
+        if (size > size_max) return nullptr;
+        bin& from = bins_[class_of(size)];
+        free_block* const block = from.loaded;
+        if (block == nullptr) return nullptr;
+        from.loaded = block->next;
+        ++from.room;
+        return block;
+    }
+
+    /// False: `free` knows more.
+    [[nodiscard]] bool put(void* memory, std::size_t size) noexcept {
+        if (size > size_max) return false;
+        bin& to = bins_[class_of(size)];
+        if (to.room == 0) return false;
+        --to.room;
         auto* const block = static_cast<free_block*>(memory);
         block->next = to.loaded;
         to.loaded = block;
-        ++to.count;
+        return true;
     }
 
 private:
-    struct bin {
+    struct alignas(32) bin {  // a power of two, for the index
         free_block* loaded = nullptr;
         free_block* spare = nullptr;  // a full batch, or null
-        std::uint32_t count = 0;      // in `loaded`
+        std::uint32_t room = 0;       // in `loaded`, until it is a batch
         std::uint32_t fresh = 0;      // allocated since the depot was found empty
     };
 

@@ -1,0 +1,196 @@
+// The protocol of fork_join: one coroutine waits for several, which run here one after the other unless
+// somebody takes them.
+//
+//     parent --fork--> first child runs here        the others are offered, the second on top
+//                      it ends: the second is taken back, and runs here, and so on
+//                      it is gone: the parent waits for all that are gone
+//                      it waits: those that nobody has taken are posted, and are gone
+//
+// A child that runs here has the root of its parent. One that is taken has a root of its own, a strand;
+// it is made in memory that the parent's frame has for it, so a theft cannot fail and a fork allocates
+// nothing.
+#pragma once
+
+#include <fairlead/base/assert.hpp>
+#include <fairlead/coro/root.hpp>
+#include <fairlead/sched/forks.hpp>
+#include <fairlead/sync/atomic.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace fairlead::coro {
+
+class fork;
+
+// A coroutine that has not started, or that has ended and whose frame still exists. What holds it stays in
+// place once it runs, and destroys it.
+struct unstarted {
+    std::coroutine_handle<> frame;
+    frame_link* link;
+
+    void destroy() const noexcept {
+        if (frame) frame.destroy();
+    }
+};
+
+// The root of a child that somebody has taken.
+class fork_strand final : public root {
+public:
+    fork_strand(scheduler& home, fork& group, std::uint32_t depth) noexcept
+        : root{home, "fork_join", depth}, group_{group} {}
+
+private:
+    void on_end() noexcept override;
+    void on_abandon() noexcept override;
+
+    fork& group_;
+};
+
+// A child that may be taken. It stays in place.
+class fork_child final : public sched::forked {
+public:
+    // `set` must follow. The strand is made when it is needed.
+    fork_child() noexcept {}
+    fork_child(const fork_child&) = delete;
+    fork_child& operator=(const fork_child&) = delete;
+    ~fork_child() {
+        // Relaxed: the fork has ended.
+        if (state_.load(sync::relaxed) == detached) std::destroy_at(&strand_);
+        body_.destroy();
+    }
+
+    void set(fork& group, unstarted body) noexcept {
+        group_ = &group;
+        body_ = body;
+    }
+    [[nodiscard]] unstarted& body() noexcept { return body_; }
+
+    [[nodiscard]] basic_task& detach(scheduler& home) noexcept override;
+
+    // Asks the strand to stop: now, or when it is made.
+    void request_stop() noexcept;
+
+private:
+    enum state : std::uint8_t { untouched, detached, asked_to_stop };
+
+    fork* group_;
+    unstarted body_;
+    sync::atomic<state> state_{untouched};
+    union {
+        fork_strand strand_;  // if detached
+    };
+};
+
+// All but `detach` and what a strand does is for the root of the parent, on its worker.
+class fork : public awaited_operation {
+public:
+    fork(const fork&) = delete;
+    fork& operator=(const fork&) = delete;
+
+    // Suspends `parent`: offers the others and gives the handle of `first`, which is to be resumed.
+    [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> parent, frame_link& link,
+                                                unstarted& first) noexcept {
+        FAIRLEAD_ASSERT(!parent_, "a fork was awaited twice");
+        parent_ = parent;
+        parent_link_ = &link;
+        root& bottom = *link.bottom;
+        was_told_stop_ = bottom.has_told_stop();
+        if (hidden_ != 0) {
+            offer(bottom.offers());
+            // Several are a loop rather than a tree: nothing would open the rest before the first ends.
+            if (children_.size() > 1) bottom.offers().open_all();
+        }
+        return run_here(first, bottom);
+    }
+
+    // A child has ended, and `bottom` is its root. The handle to resume next.
+    [[nodiscard]] std::coroutine_handle<> child_ended(root& bottom) noexcept {
+        if (&bottom != parent_link_->bottom) return bottom.end();  // a strand
+        bottom.set_told_stop(was_told_stop_);                      // each is told, and the parent
+        return next_ == children_.size() ? bottom.transfer(parent_) : run_next(bottom);
+    }
+
+    void child_failed() noexcept {
+        failed_.store(true, sync::relaxed);  // a hint until they end
+        for (fork_child& each : children_) each.request_stop();
+    }
+
+    [[nodiscard]] bool has_failed() const noexcept { return failed_.load(sync::relaxed); }
+
+    // The step ends with a wait of a child that runs here: the others have their turn like any task.
+    void post_rest(sched::offered_forks& offers) noexcept;
+
+    // What has forked after the stop has ended a wait of it is cleaning up.
+    void parent_was_stopped() noexcept {
+        if (!was_told_stop_) pass_stop_on();
+    }
+
+    void pass_stop_on() noexcept override;
+    [[nodiscard]] bool outlasts(root& holder) noexcept override;
+
+protected:
+    fork() noexcept = default;
+    ~fork() = default;
+
+    // All but the first.
+    [[nodiscard]] std::span<fork_child> children() const noexcept { return children_; }
+    void set_children(std::span<fork_child> others) noexcept {
+        children_ = others;
+        hidden_ = others.size();
+    }
+
+private:
+    friend class fork_child;
+    friend class fork_strand;
+
+    // Offers the children from the last to the second, while there is room.
+    void offer(sched::offered_forks& to) noexcept {
+        while (hidden_ != next_ && to.offer(children_[hidden_ - 1])) --hidden_;
+    }
+
+    [[nodiscard]] std::coroutine_handle<> run_next(root& bottom) noexcept {
+        do {
+            fork_child& next = children_[next_];
+            if (next_ == hidden_) {
+                if (posted_ || !bottom.offers().take_back(next)) return join(bottom);
+                ++hidden_;
+            }
+            ++next_;
+            if (has_failed()) continue;  // it does not start
+            if (next_ != hidden_) offer(bottom.offers());
+            return run_here(next.body(), bottom);
+        } while (next_ != children_.size());
+        return bottom.transfer(parent_);
+    }
+
+    [[nodiscard]] std::coroutine_handle<> run_here(unstarted& child, root& bottom) noexcept {
+        child.link->owner = &child.frame;
+        child.link->bottom = &bottom;
+        child.link->continuation = parent_;
+        child.link->parent = parent_link_;
+        child.link->forked_by = this;
+        return bottom.transfer(child.frame);
+    }
+
+    [[nodiscard]] std::coroutine_handle<> join(root& bottom) noexcept;
+    [[nodiscard]] bool waits_for_others() noexcept;
+    void strand_ended() noexcept;
+
+    std::coroutine_handle<> parent_;
+    frame_link* parent_link_ = nullptr;
+    std::span<fork_child> children_;  // all but the first
+    std::size_t next_ = 0;            // the child that is to run here next
+    std::size_t hidden_ = 0;          // [next_, hidden_) are not offered yet
+
+    // How many strands have ended, less how many the parent waits for once it does.
+    sync::atomic<std::ptrdiff_t> ended_{0};
+    sync::atomic<bool> failed_{false};
+    bool posted_ = false;         // all children from next_ on are gone
+    bool was_told_stop_ = false;  // the parent, before: this fork is for cleaning up
+};
+
+}  // namespace fairlead::coro

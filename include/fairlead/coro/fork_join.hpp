@@ -1,0 +1,146 @@
+// Running coroutines in parallel inside a task.
+#pragma once
+
+#include <fairlead/coro/fork.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
+
+#include <algorithm>
+#include <array>
+#include <coroutine>
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+namespace coro {
+
+// What a body has left that has ended.
+template <class T>
+result<T>& outcome_of(const unstarted& ended) noexcept {
+    return static_cast<promise<T>&>(*ended.link);
+}
+
+template <class T>
+value_of<T> take_value(const unstarted& ended) {
+    if constexpr (std::is_void_v<T>) {
+        outcome_of<T>(ended).take();
+        return std::monostate{};
+    } else {
+        return outcome_of<T>(ended).take();
+    }
+}
+
+template <class T>
+void rethrow_failure(const unstarted& ended) {
+    if (!ended.frame) return;  // it was given back
+    if (auto failure = outcome_of<T>(ended).failure()) std::rethrow_exception(std::move(failure));
+}
+
+template <class First, class... Others>
+    requires(sizeof...(Others) != 0)
+class [[nodiscard]] fork_of_some final : private fork {
+public:
+    explicit fork_of_some(task<First>&& first, task<Others>&&... others) noexcept
+        : first_{first.release()} {
+        fork_child* child = children_;
+        set_children(children_);
+        (child++->set(*this, others.release()), ...);
+    }
+    ~fork_of_some() { first_.destroy(); }
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+
+    template <on_a_root Promise>
+    [[nodiscard]] std::coroutine_handle<> await_suspend(
+        std::coroutine_handle<Promise> parent) noexcept {
+        return start(parent, parent.promise(), first_);
+    }
+
+    std::tuple<value_of<First>, value_of<Others>...> await_resume() {
+        return values(std::index_sequence_for<Others...>{});
+    }
+
+private:
+    template <std::size_t... Index>
+    std::tuple<value_of<First>, value_of<Others>...> values(std::index_sequence<Index...>) {
+        if (has_failed()) {
+            rethrow_failure<First>(first_);
+            (rethrow_failure<Others>(children_[Index].body()), ...);
+            throw stopped_error{};  // given back by the scheduler that ran it
+        }
+        return {take_value<First>(first_), take_value<Others>(children_[Index].body())...};
+    }
+
+    unstarted first_;
+    fork_child children_[sizeof...(Others)];
+};
+
+template <class T>
+class [[nodiscard]] fork_of_many final : private fork {
+public:
+    explicit fork_of_many(std::vector<task<T>>&& bodies) {
+        if (bodies.empty()) return;
+        const std::size_t others = bodies.size() - 1;
+        children_ = std::make_unique<fork_child[]>(others);
+        set_children({children_.get(), others});
+        first_ = bodies.front().release();
+        for (std::size_t i = 0; i != others; ++i) children_[i].set(*this, bodies[i + 1].release());
+    }
+    ~fork_of_many() { first_.destroy(); }
+
+    [[nodiscard]] bool await_ready() const noexcept { return !first_.frame; }
+
+    template <on_a_root Promise>
+    [[nodiscard]] std::coroutine_handle<> await_suspend(
+        std::coroutine_handle<Promise> parent) noexcept {
+        return start(parent, parent.promise(), first_);
+    }
+
+    std::vector<value_of<T>> await_resume() {
+        std::vector<value_of<T>> values;
+        if (!first_.frame) return values;
+        if (has_failed()) {
+            rethrow_failure<T>(first_);
+            for (fork_child& each : children()) rethrow_failure<T>(each.body());
+            throw stopped_error{};
+        }
+        values.reserve(children().size() + 1);
+        values.push_back(take_value<T>(first_));
+        for (fork_child& each : children()) values.push_back(take_value<T>(each.body()));
+        return values;
+    }
+
+private:
+    unstarted first_{nullptr, nullptr};
+    std::unique_ptr<fork_child[]> children_;
+};
+
+}  // namespace coro
+
+/// Runs the coroutines in parallel and gives their results in order, `std::monostate` for `void`: to
+/// divide the work of one task. `co_await` runs the first at once on this worker, and offers the others
+/// to workers that have nothing else to do; those that nobody takes run here one after the other. So it
+/// costs little more than calling them, allocates nothing itself, and is as fast with one worker as a
+/// loop. Coroutines that wait more than they compute, or are to be fair to each other, are for `when_all`,
+/// which posts each as a task.
+///
+/// When one throws, those that nobody has taken or posted yet do not start, those that run elsewhere are
+/// asked to stop, and the exception of the first in order is rethrown once all have ended. A stop of the
+/// waiting task is passed on.
+template <class First, class... Others>
+[[nodiscard]] coro::fork_of_some<First, Others...> fork_join(task<First>&& first,
+                                                             task<Others>&&... others) noexcept {
+    return coro::fork_of_some<First, Others...>{std::move(first), std::move(others)...};
+}
+
+/// The same for any number of coroutines of one type: `std::vector` of the results. Throws
+/// `std::bad_alloc`.
+template <class T>
+[[nodiscard]] coro::fork_of_many<T> fork_join(std::vector<task<T>>&& bodies) {
+    return coro::fork_of_many<T>{std::move(bodies)};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,322 @@
+// Forks that are joined: the end of those that were taken against who waits for them, asks them to stop, or goes
+// away; and a stop of the scheduler as one more thread of each.
+#include "model/interruption.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/fork_join.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using model::interruption;
+using model::require;
+using model::stops;
+
+task<int> number(int value) { co_return value; }
+task<int> takes_a_turn(int value) {
+    co_await yield();
+    co_return value;
+}
+
+// Writes what its parent reads, so that the join must order the two.
+task<> writes(model::plain<int>& into, int value) {
+    into = value;
+    co_return;
+}
+task<> waits_and_writes(model::plain<int>& into, int value) {
+    co_await yield();
+    into = value;
+}
+
+TEST(ModelFork, TheParentSeesWhatItsChildrenHaveWritten) {
+    static constexpr auto parent = []() -> task<> {
+        model::plain<int> one{0};
+        model::plain<int> two{0};
+        co_await fork_join(writes(one, 1), writes(two, 2));
+        require(one == 1 && two == 2, "both have ended");
+    };
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        block_on(scheduler, parent());
+    });
+}
+
+// The first child waits, so that the others are posted, if they are not taken before.
+TEST(ModelFork, TheOthersArePostedWhenTheFirstWaits) {
+    static constexpr auto parent = []() -> task<> {
+        model::plain<int> all[3];
+        co_await fork_join(waits_and_writes(all[0], 1), writes(all[1], 2),
+                           waits_and_writes(all[2], 3));
+        require(all[0] == 1 && all[1] == 2 && all[2] == 3, "all have ended");
+    };
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        block_on(scheduler, parent());
+    });
+    model::expect_passes_by_priorities([] {
+        scheduler scheduler{{.workers = 1}};
+        block_on(scheduler, parent());
+    });
+}
+
+task<int> tree(int depth) {
+    if (depth == 0) co_return 1;
+    const auto [left, right] = co_await fork_join(tree(depth - 1), tree(depth - 1));
+    co_return left + right;
+}
+
+TEST(ModelFork, ATreeOfForks) {
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        require(block_on(scheduler, tree(2)) == 4, "all leaves are counted");
+    });
+}
+
+TEST(ModelFork, TwoTasksForkAndWait) {
+    static constexpr auto parent = [](int from) -> task<int> {
+        const auto [one, two] = co_await fork_join(takes_a_turn(from), takes_a_turn(from + 1));
+        co_return one + two;
+    };
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        auto first = spawn(scheduler, parent(1));
+        auto second = spawn(scheduler, parent(10));
+        require(first.get() == 3 && second.get() == 21, "each has its own");
+    });
+}
+
+// Waits until it is asked to stop, and once more to clean up. Whether it was so.
+task<bool> cleans_up() {
+    const bool stopped = co_await receive_signal() == wake_reason::stopped;
+    co_return stopped&& co_await sleep_for(1ms) == wake_reason::expired;
+}
+
+// It comes before the child is taken, while it is, or when the parent waits for it.
+TEST(ModelFork, AStopIsPassedOnToWhatWasTaken) {
+    static constexpr auto parent = []() -> task<bool> {
+        const auto [one, told] = co_await fork_join(takes_a_turn(1), cleans_up());
+        co_return one == 1 && told;
+    };
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        auto handle = spawn(scheduler, parent());
+        handle.request_stop();
+        require(handle.get(), "it is told once");
+        require(clock::now() < time_point{1s}, "in time");
+    });
+}
+
+TEST(ModelFork, AFailureStopsTheOthers) {
+    struct coroutines {
+        static task<bool> throws() {
+            co_await yield();
+            throw std::runtime_error{"it"};
+        }
+        static task<> parent() {
+            try {
+                co_await fork_join(throws(), cleans_up());
+            } catch (const std::runtime_error&) {
+                co_return;
+            }
+            require(false, "the failure is rethrown");
+        }
+    };
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        block_on(scheduler, coroutines::parent());
+        require(clock::now() < time_point{1s}, "in time");
+    });
+}
+
+// The scheduler is destroyed while the first child waits; the other was not taken, waits as well, or has gone to
+// another scheduler, where it uses what the parent's frame holds.
+TEST(ModelFork, AParentIsKeptForAChildThatIsElsewhere) {
+    struct coroutines {
+        static task<> goes(scheduler& elsewhere, model::plain<int>& kept) {
+            co_await resume_on(elsewhere);
+            static_cast<void>(co_await receive_signal());
+            kept = kept + 1;
+        }
+        static task<> waits() {
+            static_cast<void>(co_await receive_signal());
+            co_await sleep_for(1h);
+        }
+        static task<> parent(scheduler& elsewhere) {
+            model::plain<int> kept{0};
+            co_await fork_join(waits(), goes(elsewhere, kept));
+        }
+    };
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_by_priorities([=] {
+            scheduler elsewhere{{.workers = 1}};
+            scheduler home{{.workers = workers, .stop_limit = duration{0}}};
+            spawn(home, coroutines::parent(elsewhere)).detach();
+        });
+    }
+    // A stop of the parent wakes it when the child has just ended, and has not said so yet.
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        std::optional<join_handle<void>> handle;
+        std::optional<model::thread> asks;
+        {
+            scheduler home{{.workers = 1, .stop_limit = duration{0}}};
+            handle = spawn(home, coroutines::parent(elsewhere));
+            asks.emplace([&] { handle->request_stop(); });
+        }
+        asks.reset();
+    });
+}
+
+// The first child goes elsewhere, and the parent with it; what it has offered stays, and its scheduler ends.
+TEST(ModelFork, AParentIsElsewhereWhenItsForksAreGivenBack) {
+    struct coroutines {
+        static task<int> goes(scheduler& elsewhere) {
+            co_await resume_on(elsewhere);
+            co_return 1;
+        }
+        static task<int> parent(scheduler& elsewhere) {
+            try {
+                const auto [one, two] = co_await fork_join(goes(elsewhere), number(2));
+                co_return one + two;
+            } catch (const stopped_error&) {
+                co_return -1;
+            }
+        }
+    };
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        join_handle<int> handle = [&] {
+            scheduler home{{.workers = 1, .stop_limit = duration{0}}};
+            return spawn(home, coroutines::parent(elsewhere));
+        }();
+        try {
+            const int sum = handle.get();
+            require(sum == 3 || sum == -1, "both have ended, or one was given back");
+        } catch (const stopped_error&) {
+            // the parent had not gone
+        }
+    });
+}
+
+// It is patient enough to wait for them.
+TEST(ModelFork, AStopWaitsForForksWhoseParentIsElsewhere) {
+    struct coroutines {
+        static task<int> goes(scheduler& elsewhere) {
+            co_await resume_on(elsewhere);
+            co_return 1;
+        }
+        static task<int> parent(scheduler& elsewhere) {
+            const auto [one, two] = co_await fork_join(goes(elsewhere), number(2));
+            co_return one + two;
+        }
+    };
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_by_priorities([=] {
+            scheduler elsewhere{{.workers = 1}};
+            join_handle<int> handle = [&] {
+                scheduler home{{.workers = workers, .stop_limit = 1h}};
+                return spawn(home, coroutines::parent(elsewhere));
+            }();
+            require(handle.get() == 3, "both have ended");
+        });
+    }
+}
+
+// The outer fork asks the inner parent to stop, which is kept for its child: that must not end the wait.
+TEST(ModelFork, AParentThatIsKeptIsAskedToStop) {
+    struct coroutines {
+        static task<> goes(scheduler& elsewhere, model::plain<int>& kept) {
+            co_await resume_on(elsewhere);
+            static_cast<void>(co_await receive_signal());
+            kept = kept + 1;
+        }
+        static task<> waits() {
+            static_cast<void>(co_await receive_signal());
+            co_await sleep_for(1h);
+        }
+        static task<> inner(scheduler& elsewhere) {
+            model::plain<int> kept{0};
+            co_await fork_join(waits(), goes(elsewhere, kept));
+        }
+        static task<> outer(scheduler& elsewhere) { co_await fork_join(waits(), inner(elsewhere)); }
+    };
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        scheduler home{{.workers = 1, .stop_limit = duration{0}}};
+        spawn(home, coroutines::outer(elsewhere)).detach();
+    });
+}
+
+// A stop that comes when the step of the first child has begun ends its wait all the same: then the other must be
+// told as well, as the first may wait for what it does then.
+TEST(ModelFork, AStopThatComesLateReachesAll) {
+    struct coroutines {
+        static task<bool> first(basic_task*& self) {
+            self = &co_await current_task();
+            const wake_reason why = co_await sleep_until(immediately);
+            if (why != wake_reason::stopped) co_return true;
+            co_return co_await receive_signal(time_point{1h}) == wake_reason::signalled;
+        }
+        static task<> second(basic_task*& first) {
+            const wake_reason why = co_await sleep_until(never);
+            if (why == wake_reason::stopped) first->signal();
+        }
+        static task<bool> parent() {
+            basic_task* of_first = nullptr;
+            const auto [signalled, none] = co_await fork_join(first(of_first), second(of_first));
+            co_return signalled;
+        }
+    };
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_by_priorities([=] {
+            scheduler scheduler{{.workers = workers}};
+            auto handle = spawn(scheduler, coroutines::parent());
+            handle.request_stop();
+            require(handle.get(), "the other was told");
+        });
+    }
+}
+
+// What was taken counts from that moment, though nothing else of it is left here.
+TEST(ModelFork, DrainWaitsForWhatWasTaken) {
+    struct coroutines {
+        static task<> goes(scheduler& elsewhere) { co_await resume_on(elsewhere); }
+        static task<> waits_and_sets(sync::atomic<bool>& flag) {
+            co_await yield();
+            flag.store(true, sync::relaxed);
+        }
+        static task<> parent(scheduler& elsewhere, sync::atomic<bool>& flag) {
+            co_await fork_join(goes(elsewhere), waits_and_sets(flag));
+        }
+    };
+    model::expect_passes_by_priorities(
+        [] {
+            scheduler elsewhere{{.workers = 1}};
+            scheduler home{{.workers = 2}};
+            sync::atomic<bool> flag{false};
+            auto handle = spawn(home, coroutines::parent(elsewhere, flag));
+            home.drain();
+            require(flag.load(sync::relaxed), "it has ended");
+            handle.get();
+        },
+        3000);
+}
+
+}  // namespace
+}  // namespace fairlead
