@@ -144,29 +144,35 @@ TEST(ModelFork, AFailureStopsTheOthers) {
     });
 }
 
+// --- other schedulers, and the end of their own ---------------------------------------------------------------
+
+task<int> goes(scheduler& elsewhere) {
+    co_await resume_on(elsewhere);
+    co_return 1;
+}
+task<> waits_and_cleans_up() {
+    static_cast<void>(co_await receive_signal());
+    co_await sleep_for(1h);
+}
+task<> uses_there(scheduler& elsewhere, model::plain<int>& kept) {
+    co_await resume_on(elsewhere);
+    static_cast<void>(co_await receive_signal());
+    kept = kept + 1;
+}
+// Its frame holds what the child uses that has gone.
+task<> holds_for_a_child(scheduler& elsewhere) {
+    model::plain<int> kept{0};
+    co_await fork_join(waits_and_cleans_up(), uses_there(elsewhere, kept));
+}
+
 // The scheduler is destroyed while the first child waits; the other was not taken, waits as well, or has gone to
 // another scheduler, where it uses what the parent's frame holds.
 TEST(ModelFork, AParentIsKeptForAChildThatIsElsewhere) {
-    struct coroutines {
-        static task<> goes(scheduler& elsewhere, model::plain<int>& kept) {
-            co_await resume_on(elsewhere);
-            static_cast<void>(co_await receive_signal());
-            kept = kept + 1;
-        }
-        static task<> waits() {
-            static_cast<void>(co_await receive_signal());
-            co_await sleep_for(1h);
-        }
-        static task<> parent(scheduler& elsewhere) {
-            model::plain<int> kept{0};
-            co_await fork_join(waits(), goes(elsewhere, kept));
-        }
-    };
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {
             scheduler elsewhere{{.workers = 1}};
             scheduler home{{.workers = workers, .stop_limit = duration{0}}};
-            spawn(home, coroutines::parent(elsewhere)).detach();
+            spawn(home, holds_for_a_child(elsewhere)).detach();
         });
     }
     // A stop of the parent wakes it when the child has just ended, and has not said so yet.
@@ -176,34 +182,28 @@ TEST(ModelFork, AParentIsKeptForAChildThatIsElsewhere) {
         std::optional<model::thread> asks;
         {
             scheduler home{{.workers = 1, .stop_limit = duration{0}}};
-            handle = spawn(home, coroutines::parent(elsewhere));
+            handle = spawn(home, holds_for_a_child(elsewhere));
             asks.emplace([&] { handle->request_stop(); });
         }
         asks.reset();
     });
 }
 
-// The first child goes elsewhere, and the parent with it; what it has offered stays, and its scheduler ends.
+// The first child goes elsewhere, and the parent with it; what it has offered is posted, and its scheduler ends.
 TEST(ModelFork, AParentIsElsewhereWhenItsForksAreGivenBack) {
-    struct coroutines {
-        static task<int> goes(scheduler& elsewhere) {
-            co_await resume_on(elsewhere);
-            co_return 1;
-        }
-        static task<int> parent(scheduler& elsewhere) {
-            try {
-                const auto [one, two] = co_await fork_join(goes(elsewhere), number(2));
-                co_return one + two;
-            } catch (const stopped_error&) {
-                co_return -1;
-            }
+    static constexpr auto parent = [](scheduler& elsewhere) -> task<int> {
+        try {
+            const auto [one, two] = co_await fork_join(goes(elsewhere), number(2));
+            co_return one + two;
+        } catch (const stopped_error&) {
+            co_return -1;
         }
     };
     model::expect_passes_by_priorities([] {
         scheduler elsewhere{{.workers = 1}};
         join_handle<int> handle = [&] {
             scheduler home{{.workers = 1, .stop_limit = duration{0}}};
-            return spawn(home, coroutines::parent(elsewhere));
+            return spawn(home, parent(elsewhere));
         }();
         try {
             const int sum = handle.get();
@@ -216,22 +216,16 @@ TEST(ModelFork, AParentIsElsewhereWhenItsForksAreGivenBack) {
 
 // It is patient enough to wait for them.
 TEST(ModelFork, AStopWaitsForForksWhoseParentIsElsewhere) {
-    struct coroutines {
-        static task<int> goes(scheduler& elsewhere) {
-            co_await resume_on(elsewhere);
-            co_return 1;
-        }
-        static task<int> parent(scheduler& elsewhere) {
-            const auto [one, two] = co_await fork_join(goes(elsewhere), number(2));
-            co_return one + two;
-        }
+    static constexpr auto parent = [](scheduler& elsewhere) -> task<int> {
+        const auto [one, two] = co_await fork_join(goes(elsewhere), number(2));
+        co_return one + two;
     };
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {
             scheduler elsewhere{{.workers = 1}};
             join_handle<int> handle = [&] {
                 scheduler home{{.workers = workers, .stop_limit = 1h}};
-                return spawn(home, coroutines::parent(elsewhere));
+                return spawn(home, parent(elsewhere));
             }();
             require(handle.get() == 3, "both have ended");
         });
@@ -240,26 +234,13 @@ TEST(ModelFork, AStopWaitsForForksWhoseParentIsElsewhere) {
 
 // The outer fork asks the inner parent to stop, which is kept for its child: that must not end the wait.
 TEST(ModelFork, AParentThatIsKeptIsAskedToStop) {
-    struct coroutines {
-        static task<> goes(scheduler& elsewhere, model::plain<int>& kept) {
-            co_await resume_on(elsewhere);
-            static_cast<void>(co_await receive_signal());
-            kept = kept + 1;
-        }
-        static task<> waits() {
-            static_cast<void>(co_await receive_signal());
-            co_await sleep_for(1h);
-        }
-        static task<> inner(scheduler& elsewhere) {
-            model::plain<int> kept{0};
-            co_await fork_join(waits(), goes(elsewhere, kept));
-        }
-        static task<> outer(scheduler& elsewhere) { co_await fork_join(waits(), inner(elsewhere)); }
+    static constexpr auto outer = [](scheduler& elsewhere) -> task<> {
+        co_await fork_join(waits_and_cleans_up(), holds_for_a_child(elsewhere));
     };
     model::expect_passes_by_priorities([] {
         scheduler elsewhere{{.workers = 1}};
         scheduler home{{.workers = 1, .stop_limit = duration{0}}};
-        spawn(home, coroutines::outer(elsewhere)).detach();
+        spawn(home, outer(elsewhere)).detach();
     });
 }
 
@@ -296,7 +277,6 @@ TEST(ModelFork, AStopThatComesLateReachesAll) {
 // What was taken counts from that moment, though nothing else of it is left here.
 TEST(ModelFork, DrainWaitsForWhatWasTaken) {
     struct coroutines {
-        static task<> goes(scheduler& elsewhere) { co_await resume_on(elsewhere); }
         static task<> waits_and_sets(sync::atomic<bool>& flag) {
             co_await yield();
             flag.store(true, sync::relaxed);
