@@ -110,7 +110,8 @@ public:
     // A child has ended, and `bottom` is its root. The handle to resume next.
     [[nodiscard]] std::coroutine_handle<> child_ended(root& bottom) noexcept {
         if (&bottom != parent_link_->bottom) return bottom.end();  // a strand
-        bottom.set_told_stop(was_told_stop_);                      // each is told, and the parent
+        // A stop that this child was told is for the others as well, and for the parent.
+        bottom.set_told_stop(was_told_stop_);
         return next_ == children_.size() ? bottom.transfer(parent_) : run_next(bottom);
     }
 
