@@ -4,8 +4,7 @@ set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 
-find_program(FAIRLEAD_QEMU NAMES qemu-aarch64 qemu-aarch64-static REQUIRED)
-set(CMAKE_CROSSCOMPILING_EMULATOR ${FAIRLEAD_QEMU} -L /usr/aarch64-linux-gnu)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/emulate-aarch64.sh)
 
 # Libraries and headers come from the target's tree, programs from this machine.
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
