@@ -13,9 +13,7 @@ void fork_strand::on_abandon() noexcept {
 basic_task& fork_child::detach(scheduler& home) noexcept {
     root& parent = *group_->parent_link_->bottom;
     fork_strand& strand = *std::construct_at(&strand_, home, *group_, parent.depth() + 1);
-    body_.link->bottom = &strand;
-    body_.link->forked_by = group_;
-    body_.link->owner = &body_.frame;
+    *body_.link = {&strand, nullptr, nullptr, &body_.frame, group_};
     strand.start_at(body_.frame, *body_.link);
     // [FJ2] release: publishes the strand to who asks it to stop; acquire: not before it is asked.
     if (state_.exchange(detached, sync::acq_rel) == asked_to_stop) strand.request_stop();
@@ -31,6 +29,32 @@ void fork_child::request_stop() noexcept {
     }
 }
 
+std::coroutine_handle<> fork::start_first(std::coroutine_handle<> parent, frame_link& link,
+                                          unstarted& first) noexcept {
+    link.bottom->start_forking();
+    return start(parent, link, first);
+}
+
+std::coroutine_handle<> fork::open_some(sched::offered_forks& offers,
+                                        std::coroutine_handle<> next) noexcept {
+    offers.open_some();
+    return next;
+}
+
+std::coroutine_handle<> fork::open_all(sched::offered_forks& offers,
+                                       std::coroutine_handle<> next) noexcept {
+    offers.open_all();
+    return next;
+}
+
+// Those that nobody has taken do not start.
+std::coroutine_handle<> fork::skip_rest(root& bottom) noexcept {
+    while (next_ != end_) {
+        if (!take_next(bottom)) return join(bottom);
+    }
+    return bottom.transfer(parent_);
+}
+
 // The next child is gone, and with it all behind it.
 std::coroutine_handle<> fork::join(root& bottom) noexcept {
     if (!waits_for_others()) return bottom.transfer(parent_);
@@ -41,7 +65,7 @@ std::coroutine_handle<> fork::join(root& bottom) noexcept {
 
 // True: the last strand to end completes the root of the parent.
 bool fork::waits_for_others() noexcept {
-    const auto gone = static_cast<std::ptrdiff_t>(children_.size() - hidden_);
+    const std::ptrdiff_t gone = end_ - hidden_;
     // [FJ1] acquire: sees what the strands that have ended have written; release: the last one sees that
     // the parent waits.
     return ended_.fetch_sub(gone, sync::acq_rel) != gone;
@@ -56,16 +80,16 @@ void fork::strand_ended() noexcept {
 }
 
 void fork::pass_stop_on() noexcept {
-    for (fork_child& each : children_.subspan(hidden_)) each.request_stop();
+    for (fork_child* at = hidden_; at != end_; ++at) at->request_stop();
 }
 
 void fork::post_rest(sched::offered_forks& offers) noexcept {
     if (posted_) return;
     posted_ = true;
     scheduler& here = *scheduler::current();
-    for (std::size_t i = next_; i != children_.size(); ++i) {
-        if (i >= hidden_ && !offers.take_back(children_[i])) break;  // with all behind it
-        here.post(children_[i].detach(here));
+    for (fork_child* at = next_; at != end_; ++at) {
+        if (at >= hidden_ && !offers.take_back(*at)) break;  // with all behind it
+        here.post(at->detach(here));
     }
     hidden_ = next_;
 }
@@ -73,10 +97,10 @@ void fork::post_rest(sched::offered_forks& offers) noexcept {
 // The frames of a child that ran here are to be destroyed, and the parent's with them.
 bool fork::outlasts(root& holder) noexcept {
     static_cast<void>(holder);
-    if (hidden_ == children_.size()) return false;
+    if (hidden_ == end_) return false;
     pass_stop_on();
     const bool waits = waits_for_others();
-    hidden_ = children_.size();
+    hidden_ = end_;
     return waits;
 }
 

@@ -3,14 +3,6 @@
 #include <mutex>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FAIRLEAD_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define FAIRLEAD_SANITIZED 1
-#endif
-#endif
-
 namespace fairlead::sync {
 
 // --- the depot --------------------------------------------------------------------------------------
@@ -83,10 +75,11 @@ void recycler::cache::unload(std::size_t size_class) noexcept {
 
 // --- the process ------------------------------------------------------------------------------------
 
+constinit thread_local recycler::cache* own_cache = nullptr;
+
 #if !defined(FAIRLEAD_SANITIZED)
 namespace {
 
-thread_local recycler::cache* own_cache = nullptr;
 thread_local bool ended = false;  // its cache is gone; destructors that run later do without
 
 // Never destroyed: objects of static storage may be freed after everything.
@@ -112,19 +105,14 @@ struct cache_of_thread {
 }
 
 }  // namespace
-#endif
 
-#if !defined(FAIRLEAD_SANITIZED)
-namespace {
-
-// Apart, so that the others save no register for them.
-[[gnu::noinline]] void* allocate_slowly(std::size_t size) {
+void* allocate_slowly(std::size_t size) {
     recycler::cache* const own = own_cache != nullptr ? own_cache : first_use();
     if (own != nullptr) return own->allocate(size);
     return ::operator new(recycler::allocation_size(size));  // another thread may recycle it
 }
 
-[[gnu::noinline]] void free_slowly(void* memory, std::size_t size) noexcept {
+void free_slowly(void* memory, std::size_t size) noexcept {
     recycler::cache* const own = own_cache != nullptr ? own_cache : first_use();
     if (own != nullptr) {
         own->free(memory, size);
@@ -132,24 +120,9 @@ namespace {
         ::operator delete(memory);
     }
 }
-
-}  // namespace
-
-// Not inline: a coroutine that moves to another thread must not reuse an address of thread-local memory.
-[[gnu::noinline]] void* allocate_recycled(std::size_t size) {
-    if (recycler::cache* const own = own_cache) {
-        if (void* const block = own->take(size)) return block;
-    }
-    return allocate_slowly(size);
-}
-
-[[gnu::noinline]] void free_recycled(void* memory, std::size_t size) noexcept {
-    recycler::cache* const own = own_cache;
-    if (own == nullptr || !own->put(memory, size)) free_slowly(memory, size);
-}
 #else
-void* allocate_recycled(std::size_t size) { return ::operator new(size); }
-void free_recycled(void* memory, std::size_t) noexcept { ::operator delete(memory); }
+void* allocate_slowly(std::size_t size) { return ::operator new(size); }
+void free_slowly(void* memory, std::size_t) noexcept { ::operator delete(memory); }
 #endif
 
 }  // namespace fairlead::sync

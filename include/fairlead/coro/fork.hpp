@@ -95,29 +95,29 @@ public:
     [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> parent, frame_link& link,
                                                 unstarted& first) noexcept {
         FAIRLEAD_ASSERT(!parent_, "a fork was awaited twice");
+        root& bottom = *link.bottom;
+        if (!bottom.has_forked()) return start_first(parent, link, first);
         parent_ = parent;
         parent_link_ = &link;
-        root& bottom = *link.bottom;
         was_told_stop_ = bottom.has_told_stop();
-        if (hidden_ != 0) {
-            offer(bottom.offers());
-            // Several are a loop rather than a tree: nothing would open the rest before the first ends.
-            if (children_.size() > 1) bottom.offers().open_all();
-        }
-        return run_here(first, bottom);
+        sched::offered_forks& offers = bottom.offers();
+        offer(offers);
+        const std::coroutine_handle<> next = run_here(first, bottom);
+        // Several are a loop rather than a tree: nothing would open the rest before the first ends.
+        if (children().size() > 1) return open_all(offers, next);
+        return offers.must_open() ? open_some(offers, next) : next;
     }
 
-    // A child has ended, and `bottom` is its root. The handle to resume next.
+    // A child has ended that ran here, and `bottom` is its root. The handle to resume next.
     [[nodiscard]] std::coroutine_handle<> child_ended(root& bottom) noexcept {
-        if (&bottom != parent_link_->bottom) return bottom.end();  // a strand
         // A stop that this child was told is for the others as well, and for the parent.
         bottom.set_told_stop(was_told_stop_);
-        return next_ == children_.size() ? bottom.transfer(parent_) : run_next(bottom);
+        return next_ == end_ ? bottom.transfer(parent_) : run_next(bottom);
     }
 
     void child_failed() noexcept {
         failed_.store(true, sync::relaxed);  // a hint until they end
-        for (fork_child& each : children_) each.request_stop();
+        for (fork_child& each : children()) each.request_stop();
     }
 
     [[nodiscard]] bool has_failed() const noexcept { return failed_.load(sync::relaxed); }
@@ -134,46 +134,58 @@ public:
     [[nodiscard]] bool outlasts(root& holder) noexcept override;
 
 protected:
-    fork() noexcept = default;
+    // `others`: all children but the first. They need not exist yet.
+    explicit fork(std::span<fork_child> others) noexcept
+        : begin_{others.data()},
+          end_{others.data() + others.size()},
+          next_{begin_},
+          hidden_{end_} {}
     ~fork() = default;
 
-    // All but the first.
-    [[nodiscard]] std::span<fork_child> children() const noexcept { return children_; }
-    void set_children(std::span<fork_child> others) noexcept {
-        children_ = others;
-        hidden_ = others.size();
-    }
+    [[nodiscard]] std::span<fork_child> children() const noexcept { return {begin_, end_}; }
 
 private:
     friend class fork_child;
     friend class fork_strand;
 
-    // Offers the children from the last to the second, while there is room.
+    // What is rare is out of line and called last, so that the rest saves no register for it.
+    [[nodiscard]] std::coroutine_handle<> start_first(std::coroutine_handle<> parent,
+                                                      frame_link& link, unstarted& first) noexcept;
+    [[nodiscard]] static std::coroutine_handle<> open_some(sched::offered_forks& offers,
+                                                           std::coroutine_handle<> next) noexcept;
+    [[nodiscard]] static std::coroutine_handle<> open_all(sched::offered_forks& offers,
+                                                          std::coroutine_handle<> next) noexcept;
+    [[nodiscard]] std::coroutine_handle<> skip_rest(root& bottom) noexcept;
+
+    // Offers the children from the last to the next, while there is room.
     void offer(sched::offered_forks& to) noexcept {
-        while (hidden_ != next_ && to.offer(children_[hidden_ - 1])) --hidden_;
+        fork_child* last = hidden_;
+        while (last != next_ && to.offer(last[-1])) --last;
+        hidden_ = last;
+    }
+
+    // The next child is to run here, unless it is gone.
+    [[nodiscard]] bool take_next(root& bottom) noexcept {
+        if (next_ == hidden_) {
+            if (posted_ || !bottom.offers().take_back(*next_)) return false;
+            ++hidden_;
+        }
+        ++next_;
+        return true;
     }
 
     [[nodiscard]] std::coroutine_handle<> run_next(root& bottom) noexcept {
-        do {
-            fork_child& next = children_[next_];
-            if (next_ == hidden_) {
-                if (posted_ || !bottom.offers().take_back(next)) return join(bottom);
-                ++hidden_;
-            }
-            ++next_;
-            if (has_failed()) continue;  // it does not start
-            if (next_ != hidden_) offer(bottom.offers());
-            return run_here(next.body(), bottom);
-        } while (next_ != children_.size());
-        return bottom.transfer(parent_);
+        fork_child& child = *next_;
+        if (!take_next(bottom)) return join(bottom);
+        if (has_failed()) return skip_rest(bottom);
+        sched::offered_forks& offers = bottom.offers();
+        if (next_ != hidden_) offer(offers);
+        const std::coroutine_handle<> next = run_here(child.body(), bottom);
+        return offers.must_open() ? open_some(offers, next) : next;
     }
 
     [[nodiscard]] std::coroutine_handle<> run_here(unstarted& child, root& bottom) noexcept {
-        child.link->owner = &child.frame;
-        child.link->bottom = &bottom;
-        child.link->continuation = parent_;
-        child.link->parent = parent_link_;
-        child.link->forked_by = this;
+        *child.link = {&bottom, parent_, parent_link_, &child.frame, this};
         return bottom.transfer(child.frame);
     }
 
@@ -183,9 +195,10 @@ private:
 
     std::coroutine_handle<> parent_;
     frame_link* parent_link_ = nullptr;
-    std::span<fork_child> children_;  // all but the first
-    std::size_t next_ = 0;            // the child that is to run here next
-    std::size_t hidden_ = 0;          // [next_, hidden_) are not offered yet
+    fork_child* const begin_;  // all but the first child
+    fork_child* const end_;
+    fork_child* next_;    // the child that is to run here next
+    fork_child* hidden_;  // [next_, hidden_) are not offered yet
 
     // How many strands have ended, less how many the parent waits for once it does.
     sync::atomic<std::ptrdiff_t> ended_{0};

@@ -10,6 +10,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -44,9 +45,8 @@ template <class First, class... Others>
 class [[nodiscard]] fork_of_some final : private fork {
 public:
     explicit fork_of_some(task<First>&& first, task<Others>&&... others) noexcept
-        : first_{first.release()} {
+        : fork{children_}, first_{first.release()} {
         fork_child* child = children_;
-        set_children(children_);
         (child++->set(*this, others.release()), ...);
     }
     ~fork_of_some() { first_.destroy(); }
@@ -81,14 +81,8 @@ private:
 template <class T>
 class [[nodiscard]] fork_of_many final : private fork {
 public:
-    explicit fork_of_many(std::vector<task<T>>&& bodies) {
-        if (bodies.empty()) return;
-        const std::size_t others = bodies.size() - 1;
-        children_ = std::make_unique<fork_child[]>(others);
-        set_children({children_.get(), others});
-        first_ = bodies.front().release();
-        for (std::size_t i = 0; i != others; ++i) children_[i].set(*this, bodies[i + 1].release());
-    }
+    explicit fork_of_many(std::vector<task<T>>&& bodies)
+        : fork_of_many{bodies, make_children(bodies.size())} {}
     ~fork_of_many() { first_.destroy(); }
 
     [[nodiscard]] bool await_ready() const noexcept { return !first_.frame; }
@@ -114,6 +108,20 @@ public:
     }
 
 private:
+    fork_of_many(std::span<task<T>> bodies, std::unique_ptr<fork_child[]> others) noexcept
+        : fork{{others.get(), bodies.empty() ? 0 : bodies.size() - 1}},
+          children_{std::move(others)} {
+        if (bodies.empty()) return;
+        first_ = bodies.front().release();
+        for (std::size_t i = 1; i != bodies.size(); ++i) {
+            children_[i - 1].set(*this, bodies[i].release());
+        }
+    }
+
+    [[nodiscard]] static std::unique_ptr<fork_child[]> make_children(std::size_t bodies) {
+        return bodies < 2 ? nullptr : std::make_unique<fork_child[]>(bodies - 1);
+    }
+
     unstarted first_{nullptr, nullptr};
     std::unique_ptr<fork_child[]> children_;
 };

@@ -28,13 +28,13 @@ namespace fairlead::coro {
 class fork;
 class root;
 
-/// What every coroutine of the library knows about its place in the stack.
+/// What every coroutine of the library knows about its place in the stack, from its start on.
 struct frame_link {
-    root* bottom = nullptr;
-    std::coroutine_handle<> continuation;      // who awaits this coroutine; null: the root
-    frame_link* parent = nullptr;              // the link of `continuation`
-    std::coroutine_handle<>* owner = nullptr;  // the handle that would destroy this frame
-    fork* forked_by = nullptr;                 // who is told of its end, instead of `continuation`
+    root* bottom;
+    std::coroutine_handle<> continuation;  // who awaits this coroutine; null: the root
+    frame_link* parent;                    // the link of `continuation`
+    std::coroutine_handle<>* owner;        // the handle that would destroy this frame
+    fork* forked_by;                       // who is told of its end, before `continuation`
 };
 
 /// Why a wait ended.
@@ -179,11 +179,10 @@ public:
     /// Whether take_stop would take one.
     [[nodiscard]] bool must_tell_stop() const noexcept { return !stop_told_ && stop_requested(); }
 
-    /// Where this step may offer forked work.
-    [[nodiscard]] sched::offered_forks& offers() noexcept {
-        if (offers_ == nullptr) offers_ = &scheduler::current_offers();
-        return *offers_;
-    }
+    /// Whether this step may have offered forked work. If so, where.
+    [[nodiscard]] bool has_forked() const noexcept { return offers_ != nullptr; }
+    [[nodiscard]] sched::offered_forks& offers() const noexcept { return *offers_; }
+    void start_forking() noexcept { offers_ = &scheduler::current_offers(); }
 
     /// The handle to resume for going on with `next`, inside this root.
     [[nodiscard]] std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {

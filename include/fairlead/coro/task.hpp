@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <type_traits>
@@ -25,28 +26,54 @@ namespace coro {
 template <class T>
 using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-// Where a coroutine leaves its result.
+// Where a coroutine leaves its result. By hand rather than a variant, which asks at each step what it
+// holds.
 template <class T>
 class result {
 public:
+    result() noexcept {}
+    result(const result&) = delete;
+    result& operator=(const result&) = delete;
+    ~result() { reset(); }
+
     template <class Value>
         requires std::convertible_to<Value&&, T>
     void return_value(Value&& value) {
-        outcome_.template emplace<1>(std::forward<Value>(value));
+        // Once more, if the destructor of a local variable threw after the first.
+        if constexpr (!std::is_trivially_destructible_v<T>) reset();
+        std::construct_at(std::addressof(value_), std::forward<Value>(value));
+        holds_ = a_value;
     }
-    void unhandled_exception() noexcept { outcome_.template emplace<2>(std::current_exception()); }
+    void unhandled_exception() noexcept {
+        reset();
+        std::construct_at(&failure_, std::current_exception());
+        holds_ = a_failure;
+    }
 
     [[nodiscard]] std::exception_ptr failure() const noexcept {
-        return outcome_.index() == 2 ? std::get<2>(outcome_) : nullptr;
+        return holds_ == a_failure ? failure_ : nullptr;
     }
 
     [[nodiscard]] T take() {
-        if (outcome_.index() == 2) std::rethrow_exception(std::get<2>(std::move(outcome_)));
-        return std::get<1>(std::move(outcome_));
+        if (holds_ == a_failure) std::rethrow_exception(std::move(failure_));
+        FAIRLEAD_ASSERT(holds_ == a_value, "a result was taken of a coroutine that has none");
+        return std::move(value_);
     }
 
 private:
-    std::variant<std::monostate, T, std::exception_ptr> outcome_;
+    void reset() noexcept {
+        if (holds_ == a_failure) std::destroy_at(&failure_);
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            if (holds_ == a_value) std::destroy_at(std::addressof(value_));
+        }
+        holds_ = nothing;
+    }
+
+    enum : std::uint8_t { nothing, a_value, a_failure } holds_ = nothing;
+    union {
+        std::remove_cv_t<T> value_;
+        std::exception_ptr failure_;
+    };
 };
 
 template <class T>
@@ -87,8 +114,9 @@ struct promise final : frame_link, result<T>, sync::recycled {
             std::coroutine_handle<promise> ended) const noexcept {
             promise& self = ended.promise();
             root& bottom = *self.bottom;
+            if (!self.continuation) return bottom.end();
             if (self.forked_by != nullptr) return self.forked_by->child_ended(bottom);
-            return self.continuation ? bottom.transfer(self.continuation) : bottom.end();
+            return bottom.transfer(self.continuation);
         }
         void await_resume() const noexcept {}
     };
@@ -127,12 +155,10 @@ public:
     template <on_a_root Caller>
     [[nodiscard]] std::coroutine_handle<> await_suspend(
         std::coroutine_handle<Caller> caller) noexcept {
+        root* const bottom = caller.promise().bottom;
         frame_link& link = promise<T>::of(frame_);
-        link.bottom = caller.promise().bottom;
-        link.continuation = caller;
-        link.parent = &caller.promise();
-        link.owner = &frame_;
-        return link.bottom->transfer(frame_);
+        link = {bottom, caller, &caller.promise(), &frame_, nullptr};
+        return bottom->transfer(frame_);
     }
 
     T await_resume() { return promise<T>::of(frame_).take(); }
@@ -184,8 +210,7 @@ public:
     void start_on(coro::root& bottom) noexcept {
         FAIRLEAD_ASSERT(valid(), "an empty task was started");
         coro::frame_link& link = promise_type::of(frame_);
-        link.bottom = &bottom;
-        link.owner = &frame_;
+        link = {&bottom, nullptr, nullptr, &frame_, nullptr};
         bottom.start_at(frame_, link);
     }
 

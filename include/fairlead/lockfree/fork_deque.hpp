@@ -68,12 +68,18 @@ public:
         return slots_[--bottom_ & mask].load(sync::relaxed);  // own write
     }
 
+    /// Whether less than `open_min` items are open, and others are hidden.
+    [[nodiscard]] bool must_open() const noexcept {
+        const std::uint64_t split = split_.load(sync::relaxed);
+        // Relaxed: a stale top only opens less.
+        return split - top_.load(sync::relaxed) < open_min_ && split != bottom_;
+    }
+
     /// Opens hidden items if less than `open_min` are open. True: some were opened; who may be asleep has
     /// not been told.
     [[nodiscard]] bool open() noexcept {
-        const std::uint64_t top = top_.load(sync::relaxed);  // stale only opens less
-        const std::uint64_t split = split_.load(sync::relaxed);
-        if (split == bottom_ || split - top >= open_min_) return false;
+        if (!must_open()) return false;
+        const std::uint64_t top = top_.load(sync::relaxed);
         // [FD1] release: publishes the items to thieves. seq_cst: an owner that opens some and then looks
         // for sleepers, and a thief that goes to sleep and then looks here, do not miss each other [ID2].
         split_.store(std::min(bottom_, top + open_min_), sync::seq_cst);

@@ -31,20 +31,22 @@ class offered_forks {
 public:
     explicit offered_forks(std::size_t open_min) noexcept : deque_{open_min} {}
 
-    /// The newest fork from now on, which others may take. False: there is no room.
-    [[nodiscard]] bool offer(forked& work) noexcept {
-        if (!deque_.push(work)) return false;
-        open_some();
-        return true;
-    }
+    /// The newest fork from now on, which others may take once it is open. False: there is no room.
+    [[nodiscard]] bool offer(forked& work) noexcept { return deque_.push(work); }
 
     /// Whether `work`, the newest that was offered and not taken back, is the caller's again.
     [[nodiscard]] bool take_back(const forked& work) noexcept {
         forked* const newest = deque_.pop();
-        if (newest == nullptr) return false;
-        FAIRLEAD_ASSERT(newest == &work, "forks were not taken back in order");
-        open_some();
-        return true;
+        FAIRLEAD_ASSERT(newest == nullptr || newest == &work, "forks were not taken back in order");
+        return newest != nullptr;
+    }
+
+    /// Whether so little is open that idle workers may find nothing. To be asked after each of the above.
+    [[nodiscard]] bool must_open() const noexcept { return deque_.must_open(); }
+
+    /// Does something about it, if anything is offered.
+    void open_some() noexcept {
+        if (deque_.open()) wake_thief();
     }
 
     /// Others may take all that is offered.
@@ -58,10 +60,6 @@ public:
     [[nodiscard]] bool empty() const noexcept { return deque_.empty(); }
 
 private:
-    void open_some() noexcept {
-        if (deque_.open()) wake_thief();
-    }
-
     // On the worker whose forks these are.
     static void wake_thief() noexcept;
 

@@ -155,12 +155,43 @@ private:
     std::array<bin, classes> bins_;
 };
 
+// --- the recycler of the process --------------------------------------------------------------------
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FAIRLEAD_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FAIRLEAD_SANITIZED 1
+#endif
+#endif
+
+// What the calling thread keeps; null before its first use and after its end. Always null if the library
+// was compiled with a sanitizer; who is compiled with one does not look. So programs that mix both work.
+extern constinit thread_local recycler::cache* own_cache;
+
+// The rare rest, apart, so that the others save no register for it.
+[[nodiscard]] void* allocate_slowly(std::size_t size);
+void free_slowly(void* memory, std::size_t size) noexcept;
+
 /// Allocates from the recycler of the process. Throws `std::bad_alloc`. Any thread. With the address
 /// or the thread sanitizer it is `operator new`, so that they see each object.
-[[nodiscard]] void* allocate_recycled(std::size_t size);
+[[nodiscard]] inline void* allocate_recycled(std::size_t size) {
+#if !defined(FAIRLEAD_SANITIZED)
+    if (recycler::cache* const own = own_cache) {
+        if (void* const block = own->take(size)) return block;
+    }
+#endif
+    return allocate_slowly(size);
+}
 
 /// Frees what `allocate_recycled(size)` gave, on any thread.
-void free_recycled(void* memory, std::size_t size) noexcept;
+inline void free_recycled(void* memory, std::size_t size) noexcept {
+#if !defined(FAIRLEAD_SANITIZED)
+    recycler::cache* const own = own_cache;
+    if (own != nullptr && own->put(memory, size)) return;
+#endif
+    free_slowly(memory, size);
+}
 
 /// A base for classes whose objects, if they are made with `new`, come from the recycler.
 struct recycled {
