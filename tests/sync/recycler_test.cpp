@@ -34,7 +34,7 @@ block take(recycler::cache& from, std::size_t size) {
 TEST(Recycler, GivesTheLastFreedBlockOfTheSameSizeFirst) {
     recycler depot;
     recycler::cache own{depot};
-    for (const std::size_t size : {0, 1, 24, 25, 40, 41, 100, 1000, 1016}) {
+    for (const std::size_t size : {0, 1, 24, 25, 40, 41, 100, 1000, 1016, 1017, 1272, 1273, 4088}) {
         const block first = take(own, size);
         own.free(first.memory, first.size);
         const block second = take(own, size);
@@ -45,7 +45,7 @@ TEST(Recycler, GivesTheLastFreedBlockOfTheSameSizeFirst) {
 
 // Blocks change hands between caches, so what one thread allocates must do for all sizes of a class.
 TEST(Recycler, AllBlocksOfAClassHaveTheSameSize) {
-    for (std::size_t size = 0; size != 1100; ++size) {
+    for (std::size_t size = 0; size != 4200; ++size) {
         const std::size_t allocated = recycler::allocation_size(size);
         EXPECT_GE(allocated, size);
         EXPECT_EQ(recycler::allocation_size(allocated), allocated) << size;
@@ -56,7 +56,7 @@ TEST(Recycler, BlocksInUseAreApart) {
     recycler depot;
     recycler::cache own{depot};
     std::vector<block> blocks;
-    for (std::size_t size = 0; size != 1100; ++size) {
+    for (std::size_t size = 0; size != 4200; ++size) {
         blocks.push_back(take(own, size));
         std::memset(blocks.back().memory, static_cast<int>(size % 251), size);
     }
@@ -119,6 +119,17 @@ TEST(Recycler, KeepsNoMoreThanItsLimit) {
         EXPECT_GT(depot.kept(), recycler::kept_max / 2);
     }
     EXPECT_LE(depot.kept(), recycler::kept_max);
+}
+
+TEST(Recycler, ServesContainers) {
+    std::vector<int, recycling_allocator<int>> numbers(300, 7);
+    numbers.push_back(8);  // moves them
+    const std::vector<int, recycling_allocator<int>> copy = numbers;
+    numbers.clear();
+    numbers.shrink_to_fit();
+    EXPECT_EQ(copy.size(), 301U);
+    EXPECT_EQ(copy.front(), 7);
+    EXPECT_EQ(copy.back(), 8);
 }
 
 TEST(Recycler, ThreadsPassBlocksInACircle) {

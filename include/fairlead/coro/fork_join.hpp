@@ -4,13 +4,12 @@
 #include <fairlead/coro/fork.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/sync/recycler.hpp>
 
 #include <algorithm>
 #include <array>
 #include <coroutine>
 #include <cstddef>
-#include <memory>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -82,7 +81,7 @@ template <class T>
 class [[nodiscard]] fork_of_many final : private fork {
 public:
     explicit fork_of_many(std::vector<task<T>>&& bodies)
-        : fork_of_many{bodies, make_children(bodies.size())} {}
+        : fork_of_many{bodies, child_list(bodies.empty() ? 0 : bodies.size() - 1)} {}
     ~fork_of_many() { first_.destroy(); }
 
     [[nodiscard]] bool await_ready() const noexcept { return !first_.frame; }
@@ -108,22 +107,19 @@ public:
     }
 
 private:
-    fork_of_many(std::span<task<T>> bodies, std::unique_ptr<fork_child[]> others) noexcept
-        : fork{{others.get(), bodies.empty() ? 0 : bodies.size() - 1}},
-          children_{std::move(others)} {
+    using child_list = std::vector<fork_child, sync::recycling_allocator<fork_child>>;
+
+    fork_of_many(std::vector<task<T>>& bodies, child_list others) noexcept
+        : fork{others}, children_{std::move(others)} {
         if (bodies.empty()) return;
         first_ = bodies.front().release();
-        for (std::size_t i = 1; i != bodies.size(); ++i) {
-            children_[i - 1].set(*this, bodies[i].release());
+        for (std::size_t i = 0; i != children_.size(); ++i) {
+            children_[i].set(*this, bodies[i + 1].release());
         }
     }
 
-    [[nodiscard]] static std::unique_ptr<fork_child[]> make_children(std::size_t bodies) {
-        return bodies < 2 ? nullptr : std::make_unique<fork_child[]>(bodies - 1);
-    }
-
     unstarted first_{nullptr, nullptr};
-    std::unique_ptr<fork_child[]> children_;
+    child_list children_;
 };
 
 }  // namespace coro

@@ -30,7 +30,9 @@ namespace fairlead::sync {
 class recycler {
 public:
     static constexpr std::size_t granularity = 16;  // bytes between two size classes
-    static constexpr std::size_t size_max = 1016;   // larger ones go to `operator new`
+    static constexpr std::size_t fine_max = 1016;   // of larger ones
+    static constexpr std::size_t coarse_granularity = 256;
+    static constexpr std::size_t size_max = 4088;  // larger ones go to `operator new`
     static constexpr std::size_t kept_max = std::size_t{8} << 20;  // bytes in the depot
 
     class cache;
@@ -50,7 +52,9 @@ public:
     [[nodiscard]] std::size_t kept() const noexcept { return kept_.load(relaxed); }
 
 private:
-    static constexpr std::size_t classes = (size_max + 8) / granularity + 1;
+    static constexpr std::size_t fine_classes = (fine_max + 8) / granularity;
+    static constexpr std::size_t classes =
+        fine_classes + (size_max - fine_max) / coarse_granularity;
 
     // A block that nobody uses. The first of a batch also links to the next batch.
     struct free_block {
@@ -58,12 +62,16 @@ private:
         free_block* next_batch;
     };
 
-    // 24, 24, 40, 56, ... bytes: what glibc has without waste, as it adds 8 and rounds up to 16. Less than 24 it
-    // has not either.
+    // 24, 24, 40, 56, ... 1016, 1272, ... bytes: what glibc has without waste, as it adds 8 and rounds up to 16.
+    // Less than 24 it has not either.
     static constexpr std::size_t class_of(std::size_t size) noexcept {
+        if (size > fine_max) return fine_classes + (size - fine_max - 1) / coarse_granularity;
         return (size + 7) / granularity;
     }
     static constexpr std::size_t block_size(std::size_t size_class) noexcept {
+        if (size_class >= fine_classes) {
+            return fine_max + (size_class - fine_classes + 1) * coarse_granularity;
+        }
         return (size_class == 0 ? 1 : size_class) * granularity + 8;
     }
     // About 8 KiB a batch, so that a lock is taken rarely and little lies in the threads.
@@ -205,6 +213,26 @@ struct recycled {
     static void operator delete(void* memory, std::align_val_t alignment) noexcept {
         ::operator delete(memory, alignment);
     }
+};
+
+/// The same for the memory of a container.
+template <class T>
+struct recycling_allocator {
+    using value_type = T;
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+
+    recycling_allocator() noexcept = default;
+    template <class Other>
+    recycling_allocator(const recycling_allocator<Other>&) noexcept {}  // as containers want it
+
+    [[nodiscard]] T* allocate(std::size_t count) {
+        return static_cast<T*>(allocate_recycled(count * sizeof(T)));
+    }
+    void deallocate(T* memory, std::size_t count) noexcept {
+        free_recycled(memory, count * sizeof(T));
+    }
+
+    friend bool operator==(recycling_allocator, recycling_allocator) noexcept { return true; }
 };
 
 }  // namespace fairlead::sync
