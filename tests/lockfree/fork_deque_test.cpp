@@ -68,6 +68,20 @@ TEST(ForkDeque, OpensAllForWhoMayNotComeAgainForLong) {
     for (item& each : items) EXPECT_EQ(forks.steal(), &each);
 }
 
+TEST(ForkDeque, NeedNotOpenAllWhenThievesFindEnough) {
+    std::array<item, 16> items;
+    fork_deque<item, 16> forks{1};
+    EXPECT_FALSE(forks.must_open_all()) << "there is nothing to open";
+    for (std::size_t i = 0; i != 8; ++i) ASSERT_TRUE(forks.push(items[i]));
+    EXPECT_TRUE(forks.must_open_all());
+    EXPECT_TRUE(forks.open_all());
+    for (std::size_t i = 8; i != 16; ++i) ASSERT_TRUE(forks.push(items[i]));
+    EXPECT_FALSE(forks.must_open_all()) << "eight are open";
+    EXPECT_EQ(forks.steal(), &items[0]);
+    EXPECT_TRUE(forks.must_open_all());
+    EXPECT_FALSE(forks.must_open());
+}
+
 TEST(ForkDeque, TakesBackWhatIsHiddenAndThenWhatIsOpen) {
     std::array<item, 3> items;
     fork_deque<item, 4> forks{1};

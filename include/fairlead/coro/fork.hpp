@@ -104,7 +104,7 @@ public:
         offer(offers);
         const std::coroutine_handle<> next = run_here(first, bottom);
         // Several are a loop rather than a tree: nothing would open the rest before the first ends.
-        if (children().size() > 1) return open_all(offers, next);
+        if (children().size() > 1 && offers.must_open_all()) return open_all(offers, next);
         return offers.must_open() ? open_some(offers, next) : next;
     }
 

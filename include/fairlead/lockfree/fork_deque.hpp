@@ -69,11 +69,11 @@ public:
     }
 
     /// Whether less than `open_min` items are open, and others are hidden.
-    [[nodiscard]] bool must_open() const noexcept {
-        const std::uint64_t split = split_.load(sync::relaxed);
-        // Relaxed: a stale top only opens less.
-        return split - top_.load(sync::relaxed) < open_min_ && split != bottom_;
-    }
+    [[nodiscard]] bool must_open() const noexcept { return opens_less_than(open_min_); }
+
+    /// Whether so little is open that many new items had better be opened at once. Thieves find enough
+    /// otherwise, and older ones are larger.
+    [[nodiscard]] bool must_open_all() const noexcept { return opens_less_than(8 * open_min_); }
 
     /// Opens hidden items if less than `open_min` are open. True: some were opened; who may be asleep has
     /// not been told.
@@ -118,6 +118,12 @@ public:
 
 private:
     static constexpr std::uint64_t mask = Capacity - 1;
+
+    [[nodiscard]] bool opens_less_than(std::uint64_t enough) const noexcept {
+        const std::uint64_t split = split_.load(sync::relaxed);
+        // Relaxed: a stale top only opens less.
+        return split - top_.load(sync::relaxed) < enough && split != bottom_;
+    }
 
     // The newest item is open: thieves may be at it.
     [[nodiscard]] Item* pop_open() noexcept {

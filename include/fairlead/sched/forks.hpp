@@ -44,7 +44,10 @@ public:
     /// Whether so little is open that idle workers may find nothing. To be asked after each of the above.
     [[nodiscard]] bool must_open() const noexcept { return deque_.must_open(); }
 
-    /// Does something about it, if anything is offered.
+    /// Whether so little is open that what was offered at once had better be opened at once.
+    [[nodiscard]] bool must_open_all() const noexcept { return deque_.must_open_all(); }
+
+    /// Opens as many as must be.
     void open_some() noexcept {
         if (deque_.open()) wake_thief();
     }
