@@ -1,5 +1,5 @@
-// Stands in for the atomics of the library, and counts what each thread does to them. A program of its
-// own, so that counting costs the measured one nothing.
+// Stands in for the atomics of the library, and counts what each thread does to them. A program of
+// its own, so that counting costs the measured one nothing.
 #pragma once
 
 #include "counts/tally.hpp"

@@ -1,6 +1,8 @@
 // The counted costs of the hot paths:
 //
 //     paths [--only NAME] [--size OPERATIONS]
+//     paths --handovers
+#include "counts/handovers.hpp"
 #include "counts/meter.hpp"
 
 #include <time.h>
@@ -19,8 +21,8 @@ constexpr std::int64_t reading_ns = 10;
 
 }  // namespace
 
-// Every clock of this program. It does not go by the time that a step takes, which is another in every
-// run, and under callgrind would make all steps long.
+// Every clock of this program. It does not go by the time that a step takes, which is another in
+// every run, and under callgrind would make all steps long.
 extern "C" int clock_gettime(clockid_t, timespec* now) noexcept {
     ++bench::counts::here.clock_reads;
     const std::int64_t ns = present_ns.fetch_add(reading_ns, std::memory_order_relaxed);
@@ -32,10 +34,20 @@ extern "C" int clock_gettime(clockid_t, timespec* now) noexcept {
 int main(int argc, char** argv) {
     std::string_view only;
     std::uint64_t size = 4096;
-    for (int i = 1; i + 1 < argc; i += 2) {
+    bool handovers = false;
+    for (int i = 1; i < argc; ++i) {
         const std::string_view option = argv[i];
-        if (option == "--only") only = argv[i + 1];
-        if (option == "--size") size = std::strtoull(argv[i + 1], nullptr, 10);
+        if (option == "--handovers") {
+            handovers = true;
+            continue;
+        }
+        if (++i == argc) return 64;
+        if (option == "--only") only = argv[i];
+        if (option == "--size") size = std::strtoull(argv[i], nullptr, 10);
+    }
+    if (handovers) {
+        bench::counts::run_handovers();
+        return 0;
     }
     if (size == 0 || size % bench::counts::burst != 0) {
         std::fprintf(stderr, "the size must be a multiple of %llu\n",

@@ -70,7 +70,11 @@ fl::task<> meter::run_all(std::string name, fl::scheduler& home, task_path run) 
 }
 
 void meter::measure(const char* name, fl::scheduler& home, task_path run) {
-    if (is_asked(name)) fl::block_on(home, run_all(name, home, run));
+    if (!is_asked(name)) return;
+    // Not by block_on, which looks after each step whether it is done.
+    auto whole = fl::spawn(home, run_all(name, home, run));
+    while (!whole.ended()) home.run_until(fl::never);
+    whole.get();
 }
 
 void meter::measure(const char* name, task_path run) {

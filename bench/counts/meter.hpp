@@ -1,11 +1,12 @@
 // Runs hot paths a known number of times, between marks. What a path costs is the difference of two
 // sizes, so all that is done once falls out.
 //
-// Instructions are counted by callgrind, which makes a part of its profile at each call of `at_mark`;
-// atomics and readings of the clock by the program. tools/counts.py runs it and reads both.
+// Instructions are counted by callgrind, which makes a part of its profile at each call of
+// `at_mark`; atomics and readings of the clock by the program. tools/counts.py runs it and reads
+// both.
 //
-// Everything that is measured runs on one thread, and nothing in it depends on the time: the clock of
-// the program goes on by as much at each reading. So the counts are the same in every run.
+// Everything that is measured runs on one thread, and nothing in it depends on the time: the clock
+// of the program goes on by as much at each reading. So the counts are the same in every run.
 #pragma once
 
 #include "counts/tally.hpp"
@@ -36,8 +37,8 @@ public:
     using plain_path = void (*)(std::uint64_t operations);
     void measure(const char* name, plain_path run);
 
-    /// Likewise a coroutine: alone on a scheduler, and on one with two workers, of which the other is
-    /// in a long step.
+    /// Likewise a coroutine: alone on a scheduler, and on one with two workers, of which the other
+    /// is in a long step.
     using task_path = fairlead::task<> (*)(fairlead::scheduler& home, std::uint64_t operations);
     void measure(const char* name, task_path run);
 
