@@ -312,13 +312,12 @@ def perf(program, name):
 
 def print_counters(program):
     names = [path["name"] for path in json.loads(run([program, "--size", "256"]))["paths"]]
-    print("instructions    cycles   by perf stat")
     for name in names:
         found = perf(program, name)
         if found is None:
             print("counts: the processor's counters cannot be had here, as in most virtual machines", file=sys.stderr)
             return 1
-        print(f"{found[0]:12.1f}  {found[1]:8.1f}   {name}")
+        print(f"{found[0]:8.1f} instructions {found[1]:8.1f} cycles  {name}")
     return 0
 
 
