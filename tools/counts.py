@@ -398,7 +398,7 @@ def command(options):
         print(text_table(paths))
         return 0
     if build != bounds_build:
-        print(f"instructions not compared: they are of {build}, the bounds of {bounds_build}")
+        print(f"instructions and lines not compared: they are of {build}, the bounds of {bounds_build}")
     wrong += check_page((tree.REPOSITORY / PAGE).read_text(encoding="utf-8"), bounds)
     for message in [*wrong, *loose]:
         print(message)
