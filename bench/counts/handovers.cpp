@@ -1,6 +1,5 @@
 #include "counts/handovers.hpp"
 
-#include <fairlead/coro/awaits.hpp>
 #include <fairlead/lockfree/block_queue.hpp>
 #include <fairlead/lockfree/fork_deque.hpp>
 #include <fairlead/lockfree/run_queue.hpp>
