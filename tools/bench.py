@@ -173,7 +173,9 @@ def write_report(results, options):
     info = json.loads(info_path.read_text()) if info_path.is_file() else {}
     path = REPOSITORY / "bench" / "results" / f"{machine.slug()}.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(report.page(results, machine.description(REPOSITORY, info), options.runs),
+    counted = options.output / "counts.json"
+    counts = json.loads(counted.read_text()) if counted.is_file() else None
+    path.write_text(report.page(results, machine.description(REPOSITORY, info), options.runs, counts),
                     encoding="utf-8")
     return path
 

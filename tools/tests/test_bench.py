@@ -318,6 +318,13 @@ class Reports(unittest.TestCase):
         self.assertIn("| callback P=1 W=2 | fairlead | 100 | 100 | 100 |", page)
         self.assertIn("trivial: ours is first in 1 of 1; median ratio 2.50", page)
         self.assertIn("- processor: one", page)
+        self.assertNotIn("Counted", page)
+
+    def test_page_has_the_counted_costs_if_there_are_any(self):
+        counts = {"build": "GCC 12", "paths": [{"section": "posts", "name": "post", "costs": {"rmw": 2.01}},
+                                               {"section": "handovers", "name": "wake", "costs": {"lines": 8.2}}]}
+        page = report.page([], [], 5, counts)
+        self.assertIn("| posts | rmw |\n|---|---:|\n| post | 2.01 |\n\n| handovers | lines |\n", page)
 
 
 if __name__ == "__main__":

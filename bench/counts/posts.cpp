@@ -1,0 +1,116 @@
+// Tasks of callbacks, and callables: posted, and run once.
+#include "counts/meter.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/sched/callback_task.hpp>
+
+#include <array>
+
+namespace fl = fairlead;
+
+namespace bench::counts {
+namespace {
+
+// A scheduler on the caller, who posts from outside and then runs what is there.
+class outside {
+public:
+    fl::scheduler& home() { return home_; }
+    void run() { home_.run_until_idle(); }
+
+private:
+    fl::scheduler home_{{.run_on_caller = true}};
+};
+
+void post_tasks(std::uint64_t operations) {
+    outside posted;
+    std::array<fl::callback_task, burst> tasks;
+    for (fl::callback_task& each : tasks) each.set_callback([](fl::callback_task&) {});
+    for (std::uint64_t done = 0; done != operations; done += burst) {
+        for (fl::callback_task& each : tasks) posted.home().post(each);
+        posted.run();
+    }
+}
+
+void post_a_batch(std::uint64_t operations) {
+    outside posted;
+    std::array<fl::callback_task, burst> tasks;
+    std::array<fl::basic_task*, burst> all;
+    for (std::size_t i = 0; i != burst; ++i) {
+        tasks[i].set_callback([](fl::callback_task&) {});
+        all[i] = &tasks[i];
+    }
+    for (std::uint64_t done = 0; done != operations; done += burst) {
+        posted.home().post(all);
+        posted.run();
+    }
+}
+
+void post_lambdas(std::uint64_t operations) {
+    outside posted;
+    std::uint64_t sum = 0;
+    for (std::uint64_t done = 0; done != operations; done += burst) {
+        for (std::uint64_t i = 0; i != burst; ++i) posted.home().post([&sum] { ++sum; });
+        posted.run();
+    }
+}
+
+void post_to_an_idle_one(std::uint64_t operations) {
+    outside posted;
+    fl::callback_task task{[](fl::callback_task&) {}};
+    for (std::uint64_t done = 0; done != operations; ++done) {
+        posted.home().post(task);
+        posted.run();
+    }
+}
+
+// What a chain of tasks passes on, and who waits for its end.
+struct chain {
+    fl::scheduler* home;
+    std::uint64_t left;
+    fl::basic_task* caller;
+
+    // Whether it goes on. The signal is the last touch.
+    bool goes_on() {
+        if (--left != 0) return true;
+        caller->signal();
+        return false;
+    }
+};
+
+// A task that posts itself again.
+fl::task<> hop(fl::scheduler& home, std::uint64_t operations) {
+    chain hops{&home, operations, &co_await fl::current_task()};
+    fl::callback_task task{[at = &hops](fl::callback_task& self) {
+        if (at->goes_on()) at->home->post(self);
+    }};
+    home.post(task);
+    co_await fl::receive_signal();
+}
+
+// A callable that posts the next.
+struct hopper {
+    chain* at;
+    void operator()() const {
+        if (at->goes_on()) at->home->post(hopper{at});
+    }
+};
+
+fl::task<> hop_of_lambdas(fl::scheduler& home, std::uint64_t operations) {
+    chain hops{&home, operations, &co_await fl::current_task()};
+    home.post(hopper{&hops});
+    co_await fl::receive_signal();
+}
+
+}  // namespace
+
+void measure_posts(meter& to) {
+    to.section("posts");
+    to.measure("post a task from outside, 256 in a row", post_tasks);
+    to.measure("post a task from outside, 256 in a batch", post_a_batch);
+    to.measure("post a callable from outside, 256 in a row", post_lambdas);
+    to.measure("post a task to an idle scheduler", post_to_an_idle_one);
+    to.measure("post a task from a step", hop);
+    to.measure("post a callable from a step", hop_of_lambdas);
+}
+
+}  // namespace bench::counts
