@@ -188,7 +188,7 @@ def w12(size):
                         10_000 * for_ms, workers=workers, count=for_ms)
 
 
-# Of W13: the label, how many messages of its size are a second's worth of a slow machine, and the options.
+# Of W13: the label, how many messages take about a second on two busy processors, and the options.
 ECHOES = (
     ("C=1", 30_000, {"connections": 1}),
     ("C=2", 30_000, {"connections": 2}),

@@ -1,4 +1,4 @@
-// Boost.Asio: callbacks on one io_context, which all workers run. With coroutines it is no faster.
+// Boost.Asio: callbacks on one io_context, which all workers run.
 #include "support/asio_context.hpp"
 #include "w13/echo.hpp"
 
