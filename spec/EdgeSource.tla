@@ -136,7 +136,8 @@ Collected(w) == /\ pc[w] = "collected"
                 /\ IF full THEN Dispatch(collected) /\ Go(w, "clear")
                            ELSE Go(w, "poll") /\ UNCHANGED <<came, last, waits, ready, asleep>>
                 /\ UNCHANGED <<kernel, free, woken, front, duty, pending, own, rounds, driver, task>>
-Clear(w) == /\ pc[w] = "clear" /\ full' = FALSE /\ collected' = {} /\ Go(w, "poll")
+\* What a wait has collected is all that there was then, unless its buffer is full.
+Clear(w) == /\ pc[w] = "clear" /\ full' = FALSE /\ collected' = {} /\ \E to \in {"poll", "decide"} : Go(w, to)
             /\ UNCHANGED <<kernel, sources, places, own, rounds, occupied, task>>
 Poll(w) == /\ pc[w] = "poll" /\ local' = Events /\ edge' = {} /\ Go(w, "dispatch")
            /\ UNCHANGED <<open, data, end, sources, places, own, role, asked, wanted, driver, task>>

@@ -20,6 +20,7 @@ RUNTIMES = {
     "W9": ("asio",),
     "W10": ("asio", "bare"),
     "W12": ("futex", "trivial", "updater", "moodycamel", "asio", "tbb"),
+    "W13": ("asio", "epoll"),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -187,6 +188,28 @@ def w12(size):
                         10_000 * for_ms, workers=workers, count=for_ms)
 
 
+# Of W13: the label, how many messages take about a second on two busy processors, and the options.
+ECHOES = (
+    ("C=1", 30_000, {"connections": 1}),
+    ("C=2", 30_000, {"connections": 2}),
+    ("C=20", 100_000, {"connections": 20}),
+    ("C=100", 100_000, {"connections": 100}),
+    ("C=1000", 100_000, {"connections": 1000}),
+    ("C=20, 5 in flight", 200_000, {"connections": 20, "in_flight": 5}),
+    ("C=2, 100 KB", 8_000, {"connections": 2, "size": 100_000}),
+    ("C=100 of 10,000", 60_000, {"connections": 100, "idle": 9_900}),
+)
+
+
+def w13(size):
+    for name, messages, more in ECHOES:
+        for workers in size.threads:
+            if workers > 2 and not size.full:
+                continue
+            yield make_case("W13", f"{name} W={workers}", "echo", RUNTIMES["W13"], 5 * MILLION,
+                            workers=workers, count=size.scaled(messages), **more)
+
+
 def q1(size):
     count = size.scaled(MILLION)
     for producers in size.producers():
@@ -208,7 +231,7 @@ def q1(size):
 
 
 WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W7": w7, "W9": w9, "W10": w10,
-             "W12": w12, "Q1": q1}
+             "W12": w12, "W13": w13, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -226,6 +249,8 @@ CAPTIONS = {
     "W10": "bytes of memory for each of N sleeping coroutines, on one worker",
     "W12": "wake: us from a post to the start of its task, p50, W idle workers; idle: context switches "
            "of the workers",
+    "W13": "ns for each message of 64 bytes, or as it says, that comes back over one of C connections, from W "
+           "workers; CPU and memory are the server's",
     "Q1": "ns per item",
 }
 
@@ -247,6 +272,8 @@ REMARKS = (
     "never expires. bare is a frame from malloc that nobody manages: the floor.",
     "updater looks for tasks once in a millisecond.",
     "futex is one thread with room for one task, whatever W is: the floor.",
+    "The client of W13 is a process of one thread, whatever the server is; it competes with it for the "
+    "processors. epoll is a bare loop for each worker, with connections of its own: the floor of the kernel.",
     "W5 counts a worker that is the caller in openmp and tbb; Fairlead's caller sleeps.",
     "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "
     "problem.",

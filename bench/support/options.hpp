@@ -20,6 +20,10 @@ struct options {
     std::uint64_t chains = 1;         // --chains
     std::uint64_t work_ns = 0;        // --work_ns: CPU time that each task burns
     std::uint64_t claim = 1;          // --claim: the most that a consumer takes at once
+    std::uint64_t connections = 1;    // --connections: that say something
+    std::uint64_t idle = 0;           // --idle: connections that do not
+    std::uint64_t size = 64;          // --size: bytes of a message
+    std::uint64_t in_flight = 1;      // --in_flight: messages of a connection that are on their way
 };
 
 [[noreturn]] inline void usage_error(const std::string& what) {
@@ -40,8 +44,16 @@ inline options parse(int argc, char** argv) {
         std::string_view option;
         std::uint64_t& value;
     } const numbers[] = {
-        {"--workers", result.workers}, {"--producers", result.producers}, {"--count", result.count},
-        {"--chains", result.chains},   {"--work_ns", result.work_ns},     {"--claim", result.claim},
+        {"--workers", result.workers},
+        {"--producers", result.producers},
+        {"--count", result.count},
+        {"--chains", result.chains},
+        {"--work_ns", result.work_ns},
+        {"--claim", result.claim},
+        {"--connections", result.connections},
+        {"--idle", result.idle},
+        {"--size", result.size},
+        {"--in_flight", result.in_flight},
     };
     for (int i = 1; i < argc; i += 2) {
         const std::string_view option = argv[i];

@@ -151,6 +151,7 @@ void epoll_driver::poll(event_sink& sink) noexcept {
         // [EP1] release: the events were read before the next wait overwrites them.
         collected_count_.store(0, sync::release);
         trace("cleared");
+        if (count < events_max) return;  // there was no more; what came since is for the next call
     }
     event_batch events;
     for (int batch = 0; batch != batches_max; ++batch) {

@@ -19,7 +19,7 @@ void fetch_ahead(const basic_task& task) noexcept {
 
 }  // namespace
 
-void role::round(slot& own) noexcept {
+void role::round(slot& own, afterwards next) noexcept {
     own.rounds.add(1);
     dealing_to_ = &own;
     own_share_ = 0;
@@ -36,7 +36,7 @@ void role::round(slot& own) noexcept {
     expire(now);
     if (retry_at_ <= now) retry_unplaced(now);
     admit_arrivals(own, now);
-    poll_events(now, asked);
+    poll_events(now, asked, next);
     deal();
     if (!undealt_.empty()) {
         undealt_.append(std::move(pending_));
@@ -56,8 +56,8 @@ void role::round(slot& own) noexcept {
 }
 
 // A system call: worth it when it is asked for, when there is nothing else to do, or when it is time.
-void role::poll_events(time_point now, bool asked) noexcept {
-    const bool possible = core_.options.driver->has_sources();
+void role::poll_events(time_point now, bool asked, afterwards next) noexcept {
+    const bool possible = next != afterwards::waits && core_.options.driver->has_sources();
     // Without the time of the round, sources have only just come.
     const bool worth_it =
         possible && (batch_size_ == 0 || now == immediately || now - last_poll_ >= poll_interval);

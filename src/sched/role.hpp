@@ -78,8 +78,11 @@ public:
 
     // --- the holder ---------------------------------------------------------------------------------
 
-    // One round for `own`, the slot of the holder.
-    void round(slot& own) noexcept;
+    // What the holder does after a round that finds nothing.
+    enum class afterwards : bool { looks_on, waits };
+
+    // One round for `own`, the slot of the holder. Who waits in the driver next need not ask it before.
+    void round(slot& own, afterwards next = afterwards::looks_on) noexcept;
 
     // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says so.
     void plan_sleep(time_point limit) noexcept;
@@ -148,7 +151,7 @@ private:
 
     void take_arrivals() noexcept;
     void take_posts(slot& from) noexcept;
-    void poll_events(time_point now, bool asked) noexcept;
+    void poll_events(time_point now, bool asked, afterwards next) noexcept;
     void hurry_sleeper() noexcept;
     void expire(time_point now) noexcept;
     void admit_arrivals(slot& own, time_point& now) noexcept;

@@ -357,7 +357,7 @@ void worker::wake_another() noexcept {
 // either comes before, or finds somebody to hurry.
 bool worker::sleep_in_driver(time_point limit) noexcept {
     if (!core_.role.try_acquire()) return false;
-    core_.role.round(slot_);
+    core_.role.round(slot_, role::afterwards::waits);
     const bool found = slot_.next != nullptr || !slot_.runs.empty();
     const bool entered = !found && core_.idle.enter_driver();
     // What the last wait collected must be polled before the next. Its wish came before it left the driver; if

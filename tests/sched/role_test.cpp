@@ -211,6 +211,17 @@ TEST(WaitSource, IsArmedOnceAndDisarmedWhenItFires) {
     EXPECT_FALSE(sim.task.was_expired);
 }
 
+// The wait itself sees what is there: one look fetches what has ended it, and none comes before.
+TEST(WaitSource, WhoWaitsDoesNotPollBefore) {
+    io_simulation sim;
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_wait(sim.task);
+    sim.scheduler.run_until_idle();
+    const int polls = sim.driver->polls;
+    EXPECT_EQ(sim.scheduler.run_until(sim.clock.now() + 1s), 0U);
+    EXPECT_EQ(sim.driver->polls, polls + 1);
+}
+
 TEST(WaitSource, WhatIsThereAlreadyRunsAtOnceAndIsNotDisarmed) {
     io_simulation sim;
     sim.source.ready = true;

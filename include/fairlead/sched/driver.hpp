@@ -28,12 +28,13 @@ public:
     /// a wait under way keeps to it. False: it will when it is woken, or at its old deadline.
     [[nodiscard]] virtual bool set_deadline(time_point deadline) noexcept = 0;
 
-    /// Sleeps until `wake`, an event, or the deadline, whichever is first. May return early for no
-    /// reason. One thread at a time; a `poll` follows before the next `wait`.
+    /// Sleeps until `wake`, an event, or the deadline, whichever is first; not at all if there is an
+    /// event that no poll has passed on. May return early for no reason. One thread at a time; a `poll`
+    /// follows before the next `wait`.
     virtual void wait() noexcept = 0;
 
-    /// Passes on the events there are, those that ended a `wait` included, without sleeping. The
-    /// holder of the role.
+    /// Passes on the events there are, without sleeping; after a `wait` that events have ended it may
+    /// leave those that came since to the next call. The holder of the role.
     virtual void poll(event_sink& sink) noexcept = 0;
 
     /// Ends the current `wait`, or the next one. Any thread.
