@@ -9,8 +9,10 @@
 
 namespace fairlead::coro {
 
-// Of a slice. A chunk that is claimed when little is left may be shorter by as much again.
-constexpr int chunks_of_slice = 16;
+// So many chunks are a slice. One costs two readings of the clock at most, and an exchange.
+constexpr int chunks_of_slice = 8;
+// How much smaller a chunk may be when little is left.
+constexpr std::size_t last_chunks = 16;
 
 bulk::bulk(std::size_t count, visitor visit, bulk_options wanted) noexcept
     : visit_{visit},
@@ -85,13 +87,14 @@ private:
 
 // Less when little is left, so that all end at about the same time.
 bulk::chunk bulk::claim(std::size_t wanted) noexcept {
-    const std::size_t least = std::max(wanted / chunks_of_slice, grain_);
+    const std::size_t least = std::max(wanted / last_chunks, grain_);
     const std::size_t shares = workers_ == 1 ? 1 : 2 * workers_;
     std::size_t begin = next_.load(sync::relaxed);
     for (;;) {
         const std::size_t left = count_ - begin;
         const std::size_t size = std::min(left, std::clamp(left / shares, least, wanted));
-        if (size == 0 || next_.compare_exchange_weak(begin, begin + size, sync::relaxed)) {
+        if (size == 0 ||
+            next_.compare_exchange_weak(begin, begin + size, sync::relaxed, sync::relaxed)) {
             return {begin, begin + size};
         }
     }

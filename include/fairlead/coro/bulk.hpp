@@ -43,8 +43,8 @@ struct bulk_options {
     /// if loops are short and their bodies tiny.
     std::size_t grain = 1;
 
-    /// How long the loop keeps a worker until others have their turn. A chunk is to take a sixteenth of it, by
-    /// what those before it took; less evens out unequal bodies better, and costs more claims.
+    /// How long the loop keeps a worker until others have their turn. A chunk is to take an eighth of it, by what
+    /// those before it took. Less is fairer, evens out unequal bodies better, and costs more claims.
     duration slice = std::chrono::microseconds{200};
 };
 

@@ -22,6 +22,7 @@ public:
 
 namespace coro {
 
+// A task that ends with this has not failed.
 inline bool is_stop(const std::exception_ptr& failure) noexcept {
     try {
         std::rethrow_exception(failure);
@@ -106,8 +107,7 @@ private:
     void report_failure() noexcept {
         if (abandoned_) return;
         auto failure = body_.outcome().failure();
-        if (failure == nullptr || (stop_requested() && is_stop(failure))) return;
-        reporter_(std::move(failure), name());
+        if (failure != nullptr && !is_stop(failure)) reporter_(std::move(failure), name());
     }
 
     // First, where the base has room left.
@@ -174,8 +174,7 @@ private:
 
 /// A started task: `co_await` it for its result, or drop it, and it goes on by itself. Awaiting
 /// rethrows the task's exception, and throws `stopped_error` if its scheduler was destroyed first.
-/// An exception of a task whose handle was dropped goes to `on_unhandled`, but for the `stopped_error` of one
-/// that was asked to stop.
+/// An exception of a task whose handle was dropped goes to `on_unhandled`, unless it is `stopped_error`.
 template <class T>
 class [[nodiscard]] join_handle {
 public:
