@@ -421,6 +421,29 @@ TEST(for_each_on_threads, rethrows_what_a_plain_loop_would_have_thrown) {
     }
 }
 
+// Both fail at about the same time, now the one first and now the other.
+TEST(for_each_on_threads, rethrows_the_failure_with_the_lowest_index) {
+    const watchdog guard;
+    static constexpr auto body = [](std::array<int, 2> delays) -> task<> {
+        std::atomic<int> there{0};
+        co_await for_each_index(2, [&there, delays](std::size_t index) {
+            ++there;
+            while (there != 2) std::this_thread::yield();
+            for (int i = 0; i != delays[index]; ++i) std::this_thread::yield();
+            throw failed_at{index};
+        });
+    };
+    scheduler threads{{.workers = 2}};
+    for (int i = 0; i != 300; ++i) {
+        try {
+            block_on(threads, body({i % 3 * 20, i % 2 * 20}));
+            ADD_FAILURE() << "nothing was thrown";
+        } catch (const failed_at& failure) {
+            ASSERT_EQ(failure.index, 0U);
+        }
+    }
+}
+
 task<std::size_t> loops_in_loops(int depth, duration slice) {
     std::atomic<std::size_t> runs{0};
     const auto loop = [&](std::size_t count) {
