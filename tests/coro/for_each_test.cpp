@@ -181,6 +181,18 @@ TEST_F(for_each_test, the_claims_follow_from_how_long_the_bodies_take) {
     EXPECT_LE(steps(1us, 1ms), 10U + 1);
 }
 
+// Each slice begins with the grain, so bodies that take longer than those before are claimed one by one.
+TEST_F(for_each_test, the_claims_of_a_slice_begin_with_the_grain) {
+    static constexpr auto body = [](manual_clock& time) -> task<> {
+        co_await for_each_index(1100, [&time](std::size_t index) {
+            time.advance(index < 1000 ? 1us : 200us);  // a slice
+        });
+    };
+    auto handle = spawn(*simulation, body(clock));
+    EXPECT_GE(simulation->run_until_idle(), 70U);
+    handle.get();
+}
+
 TEST_F(for_each_test, a_slice_of_nothing_is_a_chunk) {
     static constexpr auto body = []() -> task<> {
         co_await for_each_index(10, [](std::size_t) {}, {.grain = 4, .slice = 0s});
