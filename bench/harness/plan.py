@@ -16,6 +16,7 @@ RUNTIMES = {
     "W3": ("trivial", "moodycamel", "asio", "tbb"),
     "W4": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
     "W5": ("tbb", "openmp", "serial"),
+    "W6": ("tbb", "openmp", "serial"),
     "W7": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "pipes"),
     "W9": ("asio",),
     "W10": ("asio", "bare"),
@@ -141,6 +142,14 @@ def w5(size):
                             workers=workers, count=count)
 
 
+def w6(size):
+    for name, count in (("tiny", 10 * MILLION), ("skewed", MILLION)):
+        for workers in size.threads:
+            rivals = RUNTIMES["W6"] if workers == 1 else RUNTIMES["W6"][:-1]  # serial is
+            yield make_case("W6", f"{name} W={workers}", name, rivals, MILLION, workers=workers,
+                            count=size.scaled(count))
+
+
 def w7(size):
     for name in ("callback", "coroutine"):
         for workers in size.threads:
@@ -230,8 +239,8 @@ def q1(size):
                     count=count)
 
 
-WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W7": w7, "W9": w9, "W10": w10,
-             "W12": w12, "W13": w13, "Q1": q1}
+WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W9": w9,
+             "W10": w10, "W12": w12, "W13": w13, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -243,6 +252,7 @@ CAPTIONS = {
           "W workers; timed: ns of overhead per task, total - ideal",
     "W4": "ns per task, of those that are posted from outside and those that they post, on W workers",
     "W5": "ms for the whole problem, on W workers",
+    "W6": "ns per index of a loop, on W workers",
     "W7": "ns from one task to the other, on W workers",
     "W9": "us from the deadline to the callback or coroutine, p99 of N timers, on W workers; cancel: "
           "ns for each timer that is set and cancelled",
@@ -264,8 +274,8 @@ REMARKS = (
     "A callback task of the rivals is 16 bytes, a link and a function; Fairlead's is 96, with its "
     "state, deadline and owner: an advantage in time and memory.",
     "asio and tbb have no intrusive tasks: their callback tasks are closures with an address.",
-    "serial makes no tasks: it is the floor of one worker. openmp and tbb run a child of each node on "
-    "its parent's stack, and their joins block.",
+    "serial makes no tasks, and divides no loop: it is the floor of one worker. openmp and tbb run a child of "
+    "each node on its parent's stack, and their joins block.",
     "Fairlead's tasks of W7 sleep until they are signalled; the rivals post one another, and may not "
     "be posted by anybody else: an advantage. pipes are two threads, whatever W is.",
     "A timer of W9 and a sleeping coroutine of W10 are with asio a steady_timer; parked is one that "
@@ -274,7 +284,8 @@ REMARKS = (
     "futex is one thread with room for one task, whatever W is: the floor.",
     "The client of W13 is a process of one thread, whatever the server is; it competes with it for the "
     "processors. epoll is a bare loop for each worker, with connections of its own: the floor of the kernel.",
-    "W5 counts a worker that is the caller in openmp and tbb; Fairlead's caller sleeps.",
+    "W5 and W6 count a worker that is the caller in openmp and tbb; Fairlead's caller sleeps.",
+    "openmp divides the tiny loop of W6 statically, and the skewed one dynamically, 1,024 at once.",
     "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "
     "problem.",
     "Every runtime has exactly W workers (TBB is given a limit of W + 1, because it counts the "

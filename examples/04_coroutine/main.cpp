@@ -71,6 +71,16 @@ fl::task<int> climbs(int steps) {
 }
 // [/fork_join]
 
+// [for_each]
+// The squares of all numbers below `count`.
+fl::task<std::vector<std::size_t>> squares_below(std::size_t count) {
+    std::vector<std::size_t> squares(count);
+    co_await fl::for_each(squares,
+                          [](std::size_t index, std::size_t& each) { each = index * index; });
+    co_return squares;
+}
+// [/for_each]
+
 // [scope]
 fl::task<> write_square(int x, int& result) {
     co_await fl::yield();
@@ -148,6 +158,7 @@ int main() {
     expect(fl::block_on(scheduler, nap()) >= 5ms, "a sleep is never shorter than asked for");
     expect(fl::block_on(scheduler, together()) == 25 + 999 * 999, "when_all waits for all");
     expect(fl::block_on(scheduler, climbs(20)) == 10'946, "fork_join divides the work");
+    expect(fl::block_on(scheduler, squares_below(1000)).back() == 999 * 999, "for_each visits all");
     expect(fl::block_on(scheduler, fan_out()) == 81, "a scope joins its children");
 
     expect(fl::block_on(scheduler, parse("12")) == 12, "an expected value");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>

@@ -7,6 +7,7 @@
 #include "support/watchdog.hpp"
 
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
@@ -419,6 +420,21 @@ TEST_F(allocations, spawning_coroutines) {
             auto second = spawn(home, sleeps_and_adds(1, 1), std::stop_source{}.get_token());
             EXPECT_EQ(first.get(), 30);
             EXPECT_EQ(second.get(), 2);
+        });
+    }
+}
+
+// In turns of a chunk each: fewer help, and all is visited.
+TEST_F(allocations, a_loop_needs_no_helpers) {
+    static constexpr auto loop = [](std::vector<std::atomic<int>>& seen) -> task<> {
+        co_await for_each(seen, [](std::atomic<int>& each) { ++each; }, {.slice = duration{0}});
+    };
+    for (const unsigned workers : {1U, 2U, 4U}) {
+        sweep(no_memory, outcome::maybe_reported, [=] {
+            std::vector<std::atomic<int>> seen(100);
+            scheduler home{of_workers(workers)};
+            block_on(home, loop(seen));
+            for (const auto& each : seen) EXPECT_EQ(each, 1);
         });
     }
 }

@@ -5,6 +5,7 @@
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sync/atomic.hpp>
 
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -12,13 +13,25 @@
 
 namespace fairlead {
 
-/// The third outcome: the scheduler was destroyed before the task could end.
+/// The third outcome: the scheduler was destroyed before the task could end, or a loop of it was cut short when it
+/// was asked to stop.
 class stopped_error : public std::runtime_error {
 public:
     stopped_error() : std::runtime_error{"the task was stopped before it ended"} {}
 };
 
 namespace coro {
+
+// A task that ends with this has not failed.
+inline bool is_stop(const std::exception_ptr& failure) noexcept {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const stopped_error&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
 
 // A spawned task. It lives until it has ended and its handle is gone: whoever comes second frees it.
 template <class T>
@@ -93,7 +106,8 @@ private:
 
     void report_failure() noexcept {
         if (abandoned_) return;
-        if (auto failure = body_.outcome().failure()) reporter_(std::move(failure), name());
+        auto failure = body_.outcome().failure();
+        if (failure != nullptr && !is_stop(failure)) reporter_(std::move(failure), name());
     }
 
     // First, where the base has room left.
@@ -160,7 +174,7 @@ private:
 
 /// A started task: `co_await` it for its result, or drop it, and it goes on by itself. Awaiting
 /// rethrows the task's exception, and throws `stopped_error` if its scheduler was destroyed first.
-/// An exception of a task whose handle was dropped goes to `on_unhandled`.
+/// An exception of a task whose handle was dropped goes to `on_unhandled`, unless it is `stopped_error`.
 template <class T>
 class [[nodiscard]] join_handle {
 public:
