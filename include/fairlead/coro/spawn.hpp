@@ -106,8 +106,11 @@ private:
 
     void report_failure() noexcept {
         if (abandoned_) return;
-        auto failure = body_.outcome().failure();
-        if (failure != nullptr && !is_stop(failure)) reporter_(std::move(failure), name());
+        if (auto failure = body_.outcome().failure()) report(std::move(failure));
+    }
+    // Apart: it is rare, and catches.
+    [[gnu::noinline]] void report(std::exception_ptr failure) noexcept {
+        if (!is_stop(failure)) reporter_(std::move(failure), name());
     }
 
     // First, where the base has room left.
