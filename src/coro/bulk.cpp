@@ -73,7 +73,7 @@ private:
     void adapt(std::size_t size, duration took) noexcept {
         const duration right = loop_.slice_ / chunks_of_slice;
         if (took < right / 2) {
-            if (size == wanted_) wanted_ *= 2;
+            if (size == wanted_ && wanted_ <= loop_.count_ / 2) wanted_ *= 2;
         } else if (took > right * 2) {
             wanted_ = std::max(wanted_ / 2, loop_.grain_);
         }

@@ -55,12 +55,14 @@ void role::round(slot& own, afterwards next) noexcept {
     dealing_to_ = nullptr;
 }
 
-// A system call: worth it when it is asked for, when there is nothing else to do, or when it is time.
+// A system call: worth it when it is asked for, when there is nothing else to do, or when it is time. Who has
+// nothing else to do and waits next leaves it to the wait.
 void role::poll_events(time_point now, bool asked, afterwards next) noexcept {
-    const bool possible = next != afterwards::waits && core_.options.driver->has_sources();
+    const bool possible = core_.options.driver->has_sources();
     // Without the time of the round, sources have only just come.
     const bool worth_it =
-        possible && (batch_size_ == 0 || now == immediately || now - last_poll_ >= poll_interval);
+        possible && (batch_size_ == 0 ? next != afterwards::waits
+                                      : now == immediately || now - last_poll_ >= poll_interval);
     if (!asked && !worth_it) return;
     core_.options.driver->poll(*this);
     if (now != immediately) last_poll_ = now;

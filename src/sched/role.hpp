@@ -81,7 +81,8 @@ public:
     // What the holder does after a round that finds nothing.
     enum class afterwards : bool { looks_on, waits };
 
-    // One round for `own`, the slot of the holder. Who waits in the driver next need not ask it before.
+    // One round for `own`, the slot of the holder. Who finds nothing and waits in the driver next need not ask it
+    // before.
     void round(slot& own, afterwards next = afterwards::looks_on) noexcept;
 
     // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says so.

@@ -15,7 +15,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstddef>
+#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -90,6 +92,38 @@ TEST_F(for_each_test, of_many_sizes) {
             block_on(*simulation, counts(seen, {.grain = grain}));
             EXPECT_EQ(std::ranges::count(seen, 1), static_cast<std::ptrdiff_t>(size));
         }
+    }
+}
+
+// Whose body the compiler may leave out.
+class longest_loop : coro::bulk {
+public:
+    longest_loop(bulk_options wanted, std::size_t& claimed) noexcept
+        : bulk{std::numeric_limits<std::size_t>::max(), visit, wanted}, claimed_{claimed} {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <coro::on_a_root Promise>
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        return start(leaf, leaf.promise());
+    }
+    void await_resume() { finish(); }
+
+private:
+    static void visit(const bulk& self, std::size_t begin, std::size_t end) {
+        static_cast<const longest_loop&>(self).claimed_ += end - begin;
+    }
+
+    std::size_t& claimed_;
+};
+
+TEST_F(for_each_test, of_as_many_as_can_be_counted) {
+    static constexpr auto body = [](std::size_t grain, std::size_t& claimed) -> task<> {
+        co_await longest_loop{{.grain = grain}, claimed};
+    };
+    constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+    for (const std::size_t grain : {std::size_t{1}, std::size_t{3}, all / 2 + 1, all - 1, all}) {
+        std::size_t claimed = 0;
+        block_on(*simulation, body(grain, claimed));
+        EXPECT_EQ(claimed, all);
     }
 }
 

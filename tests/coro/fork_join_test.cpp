@@ -1,5 +1,6 @@
 // Coroutines in parallel inside a task: results, failures, stops, depth, and who runs them.
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
@@ -167,6 +168,34 @@ TEST_F(fork_join_test, rethrows_the_first_failure_in_order) {
         what = caught.what();
     }
     EXPECT_TRUE(what == "first" || what == "second");
+}
+
+// The loop is cut short because of the failure, which would be lost behind it.
+TEST_F(fork_join_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
+    struct coroutines {
+        static task<> loops(manual_clock& time) {
+            co_await for_each_index(1'000'000, [&time](std::size_t) { time.advance(1ms); });
+        }
+        static task<> some(manual_clock& time) {
+            co_await fork_join(waits(), loops(time), throws_after(1min, "it"));
+        }
+        static task<> many(manual_clock& time) {
+            std::vector<task<>> bodies;
+            bodies.push_back(waits());
+            bodies.push_back(loops(time));
+            bodies.push_back(throws_after(1min, "it"));
+            co_await fork_join(std::move(bodies));
+        }
+        static task<> waits() { co_await sleep_for(1s); }  // so the others are posted
+    };
+    for (auto* const body : {coroutines::some, coroutines::many}) {
+        try {
+            block_on(*simulation, body(clock));
+            ADD_FAILURE() << "nothing was thrown";
+        } catch (const std::runtime_error& caught) {
+            EXPECT_STREQ(caught.what(), "it");
+        }
+    }
 }
 
 // Before its first step, when the second child is taken back; or after it.

@@ -1,5 +1,6 @@
 // Scopes: every child ends before join does, whatever happens.
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 
@@ -122,6 +123,30 @@ TEST_F(scope_test, a_stop_of_the_joiner_is_passed_on) {
     EXPECT_EQ(clock.now(), begin);
 }
 
+task<> loops(manual_clock& time) {
+    co_await for_each_index(1'000'000, [&time](std::size_t) { time.advance(1ms); });
+}
+task<> fails_to_clean_up() {
+    co_await sleep_for(24h);
+    co_await sleep_for(1h);
+    throw std::runtime_error{"it"};
+}
+
+// The loop is cut short, and ends first.
+TEST_F(scope_test, a_failure_does_not_hide_behind_a_stop) {
+    scope all{*simulation};
+    all.spawn(loops(clock));
+    all.spawn(fails_to_clean_up());
+    simulation->run_until(clock.now(), 5);
+    all.request_stop();
+    try {
+        block_on(*simulation, joins(all));
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& caught) {
+        EXPECT_STREQ(caught.what(), "it");
+    }
+}
+
 // --- with_scope ----------------------------------------------------------------------------------------
 
 task<> waits_for_more(scope& all, std::vector<wake_reason>& reasons) {
@@ -175,6 +200,21 @@ TEST_F(scope_test, with_scope_prefers_the_exception_of_its_body) {
         throw std::logic_error{"the body"};
     };
     EXPECT_THROW(block_on(*simulation, with_scope(both_throw)), std::logic_error);
+}
+
+TEST_F(scope_test, with_scope_prefers_a_failure_to_a_stop_of_its_body) {
+    auto handle = spawn(*simulation, with_scope([this](scope& all) -> task<> {
+        all.spawn(fails_to_clean_up());
+        co_await loops(clock);
+    }));
+    simulation->run_until(clock.now(), 5);
+    handle.request_stop();
+    try {
+        handle.get();
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& caught) {
+        EXPECT_STREQ(caught.what(), "it");
+    }
 }
 
 task<int> nested(int depth) {

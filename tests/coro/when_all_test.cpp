@@ -1,5 +1,6 @@
 // Waiting for several coroutines: results, failures, stops, depth.
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 
@@ -108,6 +109,32 @@ TEST_F(when_all_test, rethrows_the_first_failure_in_order) {
         return "nothing";
     };
     EXPECT_EQ(what(*simulation), "first");
+}
+
+// The loop is cut short because of the failure, which would be lost behind it.
+TEST_F(when_all_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
+    struct coroutines {
+        static task<> loops(manual_clock& time) {
+            co_await for_each_index(1'000'000, [&time](std::size_t) { time.advance(1ms); });
+        }
+        static task<> both(manual_clock& time) {
+            co_await when_all(loops(time), throws_after(1min, "it"));
+        }
+        static task<> all(manual_clock& time) {
+            std::vector<task<>> bodies;
+            bodies.push_back(loops(time));
+            bodies.push_back(throws_after(1min, "it"));
+            co_await when_all(std::move(bodies));
+        }
+    };
+    for (auto* const body : {coroutines::both, coroutines::all}) {
+        try {
+            block_on(*simulation, body(clock));
+            ADD_FAILURE() << "nothing was thrown";
+        } catch (const std::runtime_error& caught) {
+            EXPECT_STREQ(caught.what(), "it");
+        }
+    }
 }
 
 // The failing child ends in its first step, before the others have begun theirs.

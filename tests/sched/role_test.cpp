@@ -415,5 +415,26 @@ TEST(WaitSource, EventsAreServedWhileTheWorkerIsSaturated) {
     EXPECT_LE(served_at, 1'000 + 100 + 16 + 300 + 1);
 }
 
+// Each step ends when the next task is due: so the worker always comes to wait, and never has to.
+TEST(WaitSource, EventsAreServedWhileEachRoundBeforeAWaitFindsATask) {
+    io_simulation sim;
+    int steps = 0;
+    int served_at = -1;
+    sim.task.then([&](scripted&) { served_at = steps; });
+    sim.task.wait_for(sim.source);
+    sim.scheduler.post_wait(sim.task);
+    std::deque<scripted> due;
+    for (int i = 0; i != 2'000; ++i) {
+        sim.scheduler.post_delay(due.emplace_back([&](scripted&) {
+            sim.clock.advance(10us);
+            if (++steps == 1'000) sim.driver->will_fire.push_back(&sim.source);
+        }),
+                                 i * 10us);
+    }
+    while (steps != 2'000) sim.scheduler.run_until(sim.clock.now() + 1s);
+    EXPECT_GE(served_at, 1'000);
+    EXPECT_LE(served_at, 1'000 + 100 + 16 + 1);
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -113,8 +113,8 @@ public:
 /// Calls `body(index)` for all indices below `count`, each once, in any order, on this worker and on others that
 /// have nothing else to do: for a loop whose bodies compute. The waiting coroutine's worker begins at once; idle
 /// ones join it, and each claims a chunk after the other, of a size that follows from how long the bodies take.
-/// Allocates nothing with up to two workers; with more some 100 bytes for each that helps, and where there
-/// is no memory for them fewer help.
+/// Allocates nothing with one worker; with more some 100 bytes for each that helps, and where there is no memory
+/// for them fewer help.
 ///
 /// Others have their turn after each slice, see `bulk_options`. No worker is ever blocked, so loops may run inside
 /// others' coroutines at will.

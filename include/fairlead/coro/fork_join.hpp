@@ -33,10 +33,12 @@ value_of<T> take_value(const unstarted& ended) {
     }
 }
 
+// A stop is none: a failure of another may have caused it.
 template <class T>
 void rethrow_failure(const unstarted& ended) {
     if (!ended.frame) return;  // it was given back
-    if (auto failure = outcome_of<T>(ended).failure()) std::rethrow_exception(std::move(failure));
+    auto failure = outcome_of<T>(ended).failure();
+    if (failure != nullptr && !is_stop(failure)) std::rethrow_exception(std::move(failure));
 }
 
 template <class First, class... Others>
@@ -68,7 +70,7 @@ private:
         if (has_failed()) {
             rethrow_failure<First>(first_);
             (rethrow_failure<Others>(children_[Index].body()), ...);
-            throw stopped_error{};  // given back by the scheduler that ran it
+            throw stopped_error{};  // or given back by the scheduler that ran it
         }
         return {take_value<First>(first_), take_value<Others>(children_[Index].body())...};
     }
@@ -132,8 +134,8 @@ private:
 /// which posts each as a task.
 ///
 /// When one throws, those that nobody has taken or posted yet do not start, those that run elsewhere are
-/// asked to stop, and the exception of the first in order is rethrown once all have ended. A stop of the
-/// waiting task is passed on.
+/// asked to stop, and the exception of the first in order is rethrown once all have ended, `stopped_error` only if
+/// there is no other. A stop of the waiting task is passed on.
 template <class First, class... Others>
 [[nodiscard]] coro::fork_of_some<First, Others...> fork_join(task<First>&& first,
                                                              task<Others>&&... others) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sync/mutex.hpp>
 
@@ -155,7 +156,7 @@ private:
             if (children_ == &child) children_ = child.following_;
             --size_;
             if (failure != nullptr) {
-                if (failure_ == nullptr) failure_ = std::move(failure);
+                if (coro::gives_way(failure_)) failure_ = std::move(failure);
                 stop_all();
             }
             if (children_ == nullptr) to_tell = std::exchange(joiner_, nullptr);
@@ -201,7 +202,7 @@ task<> with_scope(Body body) {
     try {
         co_await children.join();
     } catch (...) {
-        if (failure == nullptr) failure = std::current_exception();
+        if (coro::gives_way(failure)) failure = std::current_exception();
     }
     if (failure != nullptr) std::rethrow_exception(failure);
 }

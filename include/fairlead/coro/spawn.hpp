@@ -33,6 +33,11 @@ inline bool is_stop(const std::exception_ptr& failure) noexcept {
     }
 }
 
+// Whether a later failure counts more.
+inline bool gives_way(const std::exception_ptr& first) noexcept {
+    return first == nullptr || is_stop(first);
+}
+
 // A spawned task. It lives until it has ended and its handle is gone: whoever comes second frees it.
 template <class T>
 class spawned : public root, public sync::recycled {

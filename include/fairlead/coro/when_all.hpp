@@ -78,6 +78,13 @@ public:
         }
     }
 
+    // A stop is none: a failure of another may have caused it.
+    void rethrow_failure() const {
+        if (abandoned_) return;
+        auto failure = body_.outcome().failure();
+        if (failure != nullptr && !is_stop(failure)) std::rethrow_exception(std::move(failure));
+    }
+
 private:
     void on_end() noexcept override { group_.child_ended(body_.outcome().failure() != nullptr); }
     void on_abandon() noexcept override {
@@ -113,7 +120,8 @@ private:
 
 /// Runs the coroutines at the same time and waits until all have ended; gives their results in order,
 /// `std::monostate` for `void`. When one throws, the others are asked to stop, and the exception of
-/// the first in order is rethrown once all have ended. A stop of the waiting task is passed on.
+/// the first in order is rethrown once all have ended, `stopped_error` only if there is no other. A stop of
+/// the waiting task is passed on.
 template <class... T>
 task<std::tuple<coro::value_of<T>...>> when_all(task<T>... bodies) {
     scheduler& home = co_await current_scheduler();
@@ -122,8 +130,14 @@ task<std::tuple<coro::value_of<T>...>> when_all(task<T>... bodies) {
     const auto tasks = std::apply(
         [](auto&... each) { return std::array<basic_task*, sizeof...(T)>{&each...}; }, children);
     co_await coro::all_ended{group, tasks};
-    co_return std::apply(
-        [](auto&... each) { return std::tuple<coro::value_of<T>...>{each.take()...}; }, children);
+    try {
+        co_return std::apply(
+            [](auto&... each) { return std::tuple<coro::value_of<T>...>{each.take()...}; },
+            children);
+    } catch (const stopped_error&) {
+        std::apply([](auto&... each) { (each.rethrow_failure(), ...); }, children);
+        throw;
+    }
 }
 
 /// The same for any number of coroutines of one type. Gives `std::vector` of the results.
@@ -140,7 +154,12 @@ task<std::vector<coro::value_of<T>>> when_all(std::vector<task<T>> bodies) {
     co_await coro::all_ended{group, tasks};
     std::vector<coro::value_of<T>> results;
     results.reserve(children.size());
-    for (coro::child<T>& each : children) results.push_back(each.take());
+    try {
+        for (coro::child<T>& each : children) results.push_back(each.take());
+    } catch (const stopped_error&) {
+        for (const coro::child<T>& each : children) each.rethrow_failure();
+        throw;
+    }
     co_return results;
 }
 
