@@ -79,7 +79,7 @@ class Run:
         begin = time.monotonic()
         # TLC unpacks its modules into the temporary folder: runs that share one read half a file.
         done = subprocess.run(
-            ["java", "-XX:+UseParallelGC", "-Xmx3g", "-Djava.io.tmpdir=.", "-cp", jar, "tlc2.TLC",
+            ["java", *self.machine(), "-Xmx3g", "-Djava.io.tmpdir=.", "-cp", jar, "tlc2.TLC",
              "-workers", str(threads), "-deadlock", "-cleanup", "-metadir", "states", *self.when_to_check(),
              "-config", "model.cfg", specification],
             cwd=folder, capture_output=True, text=True)
@@ -94,6 +94,10 @@ class Run:
                 "depth": self.number(r"depth of the complete state graph search is ([\d,]+)", done.stdout),
                 "seconds": round(seconds, 1),
                 "output": str(folder / "output.txt")}
+
+    def machine(self):
+        """A mutant is found in a second or two: most of it would go into compiling TLC well."""
+        return ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if self.bug else ["-XX:+UseParallelGC"]
 
     def when_to_check(self):
         """A mutant is found sooner if TLC looks at temporal properties on the way."""
