@@ -1,5 +1,5 @@
 #include <fairlead/coro/bulk.hpp>
-#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <algorithm>

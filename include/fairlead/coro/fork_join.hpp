@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fairlead/coro/fork.hpp>
-#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sync/recycler.hpp>
 
@@ -33,12 +33,9 @@ value_of<T> take_value(const unstarted& ended) {
     }
 }
 
-// A stop is none: a failure of another may have caused it.
 template <class T>
 void rethrow_failure(const unstarted& ended) {
-    if (!ended.frame) return;  // it was given back
-    auto failure = outcome_of<T>(ended).failure();
-    if (failure != nullptr && !is_stop(failure)) std::rethrow_exception(std::move(failure));
+    if (ended.frame) rethrow_failure(outcome_of<T>(ended).failure());  // else it was given back
 }
 
 template <class First, class... Others>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fairlead/coro/awaits.hpp>
-#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sync/mutex.hpp>
 

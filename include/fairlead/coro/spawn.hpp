@@ -2,41 +2,18 @@
 #pragma once
 
 #include <fairlead/coro/joiner.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sync/atomic.hpp>
 
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <stop_token>
 #include <utility>
 
 namespace fairlead {
 
-/// The third outcome: the scheduler was destroyed before the task could end, or a loop of it was cut short when it
-/// was asked to stop.
-class stopped_error : public std::runtime_error {
-public:
-    stopped_error() : std::runtime_error{"the task was stopped before it ended"} {}
-};
-
 namespace coro {
-
-// A task that ends with this has not failed.
-inline bool is_stop(const std::exception_ptr& failure) noexcept {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const stopped_error&) {
-        return true;
-    } catch (...) {
-        return false;
-    }
-}
-
-// Whether a later failure counts more.
-inline bool gives_way(const std::exception_ptr& first) noexcept {
-    return first == nullptr || is_stop(first);
-}
 
 // A spawned task. It lives until it has ended and its handle is gone: whoever comes second frees it.
 template <class T>

@@ -78,11 +78,8 @@ public:
         }
     }
 
-    // A stop is none: a failure of another may have caused it.
     void rethrow_failure() const {
-        if (abandoned_) return;
-        auto failure = body_.outcome().failure();
-        if (failure != nullptr && !is_stop(failure)) std::rethrow_exception(std::move(failure));
+        if (!abandoned_) coro::rethrow_failure(body_.outcome().failure());
     }
 
 private:

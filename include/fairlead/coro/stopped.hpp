@@ -1,0 +1,41 @@
+// The outcome of a task that is neither a result nor a failure.
+#pragma once
+
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+namespace fairlead {
+
+/// The third outcome: the scheduler was destroyed before the task could end, or a loop of it was cut short when it
+/// was asked to stop.
+class stopped_error : public std::runtime_error {
+public:
+    stopped_error() : std::runtime_error{"the task was stopped before it ended"} {}
+};
+
+namespace coro {
+
+// A task that ends with this has not failed.
+inline bool is_stop(const std::exception_ptr& failure) noexcept {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const stopped_error&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+// Whether a later failure counts more.
+inline bool gives_way(const std::exception_ptr& first) noexcept {
+    return first == nullptr || is_stop(first);
+}
+
+// Rethrows a failure. A stop is none: the failure of another may have caused it.
+inline void rethrow_failure(std::exception_ptr outcome) {
+    if (!gives_way(outcome)) std::rethrow_exception(std::move(outcome));
+}
+
+}  // namespace coro
+}  // namespace fairlead
