@@ -72,7 +72,7 @@ public:
 
 private:
     struct connection {
-        descriptor socket;
+        unique_fd socket;
         std::uint64_t number = 0;
         // Positions in the stream, in bytes.
         std::uint64_t due = 0;
@@ -82,7 +82,7 @@ private:
 
     void open(std::size_t index) {
         connection& made = connections_[index];
-        made.socket = descriptor{checked(::socket(AF_INET, SOCK_STREAM, 0), "socket")};
+        made.socket = unique_fd{checked(::socket(AF_INET, SOCK_STREAM, 0), "socket")};
         made.number = index;
         const sockaddr_in server = loopback(port_);
         checked(::connect(made.socket.get(), reinterpret_cast<const sockaddr*>(&server),
@@ -190,7 +190,7 @@ private:
     const std::uint16_t port_;
     const std::size_t message_bytes_;
     const std::uint64_t in_flight_max_;
-    descriptor epoll_{checked(::epoll_create1(0), "epoll_create1")};
+    unique_fd epoll_{checked(::epoll_create1(0), "epoll_create1")};
     std::vector<connection> connections_;
     std::vector<std::uint64_t> sent_ns_;  // of the messages in flight
     std::vector<std::byte> expected_;     // one message

@@ -45,8 +45,8 @@ public:
     explicit client_process(const options& asked) {
         std::array<int, 2> ends{};
         checked(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), "socketpair");
-        end_ = descriptor{ends[0]};
-        descriptor other{ends[1]};
+        end_ = unique_fd{ends[0]};
+        unique_fd other{ends[1]};
         id_ = checked(::fork(), "fork");
         if (id_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // not without the server
@@ -58,7 +58,7 @@ public:
     client_process(const client_process&) = delete;
     client_process& operator=(const client_process&) = delete;
     ~client_process() {
-        end_ = descriptor{};  // it waits for nothing any more
+        end_ = unique_fd{};  // it waits for nothing any more
         ::waitpid(id_, nullptr, 0);
     }
 
@@ -129,7 +129,7 @@ private:
         return ::recv(end_.get(), &word, sizeof(word), MSG_WAITALL) == sizeof(word);
     }
 
-    descriptor end_;
+    unique_fd end_;
     pid_t id_ = 0;
     std::string failure_;
 };

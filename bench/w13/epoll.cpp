@@ -14,10 +14,10 @@
 namespace {
 
 using bench::w13::checked;
-using bench::w13::descriptor;
+using bench::w13::unique_fd;
 
 struct connection {
-    descriptor socket;
+    unique_fd socket;
     std::vector<std::byte> rest;  // of what came: the peer's side is full
 };
 
@@ -33,7 +33,7 @@ public:
         checked(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
     }
 
-    void adopt(descriptor socket) {
+    void adopt(unique_fd socket) {
         auto* const made = new connection{std::move(socket), {}};
         bench::w13::set_no_delay(made->socket.get());
         bench::w13::watch(epoll_, made->socket.get(), made);
@@ -89,8 +89,8 @@ private:
         return true;
     }
 
-    descriptor epoll_{checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")};
-    descriptor stop_{checked(::eventfd(0, EFD_CLOEXEC), "eventfd")};
+    unique_fd epoll_{checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")};
+    unique_fd stop_{checked(::eventfd(0, EFD_CLOEXEC), "eventfd")};
     std::vector<std::byte> buffer_;
 };
 
@@ -131,13 +131,13 @@ public:
 
 private:
     bool accept() {
-        descriptor peer{
+        unique_fd peer{
             checked(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept4")};
         loops_[accepted_++ % loops_.size()]->adopt(std::move(peer));
         return true;
     }
 
-    descriptor listener_{checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket")};
+    unique_fd listener_{checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket")};
     std::vector<std::unique_ptr<loop>> loops_;
     std::vector<std::thread> threads_;
     std::size_t accepted_ = 0;  // the first loop's

@@ -1,6 +1,8 @@
 // The few calls that the client and the bare server of W13 need.
 #pragma once
 
+#include <fairlead/os/unique_fd.hpp>
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -18,31 +20,14 @@
 
 namespace bench::w13 {
 
+using fairlead::os::unique_fd;
+
 /// The result of a system call, if it is none of an error.
 template <class Result>
 Result checked(Result result, const char* what) {
     if (result < 0) throw std::system_error{errno, std::system_category(), what};
     return result;
 }
-
-/// Owns a descriptor.
-class descriptor {
-public:
-    explicit descriptor(int fd = -1) noexcept : fd_{fd} {}
-    descriptor(descriptor&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
-    descriptor& operator=(descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-private:
-    int fd_;
-};
 
 inline sockaddr_in loopback(std::uint16_t port) {
     sockaddr_in address{};
@@ -58,13 +43,13 @@ inline void set_no_delay(int fd) {
 }
 
 /// Watches `fd` for both directions, edge triggered: one system call for each descriptor, ever.
-inline void watch(const descriptor& epoll, int fd, void* data) {
+inline void watch(const unique_fd& epoll, int fd, void* data) {
     epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = data}};
     checked(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
 }
 
 /// epoll_wait, which a tool that looks at the process may interrupt.
-inline int wait_for_events(const descriptor& epoll, std::span<epoll_event> to, int limit_ms) {
+inline int wait_for_events(const unique_fd& epoll, std::span<epoll_event> to, int limit_ms) {
     int count = -1;
     do {
         count = ::epoll_wait(epoll.get(), to.data(), static_cast<int>(to.size()), limit_ms);

@@ -3,14 +3,13 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 
-#include "support/simulated.hpp"
+#include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,16 +21,12 @@ using test::manual_clock;
 using test::simulated_driver;
 
 // One scheduler in simulated time.
-class awaits : public testing::Test {
+class awaits : public test::simulated_test {
 protected:
     template <class T>
     join_handle<T> start(task<T> body) {
         return spawn(*simulation, std::move(body));
     }
-
-    manual_clock clock;
-    simulated_driver* driver = nullptr;
-    std::optional<scheduler> simulation{std::in_place, test::simulated(clock, driver)};
 };
 
 // What a coroutine saw when its wait ended.

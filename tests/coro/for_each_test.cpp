@@ -6,7 +6,7 @@
 #include <fairlead/coro/when_all.hpp>
 
 #include "support/probes.hpp"
-#include "support/simulated.hpp"
+#include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::manual_clock;
-using test::simulated_driver;
 using test::watchdog;
 
 // --- what can be divided, and by what ---------------------------------------------------------------
@@ -56,12 +55,7 @@ static_assert(!can_loop<std::vector<int>&, decltype(takes_text)>);
 static_assert(!can_loop<std::vector<int>&, decltype(changes_itself)>, "a race");
 static_assert(!can_loop<std::vector<int>&, decltype(is_coroutine)>, "nobody would await it");
 
-class for_each_test : public testing::Test {
-protected:
-    manual_clock clock;
-    simulated_driver* driver = nullptr;
-    std::optional<scheduler> simulation{std::in_place, test::simulated(clock, driver)};
-};
+class for_each_test : public test::simulated_test {};
 
 TEST_F(for_each_test, gives_each_element_once) {
     static constexpr auto doubles = [](std::vector<int>& all) -> task<> {

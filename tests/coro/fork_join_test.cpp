@@ -6,14 +6,13 @@
 #include <fairlead/coro/when_all.hpp>
 
 #include "support/probes.hpp"
-#include "support/simulated.hpp"
+#include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstddef>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -28,7 +27,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::manual_clock;
 using test::move_only;
-using test::simulated_driver;
 using test::watchdog;
 
 task<int> number(int value) { co_return value; }
@@ -59,12 +57,7 @@ task<> throws_now(std::string what) {
     co_return;
 }
 
-class fork_join_test : public testing::Test {
-protected:
-    manual_clock clock;
-    simulated_driver* driver = nullptr;
-    std::optional<scheduler> simulation{std::in_place, test::simulated(clock, driver)};
-};
+class fork_join_test : public test::simulated_test {};
 
 TEST_F(fork_join_test, gives_a_tuple_of_all_kinds_in_order) {
     constexpr auto together = []() -> task<bool> {

@@ -5,13 +5,12 @@
 #include <fairlead/coro/spawn.hpp>
 
 #include "support/probes.hpp"
-#include "support/simulated.hpp"
+#include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,7 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::counted;
 using test::manual_clock;
-using test::simulated_driver;
 using test::watchdog;
 
 task<> adds_after(duration delay, int& sum) {
@@ -38,12 +36,7 @@ task<> throws_after(duration delay, std::string what) {
 }
 task<> joins(scope& all) { co_await all.join(); }
 
-class scope_test : public testing::Test {
-protected:
-    manual_clock clock;
-    simulated_driver* driver = nullptr;
-    std::optional<scheduler> simulation{std::in_place, test::simulated(clock, driver)};
-};
+class scope_test : public test::simulated_test {};
 
 TEST_F(scope_test, joins_all_its_children) {
     int sum = 0;

@@ -5,12 +5,11 @@
 #include <fairlead/coro/when_all.hpp>
 
 #include "support/probes.hpp"
-#include "support/simulated.hpp"
+#include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -23,7 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::manual_clock;
 using test::move_only;
-using test::simulated_driver;
 using test::watchdog;
 
 task<int> number_after(duration delay, int value) {
@@ -41,12 +39,7 @@ task<> notes_why(duration delay, std::vector<wake_reason>& into) {
     into.push_back(co_await sleep_for(delay));
 }
 
-class when_all_test : public testing::Test {
-protected:
-    manual_clock clock;
-    simulated_driver* driver = nullptr;
-    std::optional<scheduler> simulation{std::in_place, test::simulated(clock, driver)};
-};
+class when_all_test : public test::simulated_test {};
 
 TEST_F(when_all_test, gives_a_tuple_of_all_kinds_in_order) {
     constexpr auto together = []() -> task<bool> {
