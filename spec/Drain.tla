@@ -3,7 +3,8 @@
    read one after the other while steps run, post, and take what they posted without a round.
 
    A round is one step here, as a question and a round exclude each other: both need the role. What was
-   admitted and waits to be run is `dealt`.
+   admitted and waits to be run is `dealt`. With policy::stealing a step may count a post itself and put it into the
+   deque of its worker, `local`, from which any worker takes it.
 
    What is to hold
      Exact  a yes means that during the question there was a moment at which nothing was queued or ran
@@ -14,14 +15,14 @@ CONSTANTS Workers, Users,
           Posts,      \* how many posts of steps there are in all, and how many each user makes
           Bug
 
-VARIABLES front, posted, dealt,          \* how many tasks wait: in the front, in the fronts of the slots, dealt
+VARIABLES front, posted, dealt, local,   \* how many tasks wait: in the front, in the fronts of the slots, dealt, in deques
           entered, direct, finished,     \* admitted; taken without a round; steps that have ended
           pc, left, made,                \* of each worker; how many posts steps may make; what each user has made
           ask, todo, sum, begun, answer, \* the question: where it is, what it has added up, the answer
           nothing                        \* whether there was nothing at some moment of the question
-vars == <<front, posted, dealt, entered, direct, finished, pc, left, made, ask, todo, sum, begun, answer, nothing>>
+vars == <<front, posted, dealt, local, entered, direct, finished, pc, left, made, ask, todo, sum, begun, answer, nothing>>
 
-Init == /\ front = 0 /\ posted = [w \in Workers |-> 0] /\ dealt = 0
+Init == /\ front = 0 /\ posted = [w \in Workers |-> 0] /\ dealt = 0 /\ local = 0
         /\ entered = 0 /\ direct = [w \in Workers |-> 0] /\ finished = [w \in Workers |-> 0]
         /\ pc = [w \in Workers |-> "idle"] /\ left = Posts /\ made = [u \in Users |-> 0]
         /\ ask = "none" /\ todo = Workers /\ sum = 0 /\ begun = 0 /\ answer = FALSE /\ nothing = FALSE
@@ -29,27 +30,35 @@ Init == /\ front = 0 /\ posted = [w \in Workers |-> 0] /\ dealt = 0
 Go(w, to) == pc' = [pc EXCEPT ![w] = to]
 RECURSIVE Sum(_, _)
 Sum(f, s) == IF s = {} THEN 0 ELSE LET x == CHOOSE x \in s : TRUE IN f[x] + Sum(f, s \ {x})
-Nothing == front = 0 /\ dealt = 0 /\ \A w \in Workers : posted[w] = 0 /\ pc[w] \in {"idle", "direct"}
+Nothing == front = 0 /\ dealt = 0 /\ local = 0 /\ \A w \in Workers : posted[w] = 0 /\ pc[w] \in {"idle", "direct"}
 question == <<ask, todo, sum, begun, answer>>
 \* After any step but one of the question itself.
 Watched == nothing' = (nothing \/ (ask # "none" /\ Nothing'))
 
 \* --- users and workers ----------------------------------------------------------------------------------
 Post(u) == /\ made[u] < Posts /\ made' = [made EXCEPT ![u] = @ + 1] /\ front' = front + 1
-           /\ UNCHANGED <<posted, dealt, entered, direct, finished, pc, left>>
+           /\ UNCHANGED <<posted, dealt, local, entered, direct, finished, pc, left>>
 TakeDealt(w) == /\ pc[w] = "idle" /\ dealt > 0 /\ dealt' = dealt - 1 /\ Go(w, "step")
-                /\ UNCHANGED <<front, posted, entered, direct, finished, left, made>>
+                /\ UNCHANGED <<front, posted, local, entered, direct, finished, left, made>>
 PostOwn(w) == /\ pc[w] = (IF Bug = 1 THEN "late" ELSE "step") /\ left > 0        \* bug 1: seen after the step is counted
               /\ posted' = [posted EXCEPT ![w] = @ + 1] /\ left' = left - 1
               /\ Go(w, IF Bug = 1 THEN "idle" ELSE "step")
-              /\ UNCHANGED <<front, dealt, entered, direct, finished, made>>
+              /\ UNCHANGED <<front, dealt, local, entered, direct, finished, made>>
+\* worker::post_stealing: counts it, and then others can see it.
+CountLocal(w) == /\ pc[w] = "step" /\ left > 0 /\ left' = left - 1 /\ Go(w, "local")
+                 /\ direct' = [direct EXCEPT ![w] = IF Bug = 7 THEN @ ELSE @ + 1] \* bug 7: counted by who takes it
+                 /\ UNCHANGED <<front, posted, dealt, local, entered, finished, made>>
+OpenLocal(w) == /\ pc[w] = "local" /\ local' = local + 1 /\ Go(w, "step")
+                /\ UNCHANGED <<front, posted, dealt, entered, direct, finished, left, made>>
+TakeLocal(w) == /\ pc[w] = "idle" /\ local > 0 /\ local' = local - 1 /\ Go(w, IF Bug = 7 THEN "count" ELSE "step")
+                /\ UNCHANGED <<front, posted, dealt, entered, direct, finished, left, made>>
 Finish(w) == /\ pc[w] = "step" /\ finished' = [finished EXCEPT ![w] = @ + 1]
              /\ Go(w, IF Bug = 1 /\ left > 0 THEN "late" ELSE "idle")
-             /\ UNCHANGED <<front, posted, dealt, entered, direct, left, made>>
+             /\ UNCHANGED <<front, posted, dealt, local, entered, direct, left, made>>
 \* Takes one of its own posts without a round: counts it, then removes it, unless a round was faster.
 CountDirect(w) == /\ pc[w] = "idle" /\ posted[w] > 0 /\ Go(w, "direct")
                   /\ direct' = [direct EXCEPT ![w] = IF Bug = 2 THEN @ ELSE @ + 1]  \* bug 2: counted after it
-                  /\ UNCHANGED <<front, posted, dealt, entered, finished, left, made>>
+                  /\ UNCHANGED <<front, posted, dealt, local, entered, finished, left, made>>
 TakeDirect(w) == /\ pc[w] = "direct"
                  /\ IF posted[w] > 0
                     THEN /\ posted' = [posted EXCEPT ![w] = @ - 1] /\ Go(w, IF Bug = 2 THEN "count" ELSE "step")
@@ -57,22 +66,23 @@ TakeDirect(w) == /\ pc[w] = "direct"
                     ELSE /\ direct' = [direct EXCEPT ![w] = IF Bug \in {2, 6} THEN @ ELSE @ - 1] \* bug 6: stays counted
                          /\ Go(w, "idle")
                          /\ UNCHANGED posted
-                 /\ UNCHANGED <<front, dealt, entered, finished, left, made>>
+                 /\ UNCHANGED <<front, dealt, local, entered, finished, left, made>>
 CountLate(w) == /\ pc[w] = "count" /\ direct' = [direct EXCEPT ![w] = @ + 1] /\ Go(w, "step")
-                /\ UNCHANGED <<front, posted, dealt, entered, finished, left, made>>
+                /\ UNCHANGED <<front, posted, dealt, local, entered, finished, left, made>>
 Waiting == front + Sum(posted, Workers)
 Round == /\ ask = "none" /\ Waiting > 0
          /\ entered' = entered + Waiting /\ dealt' = dealt + Waiting
          /\ front' = 0 /\ posted' = [w \in Workers |-> 0]
-         /\ UNCHANGED <<direct, finished, pc, left, made>>
+         /\ UNCHANGED <<local, direct, finished, pc, left, made>>
 Others == /\ \/ \E u \in Users : Post(u)
-             \/ \E w \in Workers : TakeDealt(w) \/ PostOwn(w) \/ Finish(w) \/ CountDirect(w) \/ TakeDirect(w) \/ CountLate(w)
+             \/ \E w \in Workers : \/ TakeDealt(w) \/ PostOwn(w) \/ Finish(w) \/ CountDirect(w) \/ TakeDirect(w)
+                                  \/ CountLate(w) \/ CountLocal(w) \/ OpenLocal(w) \/ TakeLocal(w)
              \/ Round
           /\ UNCHANGED question /\ Watched
 
 \* --- the question, in the order of role::drained -----------------------------------------------------------
 \* The steps that have ended first: what ends later is not counted, and what is counted has posted before.
-world == <<front, posted, dealt, entered, direct, finished, pc, left, made>>
+world == <<front, posted, dealt, local, entered, direct, finished, pc, left, made>>
 Phases == IF Bug = 3 THEN <<"front", "posted", "direct", "finished", "compare">>   \* bug 3: what has ended last
                      ELSE <<"finished", "front", "posted", "direct", "compare">>
 After(at) == Phases[1 + CHOOSE i \in 1..4 : Phases[i] = at]
@@ -97,7 +107,7 @@ Asks == /\ \/ Begin \/ Front \/ Compare
         /\ UNCHANGED world
 
 Next == Others \/ Asks
-GoesOn(w) == (TakeDealt(w) \/ Finish(w) \/ TakeDirect(w) \/ CountLate(w)) /\ UNCHANGED question /\ Watched
+GoesOn(w) == (TakeDealt(w) \/ Finish(w) \/ TakeDirect(w) \/ CountLate(w) \/ OpenLocal(w) \/ TakeLocal(w)) /\ UNCHANGED question /\ Watched
 Fair == /\ WF_vars(Asks) /\ WF_vars(Round /\ UNCHANGED question /\ Watched)
         /\ \A w \in Workers : WF_vars(GoesOn(w))
 Spec == Init /\ [][Next]_vars /\ Fair

@@ -1,8 +1,8 @@
 ----------------------------- MODULE KeptPosts ----------------------------
 (* Posts that a step keeps for its own worker, and who watches them: sched/{worker,idle,slot}, docs/adr/0014.
 
-   A step's only post stays in its slot, in case the step ends soon. Nobody is woken for it, unless nobody
-   watches: a watcher is a sleeper that wakes up after a while and takes, in a round, what a step that still
+   What a step posts stays in its slot, in case the step ends soon, as long as no more than one of it is to run
+   now; tasks that go to sleep do not count. Nobody is woken for it, unless nobody watches: a watcher is a sleeper that wakes up after a while and takes, in a round, what a step that still
    runs has kept. A worker that never sleeps looks now and then at those who do not get on. The word of `idle`
    changes in one step, and who looks for work sees all places in one step, as nothing relies on that before
    the worker has counted itself as asleep.
@@ -10,6 +10,10 @@
    Parking and the driver are one here: a worker that finds nothing runs a round, if the role is free, and
    sleeps. Time passes: a watch ends some day. How many steps a worker has finished matters only as a change
    since somebody looked.
+
+   With `Stealing`, what a step posts, but for itself, goes to a deque of its worker: its owner takes it first, and
+   so do thieves, unless it is kept. Then a watcher takes it, or who looks for those who do not get on. Now and then
+   the owner takes something older. A deque that is full is one that has something.
 
    What is to hold
      Once    a task is in one place, and run once for each post, whoever takes it
@@ -20,7 +24,9 @@ EXTENDS Integers, FiniteSets
 CONSTANTS Workers,
           Tasks,      \* run once each; one waits at first, steps post the others
           Chain,      \* tasks whose steps post them again
+          Later,      \* of all these: those that are posted with a deadline
           Long,       \* workers whose steps may never end
+          Stealing,
           Bug
 
 None == "none"
@@ -32,14 +38,15 @@ VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its
           pc, back, search,                    \* of each worker: where it is, where it goes after a round
           watching, still,                     \* whether it watches; who has not finished a step since it began
           due, seen,                           \* the time to look for those that are stuck; likewise
-          kept, new                            \* the post of its step: whether it is the only one; which task
+          kept, new,                           \* the post of its step: whether it is kept; which task
+          local, older                         \* with Stealing: its deque; whether it may take something older
 slots == <<posted, keeps, run, hand, current>>
 tasks == <<front, ready, state>>
 rounds == <<role, taken, todo>>
 idle == <<searching, parked, watched, told>>
 looks == <<due, seen>>
 watch == <<watching, still>>
-post == <<kept, new>>
+post == <<kept, new, local, older>>
 vars == <<slots, tasks, rounds, idle, pc, back, search, watch, looks, post>>
 
 All(x) == [w \in Workers |-> x]
@@ -52,17 +59,18 @@ Begin(posts) ==
     /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
     /\ pc = All("look") /\ back = All("look") /\ search = All(FALSE)
     /\ watching = All(FALSE) /\ still = All({}) /\ due = All(FALSE) /\ seen = All({})
-    /\ kept = All(FALSE) /\ new = All(None)
+    /\ kept = All(FALSE) /\ new = All(None) /\ local = All({}) /\ older = All(TRUE)
 Init == Begin({CHOOSE t \in Tasks : TRUE} \cup Chain)
 
 Go(w, to) == pc' = [pc EXCEPT ![w] = to]
 
 \* --- what one sees: core::arrivals_visible, watcher_wanted, tasks_visible --------------------------------------
 HasOpenPosts(v) == posted[v] # {} /\ ~keeps[v]
-HasKeptPost(v) == posted[v] # {} /\ keeps[v]
+HasKeptPost(v) == (posted[v] # {} \/ local[v] # {}) /\ keeps[v]
+HasOpenLocal(v) == local[v] # {} /\ ~keeps[v]
 Arrivals(w) == front # {} \/ posted[w] # {} \/ \E v \in Workers : HasOpenPosts(v)
 WatcherWanted == ~watched /\ \E v \in Workers : HasKeptPost(v)
-Runnable == ready # {} \/ \E v \in Workers : run[v] # {}
+Runnable == ready # {} \/ \E v \in Workers : run[v] # {} \/ HasOpenLocal(v)
 TasksVisible == Runnable \/ WatcherWanted
 
 \* --- idle ----------------------------------------------------------------------------------------------------------
@@ -77,33 +85,48 @@ WakeOne == IF SomebodyToWake
 \* It has one, and perhaps more for its run.
 Has(w, t, more, to) == /\ current' = [current EXCEPT ![w] = t] /\ hand' = [hand EXCEPT ![w] = more]
                        /\ Go(w, IF more # {} THEN "put" ELSE to) /\ due' = [due EXCEPT ![w] = TRUE]
-FromRun(w) == /\ pc[w] = "look"
+\* worker::take_local, take_older, steal.
+TakeLocal(w) == /\ pc[w] = "look"
+                /\ \E v \in Workers : /\ v = w \/ (local[w] = {} /\ HasOpenLocal(v))
+                                      /\ \E t \in local[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
+                                                             /\ local' = [local EXCEPT ![v] = @ \ {t}]
+                /\ older' = [older EXCEPT ![w] = TRUE]
+                /\ UNCHANGED <<posted, keeps, run, tasks, rounds, idle, back, search, watch, seen, kept, new>>
+MayTakeOlder(w) == local[w] = {} \/ older[w]
+TakesOlder(w) == older' = [older EXCEPT ![w] = local[w] = {}] /\ UNCHANGED <<kept, new>>
+FromRun(w) == /\ pc[w] = "look" /\ MayTakeOlder(w) /\ TakesOlder(w)
               /\ \E v \in Workers : /\ v = w \/ run[w] = {}
                                     /\ \E t \in run[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
                                                          /\ run' = [run EXCEPT ![v] = @ \ {t}]
-              /\ UNCHANGED <<posted, keeps, tasks, rounds, idle, back, search, watch, seen, post>>
+              /\ UNCHANGED <<posted, keeps, tasks, rounds, idle, back, search, watch, seen, local>>
 \* worker::take_own_posts, move_own_posts_to_run. It may prefer what others have.
-TakeOwn(w) == /\ pc[w] = "look" /\ run[w] = {} /\ ready = {} /\ front = {}
+TakeOwn(w) == /\ pc[w] = "look" /\ local[w] = {} /\ run[w] = {} /\ ready = {} /\ front = {}
               /\ \E t \in posted[w] : Has(w, t, posted[w] \ {t}, "turn")
               /\ IF Bug = 4 THEN UNCHANGED posted ELSE posted' = [posted EXCEPT ![w] = {}] \* bug 4: read, then removed
               /\ UNCHANGED <<keeps, run, tasks, rounds, idle, back, search, watch, seen, post>>
 RemoveLate(w) == /\ Bug = 4 /\ pc[w] = "turn" /\ posted[w] # {}
                  /\ posted' = [posted EXCEPT ![w] = {}] /\ Go(w, "turned")
                  /\ UNCHANGED <<keeps, run, hand, current, tasks, rounds, idle, back, search, watch, looks, post>>
-Claim(w) == /\ pc[w] = "look" /\ run[w] = {}
+Claim(w) == /\ pc[w] = "look" /\ run[w] = {} /\ MayTakeOlder(w) /\ TakesOlder(w)
             /\ \E t \in ready : Has(w, t, ready \ {t}, "turn")
             /\ ready' = {}
-            /\ UNCHANGED <<posted, keeps, run, front, state, rounds, idle, back, search, watch, seen, post>>
-BeginRound(w) == /\ pc[w] = "look" /\ run[w] = {} /\ Arrivals(w) /\ role = None
+            /\ UNCHANGED <<posted, keeps, run, front, state, rounds, idle, back, search, watch, seen, local>>
+BeginRound(w) == /\ pc[w] = "look" /\ run[w] = {} /\ MayTakeOlder(w) /\ Arrivals(w) /\ role = None
                  /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take")
                  /\ UNCHANGED <<slots, tasks, taken, idle, search, watch, looks, post>>
 \* worker::take_over_stuck. Another has not got on since this one looked last, and has something.
 LookForStuck(w) == /\ pc[w] = "look" /\ run[w] = {} /\ due[w] /\ Bug # 6                  \* bug 6: never looks
-                   /\ due' = [due EXCEPT ![w] = FALSE] /\ seen' = [seen EXCEPT ![w] = Workers \ {w}]
+                   /\ MayTakeOlder(w) /\ seen' = [seen EXCEPT ![w] = Workers \ {w}]
                    /\ IF (\E v \in seen[w] : posted[v] # {}) /\ role = None
                       THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take")
-                      ELSE UNCHANGED <<role, todo, back, pc>>
-                   /\ UNCHANGED <<slots, tasks, taken, idle, search, watch, post>>
+                           /\ due' = [due EXCEPT ![w] = FALSE] /\ UNCHANGED <<hand, current, post>>
+                      ELSE /\ UNCHANGED <<role, todo, back>>
+                           /\ IF (\E v \in seen[w] : local[v] # {}) /\ Bug # 12           \* bug 12: not at deques
+                              THEN /\ TakesOlder(w)
+                                   /\ \E v \in seen[w] : \E t \in local[v] : /\ Has(w, t, {}, "turn")
+                                                                          /\ local' = [local EXCEPT ![v] = @ \ {t}]
+                              ELSE due' = [due EXCEPT ![w] = FALSE] /\ UNCHANGED <<hand, current, pc, post>>
+                   /\ UNCHANGED <<posted, keeps, run, tasks, taken, idle, search, watch>>
 \* worker::put_into_run. In between nobody saw them.
 Put(w) == /\ pc[w] = "put" /\ run' = [run EXCEPT ![w] = @ \cup hand[w]] /\ hand' = [hand EXCEPT ![w] = {}]
           /\ Go(w, IF Bug = 5 THEN "turn" ELSE "put, wake")                               \* bug 5: wakes nobody
@@ -124,7 +147,7 @@ EndSearch(w) == /\ pc[w] = "turned"
 LastLooks(w) == /\ pc[w] = "last" /\ Go(w, "begin step")
                 /\ IF Arrivals(w) \/ TasksVisible THEN WakeOne ELSE UNCHANGED idle
                 /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
-Nothing(w) == /\ pc[w] = "look" /\ ~Runnable /\ ~(Arrivals(w) /\ role = None)
+Nothing(w) == /\ pc[w] = "look" /\ local[w] = {} /\ ~Runnable /\ ~(Arrivals(w) /\ role = None)
               /\ IF search[w] THEN Go(w, "sleep") /\ UNCHANGED <<search, searching>>
                  ELSE searching' = searching + 1 /\ search' = [search EXCEPT ![w] = TRUE] /\ UNCHANGED pc
               /\ UNCHANGED <<slots, tasks, rounds, parked, watched, told, back, watch, looks, post>>
@@ -159,7 +182,9 @@ Park(w) == /\ pc[w] = "park" /\ keeps' = [keeps EXCEPT ![w] = FALSE] /\ Go(w, "c
 Count(w) == /\ pc[w] = "count" /\ parked' = parked \cup {w} /\ searching' = searching - 1 /\ Go(w, "recheck")
             /\ UNCHANGED <<slots, tasks, rounds, watched, told, back, search, watch, looks, post>>
 Recheck(w) == /\ pc[w] = "recheck"
-              /\ Go(w, IF (IF Bug = 2 THEN Runnable ELSE TasksVisible)                    \* bug 2: not at kept posts
+              /\ Go(w, IF (CASE Bug = 2 -> Runnable                                       \* bug 2: not at kept posts
+                             [] Bug = 11 -> WatcherWanted \/ ready # {} \/ run # All({})   \* bug 11: not at deques
+                             [] OTHER -> TasksVisible)
                           \/ (Arrivals(w) /\ role = None) THEN "cancel" ELSE "asleep")
               /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
 CancelPark(w) == /\ pc[w] = "cancel"
@@ -178,10 +203,16 @@ EndWatch(w) == /\ pc[w] = "awake"
                /\ watching' = [watching EXCEPT ![w] = FALSE]
                /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, still, looks, post>>
 RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
-                  /\ IF (\E v \in still[w] : HasKeptPost(v)) /\ role = None
-                     THEN role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take")
-                     ELSE Go(w, "look") /\ UNCHANGED <<role, todo, back>>
-                  /\ UNCHANGED <<slots, tasks, taken, idle, search, watching, looks, post>>
+                  /\ LET stuck == {v \in still[w] : HasKeptPost(v)}
+                         next == {v \in stuck : local[v] # {} /\ Bug # 10}                 \* bug 10: not from deques
+                         to == IF next = {} THEN "look" ELSE "turn" IN
+                     /\ IF next = {} THEN UNCHANGED <<current, local>>
+                        ELSE \E v \in next : \E t \in local[v] : /\ current' = [current EXCEPT ![w] = t]
+                                                                /\ local' = [local EXCEPT ![v] = @ \ {t}]
+                     /\ IF stuck # {} /\ role = None
+                        THEN role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = to] /\ Go(w, "take")
+                        ELSE Go(w, to) /\ UNCHANGED <<role, todo, back>>
+                  /\ UNCHANGED <<posted, keeps, run, hand, tasks, taken, idle, search, watching, looks, kept, new, older>>
 
 \* --- a step: worker::execute, post --------------------------------------------------------------------------------------
 BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] = "ran"] /\ Go(w, "step")
@@ -189,25 +220,30 @@ BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] 
 \* They differ in nothing but their names.
 Unposted == {t \in Tasks : state[t] = "new" /\ \A w \in Workers : new[w] # t}
 NextPost == IF Unposted = {} THEN {} ELSE {CHOOSE t \in Unposted : TRUE}
-\* Whether it is the only one, by what the slot has; written before the push.
+\* Whether one at most is to run now, by what the slot has; written before the push.
+Keeps(w, t) == Cardinality((posted[w] \cup local[w] \cup {t}) \ Later) <= 1
 BeginPost(w, t) ==
                 /\ pc[w] = "step"
                 /\ new' = [new EXCEPT ![w] = t]
-                /\ kept' = [kept EXCEPT ![w] = posted[w] = {}] /\ keeps' = [keeps EXCEPT ![w] = posted[w] = {}]
+                /\ kept' = [kept EXCEPT ![w] = Keeps(w, t)] /\ keeps' = [keeps EXCEPT ![w] = Keeps(w, t)]
                 /\ Go(w, IF Bug = 1 THEN "look at word" ELSE "push")                       \* bug 1: looks at the word before
-                /\ UNCHANGED <<posted, run, hand, current, tasks, rounds, idle, back, search, watch, looks>>
+                /\ UNCHANGED <<posted, run, hand, current, tasks, rounds, idle, back, search, watch, looks, local, older>>
 \* What the step ends with needs no look at the word, unless the run is in between. A task that posted itself is
 \* not in this step any more.
-PushPost(w) == /\ pc[w] = "push" /\ posted' = [posted EXCEPT ![w] = @ \cup {new[w]}]
+PushPost(w) == /\ pc[w] = "push"
+               /\ \/ /\ Stealing => new[w] = current[w] \/ new[w] \in Later \/ local[w] # {}
+                     /\ posted' = [posted EXCEPT ![w] = @ \cup {new[w]}] /\ UNCHANGED local
+                  \/ /\ Stealing /\ new[w] # current[w] /\ new[w] \notin Later
+                     /\ local' = [local EXCEPT ![w] = @ \cup {new[w]}] /\ UNCHANGED posted
                /\ state' = [state EXCEPT ![new[w]] = "posted"]
                /\ \/ Go(w, IF Bug = 1 THEN "step" ELSE "look at word")
-                  \/ kept[w] /\ run[w] = {} /\ Go(w, "last post")
+                  \/ kept[w] /\ run[w] = {} /\ local[w] = {} /\ local' = local /\ Go(w, "last post")
                /\ new' = [new EXCEPT ![w] = None]
                /\ current' = [current EXCEPT ![w] = IF @ = new[w] THEN None ELSE @]
-               /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watch, looks, kept>>
-\* Bug 8: for a kept post it wakes nobody.
+               /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watch, looks, kept, older>>
+\* Bug 8: for a kept post it wakes nobody. Bug 9: nor for one that goes to sleep.
 LookAtWord(w) == /\ pc[w] = "look at word"
-                 /\ Go(w, IF IF kept[w] THEN NeedsWatcher /\ Bug # 8 ELSE SomebodyToWake THEN "post, wake"
+                 /\ Go(w, IF IF kept[w] THEN NeedsWatcher /\ Bug # 8 /\ (Bug = 9 => ~(posted[w] \subseteq Later)) ELSE SomebodyToWake THEN "post, wake"
                           ELSE IF Bug = 1 THEN "push" ELSE "step")
                  /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
 PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push" ELSE "step")
@@ -215,9 +251,9 @@ PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push
 EndStep(w) == /\ pc[w] \in {"step", "last post"} /\ current' = [current EXCEPT ![w] = None] /\ Go(w, "look")
               /\ still' = [v \in Workers |-> still[v] \ {w}] /\ seen' = [v \in Workers |-> seen[v] \ {w}]
               /\ kept' = [kept EXCEPT ![w] = FALSE]
-              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, due, new>>
+              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, due, new, local, older>>
 
-Working(w) == \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginRound(w) \/ LookForStuck(w)
+Working(w) == \/ TakeLocal(w) \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginRound(w) \/ LookForStuck(w)
               \/ Put(w) \/ PutWake(w) \/ Turn(w) \/ EndSearch(w) \/ LastLooks(w) \/ Nothing(w)
               \/ TakePosts(w) \/ Deal(w) \/ WakeAnother(w)
               \/ Sleep(w) \/ BeginWatch(w) \/ LastRound(w) \/ Park(w) \/ Count(w) \/ Recheck(w) \/ CancelPark(w)
@@ -231,7 +267,8 @@ Fair == /\ \A w \in Workers : WF_vars(Working(w))
 Spec == Init /\ [][Next]_vars /\ Fair
 
 \* --- properties -----------------------------------------------------------------------------------------------------------
-Places(t) == Cardinality({w \in Workers : t \in posted[w]}) + Cardinality({w \in Workers : t \in run[w]})
+Places(t) == Cardinality({w \in Workers : t \in posted[w]}) + Cardinality({w \in Workers : t \in local[w]})
+             + Cardinality({w \in Workers : t \in run[w]})
              + Cardinality({w \in Workers : t \in hand[w]})
              + Cardinality({w \in Workers : current[w] = t /\ pc[w] \notin {"step", "push", "look at word", "post, wake", "last post"}})
              + Cardinality({s \in {front, ready, taken} : t \in s})

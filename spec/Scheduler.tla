@@ -62,9 +62,10 @@ Go(w, to) == pc' = [pc EXCEPT ![w] = to]
 Deadlines == {0, Never} \cup (IF now < MaxTime THEN {now + 1} ELSE {})
 
 \* --- the word of a task: task_state ------------------------------------------------------------------------
-Notified(t) == word[t] \cap {"woken", "signalled"} # {}
-\* Whether who sets a bit must push the task.
-Duty(t) == "waiting" \in word[t] /\ ~Notified(t)
+Events == {"woken", "signalled"}
+\* Whether who notifies it ends its sleep, and must push it. A wake that does leaves no bit.
+Duty(t) == "waiting" \in word[t]
+Notified(t, bits, awake) == IF Duty(t) THEN (word[t] \ {"waiting"}) \cup bits ELSE word[t] \cup bits \cup awake
 
 \* --- who has work wakes a sleeper, parked ones first ----------------------------------------------------------
 WakeOne == IF parked # {} THEN /\ \E w \in parked : parked' = parked \ {w}
@@ -83,14 +84,13 @@ Post(u, t) == /\ Idle(u) /\ ~posted[t] /\ steps[t] < Steps /\ ~Stopping
               /\ front' = Append(front, t) /\ announces' = [announces EXCEPT ![u] = front = << >>]
               /\ UNCHANGED <<word, place, expired, steps, sent, mine, sleepers, elsewhere>>
 \* Of a task that is posted: the user must know that it is not gone.
-Notify(u, t, bit) ==
+Notify(u, t, bits, awake) ==
     /\ Idle(u) /\ posted[t]
-    /\ word' = [word EXCEPT ![t] = @ \cup {bit}]
-    /\ IF Duty(t) \/ (Bug = 1 /\ "waiting" \in word[t])                           \* bug 1: two wakers push it
-       THEN mine' = [mine EXCEPT ![u] = t] ELSE UNCHANGED mine
+    /\ word' = [word EXCEPT ![t] = IF Bug = 1 THEN @ \cup bits ELSE Notified(t, bits, awake)] \* bug 1: two wakers push it
+    /\ IF Duty(t) THEN mine' = [mine EXCEPT ![u] = t] ELSE UNCHANGED mine
     /\ UNCHANGED <<due, place, expired, posted, steps, front, announces, sleepers, elsewhere>>
-Wake(u, t) == "woken" \notin word[t] /\ Notify(u, t, "woken") /\ UNCHANGED sent
-Signal(u, t) == sent[t] < Signals /\ Notify(u, t, "signalled") /\ sent' = [sent EXCEPT ![t] = @ + 1]
+Wake(u, t) == "woken" \notin word[t] /\ Notify(u, t, {}, {"woken"}) /\ UNCHANGED sent
+Signal(u, t) == sent[t] < Signals /\ Notify(u, t, {"signalled"}, {}) /\ sent' = [sent EXCEPT ![t] = @ + 1]
 Push(u) == /\ mine[u] # None /\ front' = Append(front, mine[u]) /\ mine' = [mine EXCEPT ![u] = None]
            /\ announces' = [announces EXCEPT ![u] = front = << >>]
            /\ UNCHANGED <<task, sent, sleepers, elsewhere>>
@@ -102,7 +102,7 @@ world == <<users, now, phase>>
 Arrivals == front # << >> \/ wanted
 TasksVisible == ready # << >> \/ \E w \in Workers : run[w] # << >>
 BeginStep(w, t) == /\ current' = [current EXCEPT ![w] = t] /\ Go(w, "step")
-                   /\ word' = [word EXCEPT ![t] = (@ \ {"waiting", "woken"}) \cup (IF Stopping THEN {"stopping"} ELSE {})]
+                   /\ word' = [word EXCEPT ![t] = (@ \ {"woken"}) \cup (IF Stopping THEN {"stopping"} ELSE {})]
                    /\ steps' = [steps EXCEPT ![t] = @ + 1]
 FromRun(w, v) == run[v] # << >> /\ BeginStep(w, Head(run[v])) /\ run' = [run EXCEPT ![v] = Tail(@)] /\ UNCHANGED ready
 FromReady(w) == ready # << >> /\ BeginStep(w, Head(ready)) /\ ready' = Tail(ready) /\ UNCHANGED run
@@ -124,6 +124,14 @@ Begin(w) == /\ pc[w] \in {"round", "sleep"}
                     /\ Go(w, IF pc[w] = "round" THEN "expire" ELSE "expire, sleep")
                ELSE Go(w, IF pc[w] = "round" THEN "look" ELSE "park") /\ UNCHANGED <<role, seen, wanted>>
             /\ UNCHANGED <<task, sent, queues, hands, told_stop, sleepers, world>>
+\* Between rounds: what a step has posted, if it has no deadline and nothing older waits. worker::admit_own_posts.
+\* Bug 12: without the role.
+BeginOwn(w) ==
+    /\ pc[w] = "look" /\ ~Halting /\ run[w] = << >> /\ ready = << >> /\ pending = << >> /\ front # << >> /\ ~wanted
+    /\ place[Head(front)] \in {"asleep", "transit"} \/ due[Head(front)] \in {0, Never}
+    /\ role = None \/ Bug = 12
+    /\ role' = w /\ pending' = <<Head(front)>> /\ front' = Tail(front) /\ Go(w, "admit")
+    /\ UNCHANGED <<task, sent, batch, ready, hands, seen, wanted, told_stop, sleepers, world>>
 Then(w, from, to) == /\ pc[w] \in {from, from \o ", sleep"}
                      /\ Go(w, IF pc[w] = from THEN to ELSE to \o ", sleep")
 Stays(w, at) == pc[w] \in {at, at \o ", sleep"} /\ UNCHANGED pc
@@ -133,13 +141,13 @@ Due == {t \in Asleep : due[t] <= seen + (IF Bug = 10 THEN 1 ELSE 0)}            
 \* One sleeper is asked to stop, when a stop has begun; or expires.
 TellOne(w) == /\ Stays(w, "expire")
               /\ \E t \in Untold :
-                   /\ word' = [word EXCEPT ![t] = @ \cup {"woken", "stopping"}]
+                   /\ word' = [word EXCEPT ![t] = Notified(t, {"stopping"}, {"woken"})]
                    /\ IF Duty(t) THEN place' = [place EXCEPT ![t] = "none"] /\ batch' = Append(batch, t)
                                  ELSE UNCHANGED <<place, batch>>
               /\ UNCHANGED <<due, expired, posted, steps, sent, front, pending, ready, hands, rounds, sleepers, world>>
 ExpireOne(w) == /\ Stays(w, "expire") /\ Untold = {}
                 /\ \E t \in Due :
-                     IF ~Notified(t) \/ Bug = 2                                   \* bug 2: though its waker brings it
+                     IF Duty(t) \/ Bug = 2                                        \* bug 2: though its waker brings it
                      THEN /\ word' = [word EXCEPT ![t] = @ \ {"waiting"}] /\ place' = [place EXCEPT ![t] = "none"]
                           /\ expired' = [expired EXCEPT ![t] = TRUE] /\ batch' = Append(batch, t)
                      ELSE place' = [place EXCEPT ![t] = "transit"] /\ UNCHANGED <<word, expired, batch>>
@@ -158,7 +166,7 @@ Admit(w) ==
        THEN /\ place' = [place EXCEPT ![t] = IF Bug = 3 THEN @ ELSE "none"]       \* bug 3: stays among the sleepers
             /\ expired' = [expired EXCEPT ![t] = ~slept] /\ batch' = Append(batch, t) /\ UNCHANGED word
        ELSE /\ expired' = [expired EXCEPT ![t] = FALSE]
-            /\ IF asked \cap {"woken", "signalled"} # {} /\ Bug # 4               \* bug 4: sleeps although it was woken
+            /\ IF asked \cap Events # {} /\ Bug # 4                              \* bug 4: sleeps although it was woken
                THEN /\ place' = [place EXCEPT ![t] = "none"] /\ batch' = Append(batch, t)
                     /\ word' = [word EXCEPT ![t] = asked]
                ELSE /\ place' = [place EXCEPT ![t] = "asleep"] /\ UNCHANGED batch
@@ -239,7 +247,7 @@ Step(w) ==
 AnnounceOwn(w) == /\ pc[w] = "announce" /\ WakeOne /\ Go(w, "look")
                   /\ UNCHANGED <<task, sent, queues, hands, rounds, world>>
 
-Working(w) == \/ Look(w) \/ Begin(w) \/ TellOne(w) \/ ExpireOne(w) \/ TakeFront(w) \/ Admit(w) \/ Deal(w)
+Working(w) == \/ Look(w) \/ Begin(w) \/ BeginOwn(w) \/ TellOne(w) \/ ExpireOne(w) \/ TakeFront(w) \/ Admit(w) \/ Deal(w)
               \/ Release(w) \/ WakeAnother(w) \/ RecheckDriver(w) \/ WakeInDriver(w)
               \/ PreparePark(w) \/ Recheck(w) \/ WakeUp(w) \/ Answer(w) \/ AnnounceOwn(w)
 
@@ -271,17 +279,18 @@ InRound == {w \in Workers : pc[w] \in {"expire", "expire, sleep", "admit", "admi
                                        "release, driver"}}
 RoleExclusive == Cardinality(InRound) <= 1 /\ \A w \in InRound : role = w
 Count(s, t) == Cardinality({i \in DOMAIN s : s[i] = t})
-Queued(t) == Count(front, t) + Count(pending, t) + Count(batch, t) + Count(ready, t)
+OnItsWay(t) == Count(front, t) + Count(pending, t) + Cardinality({u \in Users : mine[u] = t})
+Queued(t) == OnItsWay(t) + Count(batch, t) + Count(ready, t)
              + Cardinality({w \in Workers : Count(run[w], t) = 1}) + Cardinality({w \in Workers : current[w] = t})
-             + Cardinality({u \in Users : mine[u] = t})
 OnePlace == \A t \in Tasks :
     IF ~posted[t] THEN Queued(t) = 0 /\ place[t] = "new"
-    ELSE IF place[t] = "asleep" /\ ~Notified(t) THEN Queued(t) = 0 /\ "waiting" \in word[t]
-    ELSE Queued(t) = 1
+    ELSE IF place[t] = "asleep" /\ "waiting" \in word[t] THEN Queued(t) = 0 /\ word[t] \cap Events = {}
+    ELSE Queued(t) = 1 /\ (place[t] \in {"asleep", "transit"} => OnItsWay(t) = 1)
 Running(t) == \E w \in Workers : current[w] = t
 NeverEarly == \A t \in Tasks : Running(t) /\ expired[t] => due[t] <= now
 DrainedExactly == phase = "drained" => \A t \in Tasks : ~posted[t]
 Gone(t) == ~posted[t] \/ Running(t)
-Delivered == \A t \in Tasks : (posted[t] /\ (due[t] # Never \/ Notified(t))) ~> (Gone(t) \/ Halting)
+Roused(t) == word[t] \cap Events # {} \/ (place[t] \in {"asleep", "transit"} /\ "waiting" \notin word[t])
+Delivered == \A t \in Tasks : (posted[t] /\ (due[t] # Never \/ Roused(t))) ~> (Gone(t) \/ Halting)
 StopEnds == (phase = "stops") ~> (phase = "ended")
 ============================================================================

@@ -24,42 +24,48 @@ VARIABLES word,        \* the bits that are set
           front,       \* how often it is in the front
           pc,          \* of each waker
           got,         \* signals received
-          rests, freed, touched
-vars == <<word, place, front, pc, got, rests, freed, touched>>
+          rests, freed, touched,
+          owed         \* a wake has come since the last run began
+vars == <<word, place, front, pc, got, rests, freed, touched, owed>>
 
 Threads == Wakers \cup Signallers
 Init == /\ word = {} /\ place = "role" /\ front = 0
         /\ pc = [t \in Threads |-> "act"] /\ got = 0 /\ rests = 0
-        /\ freed = FALSE /\ touched = FALSE
+        /\ freed = FALSE /\ touched = FALSE /\ owed = FALSE
 
 Events(deaf) == IF deaf THEN {"woken", "completed"} ELSE {"woken", "completed", "signalled"}
-Notified(w) == w \cap Events("deaf" \in w) # {}
+Sleep == {"waiting", "deaf"}
 
 \* --- wakers: task_state::wake, complete, request_stop, signal ------------------------------------------
-Duty(w) == "waiting" \in w /\ (Bug = 1 \/ ~Notified(w))                        \* bug 1: every waker pushes
+\* Who ends the sleep has the duty. A wake that ends one leaves no bit.
+Duty(w) == "waiting" \in w
+Woken(w, bits, awake) == IF Duty(w) THEN IF Bug = 1 THEN w \cup bits           \* bug 1: every waker pushes
+                                         ELSE (w \ Sleep) \cup bits
+                         ELSE w \cup bits \cup awake
 After(t, duty) == pc' = [pc EXCEPT ![t] = IF duty THEN "push" ELSE "done"]
 
-Notify(t, bits) == /\ pc[t] = "act" /\ t \in Wakers
-                   /\ touched' = (touched \/ freed)
-                   /\ word' = word \cup bits /\ After(t, Duty(word))
-                   /\ UNCHANGED <<place, front, got, rests, freed>>
-Wake(t) == Notify(t, {"woken"})
-Complete(t) == Notify(t, {"completed"})
-RequestStop(t) == Notify(t, {"woken", "stopping"})
+Notify(t, bits, awake) == /\ pc[t] = "act" /\ t \in Wakers
+                          /\ touched' = (touched \/ freed)
+                          /\ word' = Woken(word, bits, awake) /\ After(t, Duty(word))
+                          /\ owed' = (owed \/ awake # {})
+                          /\ UNCHANGED <<place, front, got, rests, freed>>
+Wake(t) == Notify(t, {}, {"woken"})
+Complete(t) == Notify(t, {"completed"}, {})
+RequestStop(t) == Notify(t, {"stopping"}, {"woken"})
 
 SignalDuty(w) == Duty(w) /\ ("deaf" \notin w \/ Bug = 6)                       \* bug 6: deaf tasks hear it
 Signal(t) == /\ pc[t] = "act" /\ t \in Signallers
              /\ touched' = (touched \/ freed)
-             /\ word' = word \cup {"signalled"}
+             /\ word' = (IF SignalDuty(word) THEN word \ {"waiting"} ELSE word) \cup {"signalled"}
              /\ IF Bug = 5 THEN pc' = [pc EXCEPT ![t] = "look"]                \* bug 5: a second look decides
                            ELSE After(t, SignalDuty(word))
-             /\ UNCHANGED <<place, front, got, rests, freed>>
+             /\ UNCHANGED <<place, front, got, rests, freed, owed>>
 LookAgain(t) == /\ pc[t] = "look" /\ touched' = (touched \/ freed)
-                /\ After(t, "waiting" \in word /\ "deaf" \notin word)
-                /\ UNCHANGED <<word, place, front, got, rests, freed>>
+                /\ After(t, "waiting" \notin word)
+                /\ UNCHANGED <<word, place, front, got, rests, freed, owed>>
 Push(t) == /\ pc[t] = "push" /\ touched' = (touched \/ freed)
            /\ front' = front + 1 /\ pc' = [pc EXCEPT ![t] = "done"]
-           /\ UNCHANGED <<word, place, got, rests, freed>>
+           /\ UNCHANGED <<word, place, got, rests, freed, owed>>
 
 \* --- the role: park, unpark, what comes through the front -----------------------------------------------
 \* While the task still rests it may be deaf; then it waits for its signal.
@@ -68,39 +74,39 @@ Park(deaf) == /\ place = "role" /\ (deaf => rests < Rests)
                  THEN /\ word' = word \cup {"waiting"} \cup (IF deaf THEN {"deaf"} ELSE {})
                       /\ place' = "asleep"
                  ELSE place' = "ready" /\ UNCHANGED word
-              /\ UNCHANGED <<front, pc, got, rests, freed, touched>>
+              /\ UNCHANGED <<front, pc, got, rests, freed, touched, owed>>
 \* A deadline: only tasks that rest have one.
 Unpark == /\ place = "asleep" /\ rests < Rests
-          /\ IF ~Notified(word) \/ Bug = 3                                     \* bug 3: takes it from its waker
-             THEN word' = word \ {"waiting", "deaf"} /\ place' = "ready"
+          /\ IF "waiting" \in word \/ Bug = 3                                  \* bug 3: takes it from its waker
+             THEN word' = word \ Sleep /\ place' = "ready"
              ELSE place' = "transit" /\ UNCHANGED word
-          /\ UNCHANGED <<front, pc, got, rests, freed, touched>>
+          /\ UNCHANGED <<front, pc, got, rests, freed, touched, owed>>
 TakeFromFront == /\ front > 0 /\ place \in {"asleep", "transit"}
                  /\ front' = front - 1 /\ place' = "ready"
-                 /\ UNCHANGED <<word, pc, got, rests, freed, touched>>
+                 /\ UNCHANGED <<word, pc, got, rests, freed, touched, owed>>
 
 \* --- the worker and the task -----------------------------------------------------------------------------
 BeginRun == /\ place = "ready" /\ place' = "running"
-            /\ word' = word \ ({"waiting", "woken", "deaf"} \cup
-                               (IF Bug = 4 THEN {"signalled"} ELSE {}))         \* bug 4: uses up signals
+            /\ word' = word \ ({"woken"} \cup (IF Bug = 4 THEN {"signalled"} ELSE {})) \* bug 4: uses up signals
+            /\ owed' = FALSE
             /\ UNCHANGED <<front, pc, got, rests, freed, touched>>
 TakeSignal == /\ place = "running" /\ "signalled" \in word
               /\ word' = (IF Bug = 7 THEN word ELSE word \ {"signalled"})      \* bug 7: leaves it
               /\ got' = got + 1
-              /\ UNCHANGED <<place, front, pc, rests, freed, touched>>
+              /\ UNCHANGED <<place, front, pc, rests, freed, touched, owed>>
 TakeCompleted == /\ place = "running" /\ "completed" \in word
                  /\ word' = word \ {"completed"}
-                 /\ UNCHANGED <<place, front, pc, got, rests, freed, touched>>
+                 /\ UNCHANGED <<place, front, pc, got, rests, freed, touched, owed>>
 \* The step ends: the task sleeps again, or it has what it waited for.
 Rest == /\ place = "running" /\ word \cap {"signalled", "completed"} = {}
         /\ got < Cardinality(Signallers)
         /\ place' = "role" /\ rests' = IF rests < Rests THEN rests + 1 ELSE rests
-        /\ UNCHANGED <<word, front, pc, got, freed, touched>>
+        /\ UNCHANGED <<word, front, pc, got, freed, touched, owed>>
 Finish == /\ place = "running" /\ word \cap {"signalled", "completed"} = {}
           /\ got = Cardinality(Signallers)
           /\ place' = "user"
           /\ freed' = (Wakers = {} /\ Cardinality(Signallers) = 1)
-          /\ UNCHANGED <<word, front, pc, got, rests, touched>>
+          /\ UNCHANGED <<word, front, pc, got, rests, touched, owed>>
 
 Thread(t) == Wake(t) \/ Complete(t) \/ RequestStop(t) \/ Signal(t) \/ LookAgain(t) \/ Push(t)
 Role == Park(FALSE) \/ Park(TRUE) \/ TakeFromFront
@@ -117,10 +123,9 @@ Pushing == Cardinality({t \in Threads : pc[t] = "push"})
 OnePlace == front + Pushing > 0 => place \in {"asleep", "transit"}
 OneDuty == front + Pushing <= 1
 SignalOnce == got <= Cardinality({t \in Signallers : pc[t] # "act"})
-DeafSleeps == place = "asleep" /\ "deaf" \in word /\ word \cap {"woken", "completed"} = {}
-                => front + Pushing = 0
+DeafSleeps == place = "asleep" /\ "deaf" \in word => front + Pushing = 0
 NotTouched == ~touched
-Runs == ("woken" \in word /\ place # "user") ~> ("woken" \notin word \/ place = "user")
+Runs == (owed /\ place # "user") ~> (~owed \/ place = "user")
 Delivered == \A t \in Signallers :
                (pc[t] # "act" /\ Cardinality(Signallers) = 1) ~> (got > 0)
 =============================================================================

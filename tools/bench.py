@@ -3,8 +3,12 @@
 
 Each measurement is a process of its own. In a case the runtimes take turns, A B A B, so that a slow
 moment of the machine hits all of them; a first turn is not counted. Cases whose spread exceeds
-15 % are repeated up to twice at the end while time is left, and the calmer repetition counts: that
-of the smaller spread, whoever wins in it. Results go to build/bench/<workload>.json.
+15 % are repeated up to twice at the end while time is left, and the calmest repetition counts: that
+of the smallest spread, whoever wins in it. Results go to build/bench/<workload>.json.
+
+With --report they also go to bench/results/<machine>.json, in place of those of the same cases, and the page and the
+plots beside it are made anew: it can be measured in parts. Each noisy case is then repeated once at least, however
+long it takes, or it is not published.
 
 With --compare the two sides are two commits instead, each with Fairlead's own programs of that commit.
 """
@@ -15,6 +19,7 @@ import os
 import pathlib
 import re
 import resource
+import shlex
 import subprocess
 import sys
 import time
@@ -22,7 +27,9 @@ import time
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "bench"))
 
-from harness import compare, machine, plan, report, rows  # noqa: E402
+import counts  # noqa: E402
+import results as pages  # noqa: E402
+from harness import compare, machine, plan, record, report, rows  # noqa: E402
 
 NOT_OFFERED = 3
 MEMORY_SHARE = 0.75         # of what the machine has, for one process
@@ -31,6 +38,8 @@ FULL_RUN_LIMIT_S = 1200     # with --full
 COMPARE_RUNS = 10
 REPEATS_MAX = 2
 TIME_LIMIT_S = 18 * 60      # no repeats of noisy cases beyond this
+LINE_EVERY_S = 60           # of progress, where there is no terminal
+COUNTED = ("posts", "forks", "switches", "timers", counts.HANDOVERS)    # what the report has of ./do counts
 
 
 def parse_arguments(arguments):
@@ -45,13 +54,20 @@ def parse_arguments(arguments):
     parser.add_argument("--runs", type=int, metavar="N", help="repetitions (5; with --quick 3)")
     parser.add_argument("--threads", metavar="LIST", help="worker counts (1,2,5,10; quick: 1,2)")
     parser.add_argument("--only", metavar="RUNTIMES", help="only these, separated by commas")
-    parser.add_argument("--report", action="store_true", help="also write bench/results/")
+    parser.add_argument("--report", action="store_true",
+                        help="also take it into bench/results/, where other cases are kept")
     parser.add_argument("--compare", nargs=2, metavar=("BEFORE", "AFTER"),
                         help="two commits instead of rivals, and what moved between them "
                              "beyond the noise; 10 repetitions")
     parser.add_argument("--build", type=pathlib.Path, default=REPOSITORY / "build" / "release")
     parser.add_argument("--output", type=pathlib.Path, default=REPOSITORY / "build" / "bench")
+    parser.add_argument("--results", type=pathlib.Path, default=REPOSITORY / pages.FOLDER, help="where --report writes")
     options = parser.parse_args(arguments)
+    options.said = " ".join(
+        [f"--{name}" for name in ("quick", "full") if getattr(options, name)] +
+        [f"--{name} {shlex.quote(str(getattr(options, name)))}" for name in ("cases", "only", "threads", "runs")
+         if getattr(options, name)])
+    options.limited = bool(options.cases or options.only or options.threads)
     options.workloads = [name.upper() for name in options.workloads] or list(plan.WORKLOADS)
     for name in options.workloads:
         if name not in plan.WORKLOADS:
@@ -82,20 +98,28 @@ def planned_cases(options):
 
 
 class Progress:
-    """A bar with the time left, on a terminal only."""
+    """A bar with the time left; where there is no terminal, a line for each minute."""
 
-    def __init__(self, total, stream=sys.stderr, clock=time.monotonic):
-        self.total, self.done, self.stream = max(1, total), 0, stream
+    def __init__(self, total, stream=None, clock=time.monotonic):
+        self.total, self.done, self.stream = max(1, total), 0, stream or sys.stderr
         self.clock, self.begin = clock, clock()
+        self.next_line = self.begin
+
+    def expect(self, weight):
+        self.total += weight
 
     def step(self, weight, text):
+        share = min(1.0, self.done / self.total)
+        now = self.clock()
+        elapsed = now - self.begin
+        left = f"{elapsed / share - elapsed:4.0f} s left" if share > 0.01 else ""
         if self.stream.isatty():
-            share = min(1.0, self.done / self.total)
-            elapsed = self.clock() - self.begin
-            left = f"{elapsed / share - elapsed:4.0f} s left" if share > 0.01 else ""
             bar = ("#" * int(30 * share)).ljust(30)
             self.stream.write(f"\r\033[K[{bar}] {left}  {text[:40]}")
             self.stream.flush()
+        elif now >= self.next_line:
+            self.next_line = now + LINE_EVERY_S
+            print(f"{100 * share:3.0f} %  {left or 'begins':>11}  {text}", file=self.stream, flush=True)
         self.done += weight
 
     def clear(self):
@@ -144,16 +168,21 @@ def measure(case, command_of, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
     return result
 
 
-def repeat_noisy(results, again, seconds_left):
-    """Repeats noisy cases, the noisiest first; `again(case)` gives a new Result."""
-    for _ in range(REPEATS_MAX):
+def repeat_noisy(results, again, seconds_left, owed=0):
+    """Repeats noisy cases, the noisiest first; `again(case)` gives a new Result. The first `owed` rounds take
+    the time that they need."""
+    for turn in range(REPEATS_MAX):
         noisy = [index for index, result in enumerate(results) if result.is_noisy()]
         for index in sorted(noisy, key=lambda index: -results[index].worst_spread()):
-            if seconds_left() < results[index].seconds:
+            if turn >= owed and seconds_left() < results[index].seconds:
                 continue
             repeated = again(results[index].case)
-            if repeated.worst_spread() < results[index].worst_spread() and not repeated.failures:
+            repeats = results[index].repeats + 1
+            # Who is not there is missing each time.
+            if (repeated.worst_spread() < results[index].worst_spread()
+                    and repeated.failures.keys() <= results[index].failures.keys()):
                 results[index] = repeated
+            results[index].repeats = repeats
 
 
 def write_rows(results, folder):
@@ -168,16 +197,49 @@ def write_rows(results, folder):
     return written
 
 
-def write_report(results, options):
+def counted(commit, program):
+    """What ./do counts has written, with cycles where they can be had."""
+    build, paths = counts.read_bounds((REPOSITORY / counts.BOUNDS).read_text(encoding="utf-8"))
+    found = [{"section": path.section, "name": path.name,
+              "costs": {counts.HEADS[cost]: value for cost, value in path.costs.items()}}
+             for path in paths if path.section in COUNTED]
+    has_cycles = program.is_file()
+    for path in (path for path in found if path["section"] != counts.HANDOVERS):
+        measured = counts.perf(program, path["name"]) if has_cycles else None
+        has_cycles = measured is not None
+        if has_cycles:
+            path["costs"]["cycles"] = round(measured[1], 1)
+    return {"commit": commit, "build": build, "paths": found,
+            "cycles": "Cycles are by `perf stat`." if has_cycles else
+            "Cycles are missing: this machine does not let `perf` count them."}
+
+
+def run_of(options):
+    """What is measured with these options, now."""
     info_path = options.build / "bench" / "build_info.json"
     info = json.loads(info_path.read_text()) if info_path.is_file() else {}
-    path = REPOSITORY / "bench" / "results" / f"{machine.slug()}.md"
+    return rows.Run(options.said, options.runs, dict(machine.description(REPOSITORY, info)))
+
+
+def write_report(results, planned, run, costs, options):
+    """Takes the results into the JSON of this machine, and makes its page anew."""
+    path = options.results / f"{machine.slug()}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    counted = options.output / "counts.json"
-    counts = json.loads(counted.read_text()) if counted.is_file() else None
-    path.write_text(report.page(results, machine.description(REPOSITORY, info), options.runs, counts),
-                    encoding="utf-8")
-    return path
+    if path.with_suffix(".md").is_file() and not path.is_file():
+        print(f"bench: {path.name} is missing, so what {path.stem}.md had is not kept", file=sys.stderr)
+    kept = record.read(path)
+    kept.add(results, run, complete(results, planned, options.limited))
+    kept.counted = costs
+    path.write_text(record.text(kept), encoding="utf-8")
+    pages.write(options.results, REPOSITORY / pages.PAGE if options.results == REPOSITORY / pages.FOLDER else None)
+    return path.with_suffix(".md")
+
+
+def complete(results, planned, limited):
+    """The workloads of which every case was asked for and measured."""
+    measured = {result.case for result in results}
+    missing = {case.workload for case in planned if case not in measured}
+    return set() if limited else {case.workload for case in planned} - missing
 
 
 def print_tables(results):
@@ -190,22 +252,30 @@ def print_tables(results):
         print("\n" + "\n".join(report.summary(own)))
 
 
+def weight_of(case):
+    return case.weight * len(case.runtimes)
+
+
 def run_all(cases, options, command_of):
     warm_up = 0 if options.quick else 1
     turns = options.runs + warm_up
-    progress = Progress(sum(case.weight * len(case.runtimes) * turns for case in cases))
+    progress = Progress(sum(weight_of(case) * turns for case in cases))
     limit_s = FULL_RUN_LIMIT_S if options.full else RUN_LIMIT_S
 
     def measure_now(case):
         return measure(case, command_of, options.runs, warm_up, progress, limit_s)
 
+    def measure_again(case):
+        progress.expect(weight_of(case) * turns)
+        return measure_now(case)
+
     results, begin = [], time.monotonic()
     try:
         for case in cases:
             results.append(measure_now(case))
-        if not options.quick and options.compare is None:
-            repeat_noisy(results, measure_now,
-                         lambda: TIME_LIMIT_S - (time.monotonic() - begin))
+        if options.compare is None and (options.report or not options.quick):
+            repeat_noisy(results, measure_again, lambda: TIME_LIMIT_S - (time.monotonic() - begin),
+                         owed=1 if options.report else 0)
     except KeyboardInterrupt:
         print("\ninterrupted: what is complete follows", file=sys.stderr)
     progress.clear()
@@ -252,12 +322,15 @@ def main(arguments):
     if options.compare is not None:
         return compare_commits(cases, options)
     folder = options.build / "bench"
+    if options.report:  # first: the commit is that of the programs, and what fails fails before the long part
+        run = run_of(options)
+        costs = counted(run.machine["commit"], folder / "counts" / "paths")
     results = run_all(cases, options, lambda case, runtime: case.command(folder, runtime))
     print_tables(results)
     for path in write_rows(results, options.output):
         print(f"rows: {path}")
-    if options.report:
-        print(f"report: {write_report(results, options)}")
+    if options.report and results:
+        print(f"report: {write_report(results, cases, run, costs, options)}")
     return 1 if any(plan.OURS in result.failures for result in results) else 0
 
 

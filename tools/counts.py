@@ -298,14 +298,19 @@ def counters(text):
 
 
 def perf(program, name):
-    """Instructions and cycles for one operation; None where the processor's counters cannot be had."""
+    """Instructions and cycles for one operation; None where perf or the processor's counters cannot be had."""
     seen = []
     for size in SIZES:
-        done = subprocess.run(["perf", "stat", "-x,", "-e", ",".join(EVENTS), program, "--only", name,
-                               "--size", str(size)], capture_output=True, text=True, check=True)
+        try:
+            done = subprocess.run(["perf", "stat", "-x,", "-e", ",".join(EVENTS), program, "--only", name,
+                                   "--size", str(size)], capture_output=True, text=True)
+        except FileNotFoundError:
+            return None
         seen.append(counters(done.stderr))
-    if any(set(each) != set(EVENTS) for each in seen):
-        return None
+        if set(seen[-1]) != set(EVENTS):
+            return None
+        if done.returncode != 0:
+            raise Failed(f"{program} --only {name!r} failed with {done.returncode}: {done.stderr.strip()}")
     operations = OPERATIONS_OF_A_RUN * (SIZES[1] - SIZES[0])
     return [(seen[1][event] - seen[0][event]) / operations for event in EVENTS]
 
@@ -315,7 +320,8 @@ def print_counters(program):
     for name in names:
         found = perf(program, name)
         if found is None:
-            print("counts: the processor's counters cannot be had here, as in most virtual machines", file=sys.stderr)
+            print("counts: perf cannot have the processor's counters here, as in most virtual machines",
+                  file=sys.stderr)
             return 1
         print(f"{found[0]:8.1f} instructions {found[1]:8.1f} cycles  {name}")
     return 0

@@ -43,6 +43,14 @@ fl::task<> spawn_in_a_scope(fl::scheduler&, std::uint64_t operations) {
     }
 }
 
+fl::task<> fork_in_a_scope(fl::scheduler&, std::uint64_t operations) {
+    for (; operations != 0; operations -= children) {
+        co_await fl::with_scope([](fl::scope& all) -> fl::task<> {
+            for (std::uint64_t i = 0; i != children; ++i) co_await all.fork(nothing());
+        });
+    }
+}
+
 fl::task<> take_turns(fl::scheduler&, std::uint64_t operations) {
     for (; operations != 0; --operations) co_await fl::yield();
 }
@@ -135,6 +143,7 @@ void measure_coroutines(meter& to) {
     to.measure("fork two and join, alone", fork_two);
     to.measure("fork two and join, below another fork", fork_two_below_another);
     to.measure("fork a vector of 64 and join, each", run_many<forked>);
+    to.measure("fork in a scope, 64 at once", fork_in_a_scope);
     to.measure("when_all of 64, each", run_many<as_tasks>);
 }
 

@@ -102,17 +102,29 @@ def output_of(*command):
         return ""
 
 
+NOT_MEASURED = ("bench/results", "*.md")     # a report in parts changes these between the parts
+
+
 def commit(repository):
     name = output_of("git", "-C", str(repository), "rev-parse", "--short=12", "HEAD") or "unknown"
     changed = output_of("git", "-C", str(repository), "status", "--porcelain",
-                        "--untracked-files=no")
+                        "--untracked-files=no", "--", ".", *(f":(exclude){path}" for path in NOT_MEASURED))
     return name + (" with changes" if changed else "")
+
+
+def package_version(name):
+    return output_of("dpkg-query", "--show", "--showformat=${Version}", name) or "missing"
+
+
+def crate_versions(repository, *crates):
+    """The versions of the crates that the benchmarks are built with."""
+    lock = (repository / "bench" / "rust" / "Cargo.lock").read_text(encoding="utf-8")
+    found = dict(re.findall(r'^name = "([^"]+)"\nversion = "([^"]+)"$', lock, re.MULTILINE))
+    return [found[crate] for crate in crates]
 
 
 def description(repository, build_info):
     """(what, value) pairs for the head of the report."""
-    moodycamel = output_of("dpkg-query", "--show", "--showformat=${Version}",
-                           "libconcurrentqueue-dev")
     return [("processor", f"{processor()}, {os.cpu_count()} in use"),
             ("kernel", f"{platform.system()} {platform.release()}"),
             ("compiler", build_info.get("compiler", "unknown")),
@@ -121,5 +133,10 @@ def description(repository, build_info):
              (", malloc replaced by LD_PRELOAD" if os.environ.get("LD_PRELOAD") else " malloc")),
             ("oneTBB", build_info.get("tbb") or "missing"),
             ("Boost", build_info.get("boost") or "missing"),
-            ("moodycamel", moodycamel or "missing"),
+            ("moodycamel", package_version("libconcurrentqueue-dev")),
+            ("libuv", package_version("libuv1-dev")),
+            ("Qt", build_info.get("qt") or "missing"),
+            ("Go", build_info.get("go") or "missing"),
+            ("Rust", build_info.get("rust") or "missing"),
+            ("Tokio, Rayon", ", ".join(crate_versions(repository, "tokio", "rayon"))),
             ("commit", commit(repository))]

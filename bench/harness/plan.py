@@ -12,16 +12,38 @@ OURS = "fairlead"
 COUNTED = "fairlead_counted"
 RUNTIMES = {
     "W1": ("trivial", "moodycamel", "asio", "tbb"),
-    "W2": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
+    "W2": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "fairlead_stealing"),
     "W3": ("trivial", "moodycamel", "asio", "tbb"),
-    "W4": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn"),
-    "W5": ("tbb", "openmp", "serial"),
-    "W6": ("tbb", "openmp", "serial"),
+    "W4": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "fairlead_stealing"),
+    "W5": ("tbb", "openmp", "rayon", "serial"),
+    "W6": ("tbb", "openmp", "rayon", "serial"),
     "W7": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "pipes"),
     "W9": ("asio",),
     "W10": ("asio", "bare"),
+    "W11": ("trivial", "asio"),
     "W12": ("futex", "trivial", "updater", "moodycamel", "asio", "tbb"),
     "W13": ("asio", "epoll"),
+}
+# Guests: rivals that are slow, have few of the workloads, or are of other languages. They take part in a few cases
+# of each workload, named here as the programs call them; with --full in all.
+GUESTS = {
+    "W1 one_shot": ("go", "tokio", "rayon", "qt"),
+    "W1 coroutine": ("go", "tokio"),
+    "W2 one_shot": ("go", "tokio", "qt"),
+    "W2 timed": ("qt",),
+    "W3 empty": ("go", "tokio", "rayon", "qt"),
+    "W4 one_shot": ("go", "tokio", "rayon"),
+    "W7 coroutine": ("go", "tokio"),
+    "W9 callback": ("go", "libuv"),
+    "W9 coroutine": ("go", "tokio"),
+    "W9 single": ("go", "tokio", "libuv"),
+    "W9 cancel": ("go", "tokio", "libuv"),
+    "W10 parked": ("go", "tokio"),
+    "W10 asleep": ("go", "tokio"),
+    "W11 saturated": ("go", "tokio"),
+    "W12 wake": ("go", "tokio", "libuv", "std_async"),
+    "W12 idle": ("go", "tokio", "libuv"),
+    "W13 echo": ("go", "tokio", "libuv"),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -59,6 +81,10 @@ class Size:
         """Whether the slower rivals take part too, or only `trivial`."""
         return self.full or (workers <= 2 and producers in (1, 10))
 
+    def guests(self, workload, program_case, representative=True):
+        """Who else takes part: nobody, in a case that does not represent the others."""
+        return GUESTS.get(f"{workload} {program_case}", ()) if self.full or representative else ()
+
 
 def make_case(workload, label, program_case, runtimes, weight, **arguments):
     return Case(workload, label, program_case, tuple(arguments.items()), (OURS, *runtimes), weight)
@@ -74,6 +100,7 @@ def w1(size):
                 rivals = RUNTIMES["W1"]
                 if not size.everybody(workers, producers):
                     rivals = rivals[:1]
+                rivals += size.guests("W1", name, workers <= 2 and producers == 1)
                 yield make_case("W1", f"{name} P={producers} W={workers}", name, rivals,
                                 count * producers * (3 if name == "coroutine" else 1),
                                 workers=workers, producers=producers, count=count)
@@ -87,6 +114,7 @@ def w2(size):
                 # A hop of a million takes as long in one chain as in many.
                 hops = MILLION if size.full else size.scaled(MILLION) // chains
                 rivals = RUNTIMES["W2"] if size.everybody(workers) else RUNTIMES["W2"][:1]
+                rivals += size.guests("W2", name, workers <= 2 and chains in (3, 4))
                 yield make_case("W2", f"{name} C={chains} W={workers}", name, rivals,
                                 hops * chains, workers=workers, chains=chains, count=hops)
     yield from w2_timed(size)
@@ -100,8 +128,9 @@ def w2_timed(size):
             for workers in size.threads:
                 if workers > 2 and not size.full:
                     continue
+                rivals = RUNTIMES["W2"] + size.guests("W2", "timed", chains == 3)
                 yield make_case("W2", f"timed {text} C={chains} W={workers}", "timed",
-                                RUNTIMES["W2"], total * work_ns // 100,
+                                rivals, total * work_ns // 100,
                                 workers=workers, chains=chains, work_ns=work_ns,
                                 count=total if size.full else max(1, total // chains))
 
@@ -111,7 +140,8 @@ def w3(size):
         rivals = RUNTIMES["W3"] if size.everybody(workers) else RUNTIMES["W3"][:1]
         for count in (10**4, 10**5, 10**6, 10**7):
             if count <= size.scaled(5 * MILLION) or size.full:
-                yield make_case("W3", f"empty N={count} W={workers}", "empty", rivals,
+                guests = size.guests("W3", "empty", workers <= 2 and count == 10**(5 if size.quick else 6))
+                yield make_case("W3", f"empty N={count} W={workers}", "empty", rivals + guests,
                                 max(MILLION, count), workers=workers, count=count)
         if workers <= 2 or size.full:
             count, work_ns = size.scaled(10_000), 20_000
@@ -124,6 +154,7 @@ def w4(size):
         for workers in size.threads:
             count = 500 if size.quick else 1000  # parents, and children of each
             rivals = RUNTIMES["W4"] if size.everybody(workers) else RUNTIMES["W4"][:1]
+            rivals += size.guests("W4", name, workers <= 2)
             yield make_case("W4", f"{name} W={workers}", name, rivals, count * count,
                             workers=workers, count=count)
 
@@ -156,6 +187,7 @@ def w7(size):
             rivals = RUNTIMES["W7"]
             if not size.everybody(workers):
                 rivals = rivals[:1]
+            rivals += size.guests("W7", name, workers <= 2)
             count = size.scaled(500_000)
             yield make_case("W7", f"{name} W={workers}", name, rivals, 2 * count, workers=workers,
                             count=count)
@@ -168,12 +200,15 @@ def w9(size):
             continue
         for name in ("callback", "coroutine"):
             for count in sleepers:
-                yield make_case("W9", f"{name} N={count} W={workers}", name, RUNTIMES["W9"],
+                rivals = RUNTIMES["W9"] + size.guests("W9", name, workers == 1 and count == sleepers[0])
+                yield make_case("W9", f"{name} N={count} W={workers}", name, rivals,
                                 10 * MILLION + 40 * count, workers=workers, count=count)
         count = 50 if size.quick else 300
-        yield make_case("W9", f"single W={workers}", "single", RUNTIMES["W9"], 100_000 * count,
+        yield make_case("W9", f"single W={workers}", "single",
+                        RUNTIMES["W9"] + size.guests("W9", "single", workers == 1), 100_000 * count,
                         workers=workers, count=count)
-        yield make_case("W9", f"cancel W={workers}", "cancel", RUNTIMES["W9"], 10 * MILLION,
+        yield make_case("W9", f"cancel W={workers}", "cancel",
+                        RUNTIMES["W9"] + size.guests("W9", "cancel", workers == 1), 10 * MILLION,
                         workers=workers, count=size.scaled(MILLION))
 
 
@@ -181,8 +216,25 @@ def w10(size):
     for name in ("parked", "asleep"):
         for count in (100_000, MILLION) if not size.quick else (100_000,):
             rivals = RUNTIMES["W10"] if name == "parked" else RUNTIMES["W10"][:1]
+            rivals += size.guests("W10", name, count == 100_000)
             yield make_case("W10", f"{name} N={count}", name, rivals, 10 * count, workers=1,
                             count=count)
+
+
+# Of W11: how long the steps of the busy tasks are, and how often the sleeper sleeps.
+SATURATIONS = ((50_000, "50 us", 200), (1_000_000, "1 ms", 200), (10_000_000, "10 ms", 50))
+
+
+def w11(size):
+    for work_ns, text, count in SATURATIONS:
+        for workers in size.threads:
+            if workers > 2 and not size.full:
+                continue
+            yield make_case("W11", f"steps of {text} W={workers}", "saturated",
+                            RUNTIMES["W11"] + size.guests("W11", "saturated"), 100_000 * count,
+                            workers=workers, chains=4 * workers, work_ns=work_ns,
+                            span_ms=1000 if size.full else 10,
+                            count=300 if size.full else size.scaled(count))
 
 
 def w12(size):
@@ -190,11 +242,13 @@ def w12(size):
         if workers > 2 and not size.full:
             continue
         wakes = 500 if size.quick else 1_000
-        yield make_case("W12", f"wake W={workers}", "wake", RUNTIMES["W12"], 10_000 * wakes,
+        yield make_case("W12", f"wake W={workers}", "wake",
+                        RUNTIMES["W12"] + size.guests("W12", "wake", workers == 1), 10_000 * wakes,
                         workers=workers, count=wakes)
         for_ms = 10_000 if size.full else 1_000
-        yield make_case("W12", f"idle {for_ms // 1000} s W={workers}", "idle", RUNTIMES["W12"],
-                        10_000 * for_ms, workers=workers, count=for_ms)
+        yield make_case("W12", f"idle {for_ms // 1000} s W={workers}", "idle",
+                        RUNTIMES["W12"] + size.guests("W12", "idle", workers == 1), 10_000 * for_ms,
+                        workers=workers, count=for_ms)
 
 
 # Of W13: the label, how many messages take about a second on two busy processors, and the options.
@@ -215,7 +269,8 @@ def w13(size):
         for workers in size.threads:
             if workers > 2 and not size.full:
                 continue
-            yield make_case("W13", f"{name} W={workers}", "echo", RUNTIMES["W13"], 5 * MILLION,
+            rivals = RUNTIMES["W13"] + size.guests("W13", "echo", name in ("C=1", "C=100"))
+            yield make_case("W13", f"{name} W={workers}", "echo", rivals, 5 * MILLION,
                             workers=workers, count=size.scaled(messages), **more)
 
 
@@ -240,7 +295,7 @@ def q1(size):
 
 
 WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W9": w9,
-             "W10": w10, "W12": w12, "W13": w13, "Q1": q1}
+             "W10": w10, "W11": w11, "W12": w12, "W13": w13, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -257,6 +312,8 @@ CAPTIONS = {
     "W9": "us from the deadline to the callback or coroutine, p99 of N timers, on W workers; cancel: "
           "ns for each timer that is set and cancelled",
     "W10": "bytes of memory for each of N sleeping coroutines, on one worker",
+    "W11": "us from the deadline to the next step of a task that sleeps, p99, while four tasks for each of W "
+           "workers compute; steps: what they compute before they let others have their turn",
     "W12": "wake: us from a post to the start of its task, p50, W idle workers; idle: context switches "
            "of the workers",
     "W13": "ns for each message of 64 bytes, or as it says, that comes back over one of C connections, from W "
@@ -274,24 +331,41 @@ REMARKS = (
     "A callback task of the rivals is 16 bytes, a link and a function; Fairlead's is 96, with its "
     "state, deadline and owner: an advantage in time and memory.",
     "asio and tbb have no intrusive tasks: their callback tasks are closures with an address.",
-    "serial makes no tasks, and divides no loop: it is the floor of one worker. openmp and tbb run a child of "
+    "serial makes no tasks, and divides no loop: it is the floor of one worker. openmp, tbb and rayon run a child of "
     "each node on its parent's stack, and their joins block.",
     "Fairlead's tasks of W7 sleep until they are signalled; the rivals post one another, and may not "
     "be posted by anybody else: an advantage. pipes are two threads, whatever W is.",
     "A timer of W9 and a sleeping coroutine of W10 are with asio a steady_timer; parked is one that "
     "never expires. bare is a frame from malloc that nobody manages: the floor.",
+    "trivial has no timers: its sleeper of W11 has a thread that sleeps, beside the workers, and posts each of its "
+    "steps: an advantage.",
+    "Nobody interrupts the steps of W11 in C++: a sleeper waits for the end of one, and for its turn. busy is the "
+    "share of the workers' time that the steps had, by the clock on the wall: less than 100 % is also what other "
+    "programs took.",
+    "go has goroutines for closures and for coroutines. Who posts, in W1 and W12, is one of them, and shares the W "
+    "workers: a closure begins where it was posted, and nobody need be woken: an advantage in W12. It interrupts "
+    "steps of 10 ms: in W11 an advantage where steps are long. Its switches in W12 are also those of the goroutine "
+    "that waits for the end.",
+    "tokio has futures that are spawned for closures and for coroutines, and timers by the millisecond; its coroutines "
+    "of W7 notify each other. cancel is in one task, without one for each timer: an advantage.",
+    "libuv is one thread, whatever W is, with timers by the millisecond; other threads give it closures by a mutex and "
+    "uv_async_send. std_async makes a thread for each task.",
+    "rayon runs what a worker posts last in, first out: not fair, an advantage in W4. Its blocks of W5 and bodies of "
+    "W6 are compiled by LLVM.",
     "updater looks for tasks once in a millisecond.",
     "futex is one thread with room for one task, whatever W is: the floor.",
     "The client of W13 is a process of one thread, whatever the server is; it competes with it for the "
     "processors. epoll is a bare loop for each worker, with connections of its own: the floor of the kernel.",
-    "W5 and W6 count a worker that is the caller in openmp and tbb; Fairlead's caller sleeps.",
+    "W5 and W6 count a worker that is the caller in openmp and tbb; the callers of Fairlead and rayon sleep.",
     "openmp divides the tiny loop of W6 statically, and the skewed one dynamically, 1,024 at once.",
     "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "
     "problem.",
     "Every runtime has exactly W workers (TBB is given a limit of W + 1, because it counts the "
     "caller), beside the P threads that post.",
     "Without --full: one-shots and coroutines are 2,000,000 in total where several producers post; "
-    "chains share 1,000,000 hops; timed chains share 0.3 s of work; the problems of W5 are smaller.",
+    "chains share 1,000,000 hops; timed chains share 0.3 s of work; the problems of W5 are smaller; the "
+    "sleeper of W11 sleeps up to 10 ms, 200 times (50, where steps take 10 ms), instead of 1,000 ms, 300 times; go, "
+    "tokio, rayon, qt, libuv and std_async take part in a few cases of each workload.",
 )
 
 

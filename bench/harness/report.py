@@ -1,8 +1,10 @@
-"""Tables: for the terminal, and for bench/results/."""
+"""Tables: for the terminal, and the pages of bench/results/, which are made of what is kept of a machine."""
 
 import statistics
 
-from harness import machine, plan
+from harness import machine, plan, plot
+
+TIMES = ("not repeated", "repeated once", "repeated twice")
 
 
 def number(value):
@@ -15,7 +17,7 @@ def number(value):
 def marks(result):
     found = []
     if result.is_noisy():
-        found.append(f"spread up to {100 * result.worst_spread():.0f} %")
+        found.append(f"spread up to {100 * result.worst_spread():.0f} %, {TIMES[result.repeats]}")
     if result.foreign_share > machine.BUSY_SHARE:
         found.append(f"others used {100 * result.foreign_share:.0f} %")
     return found
@@ -43,6 +45,12 @@ def resources(result, runtime):
             number(statistics.median(each.peak_rss_bytes / 2**20 for each in samples)))
 
 
+def by_turn(result, runtime):
+    """How far the ratio goes from turn to turn."""
+    found = result.ratios(runtime)
+    return f"{min(found):.2f} to {max(found):.2f}" if found else ""
+
+
 def lines_of(result):
     """The columns of HEAD for each runtime, as texts."""
     lines = []
@@ -51,7 +59,7 @@ def lines_of(result):
             continue
         values = result.values(runtime)
         if runtime in result.failures or not values:
-            lines.append(("", runtime, "-", "", "", "", "", "",
+            lines.append(("", runtime, "-", "", "", "", "", "", "",
                           result.failures.get(runtime, "not run")))
             continue
         ratio = None if runtime == plan.OURS else result.ratio(runtime)
@@ -60,14 +68,14 @@ def lines_of(result):
             remarks.append("faster than ours")
         remarks += beside(result, runtime) + contention(result, runtime)
         lines.append(("", runtime, number(statistics.median(values)), number(min(values)),
-                      number(max(values)), "" if ratio is None else f"{ratio:.2f}",
+                      number(max(values)), *(("", "") if ratio is None else (f"{ratio:.2f}", by_turn(result, runtime))),
                       *resources(result, runtime), ", ".join(remarks)))
     if lines:
         lines[0] = (result.case.label, *lines[0][1:])
     return lines
 
 
-HEAD = ("case", "runtime", "median", "min", "max", "ratio", "CPU s/M", "MiB", "")
+HEAD = ("case", "runtime", "median", "min", "max", "ratio", "by turn", "CPU s/M", "MiB", "")
 
 
 def aligned(lines, to_the_left):
@@ -87,53 +95,154 @@ def text_table(results):
     return aligned(lines, (0, 1, len(HEAD) - 1))
 
 
-def markdown_table(results):
-    lines = ["| " + " | ".join(HEAD) + " |", "|---|---|" + "---:|" * (len(HEAD) - 3) + "---|"]
-    lines += ["| " + " | ".join(line) + " |" for result in results for line in lines_of(result)]
-    return "\n".join(lines)
+def markdown(heads, lines, texts=(0,)):
+    """A table of Markdown, whose columns are of numbers but for `texts`."""
+    rule = ["---" if column in texts else "---:" for column in range(len(heads))]
+    return "".join(f"| {' | '.join(line)} |\n" for line in [heads, rule, *lines])
+
+
+def standing(results):
+    """{rival: ("47 of 48", median ratio, lowest ratio and its case)}: how often ours is first beside each."""
+    found = {}
+    for result in results:
+        for runtime in result.measured():
+            if runtime != plan.OURS and result.values(plan.OURS):
+                found.setdefault(runtime, []).append(result)
+    return {rival: (f"{sum(result.is_first(rival) for result in met)} of {len(met)}", *extremes(met, rival))
+            for rival, met in found.items()}
+
+
+def extremes(results, rival):
+    ratios = [(ratio, result.case.label) for result in results if (ratio := result.ratio(rival)) is not None]
+    if not ratios:
+        return ("", "")
+    lowest, case = min(ratios)
+    return f"{statistics.median(ratio for ratio, _ in ratios):.2f}", f"{lowest:.2f} ({case})"
 
 
 def summary(results):
-    """One line for each rival, and one for each case that it wins by more than it loses."""
-    rivals = {}
-    for result in results:
-        for runtime in result.measured():
-            ratio = result.ratio(runtime)
-            if runtime != plan.OURS and ratio is not None:
-                rivals.setdefault(runtime, []).append((ratio, result.case.label))
+    """One line for each rival."""
+    return [f"{rival}: ours is first in {first}" + (f"; median ratio {middle}, lowest {lowest}" if middle else "")
+            for rival, (first, middle, lowest) in standing(results).items()]
+
+
+# --- the page of a machine ------------------------------------------------------------------------------------
+
+HOW_TO_READ = """\
+A ratio is the rival's median over Fairlead's: above 1, Fairlead is faster. The runtimes of a case take turns; *by turn*
+is how far the ratio goes from one turn to another. *CPU s/M* are CPU seconds per million items, *MiB* is the memory
+at its peak. A case whose spread, (max - min) / median of any of its runtimes, is above 15 % is measured again, up to
+twice, and the calmest is published, with its spread. In plots Fairlead is the dark disc, and left is better.
+"""
+
+
+def page(name, record):
+    """The whole page of the machine `name`. Its plots are in the folder of this name."""
+    parts = ["# Benchmark results\n\nMade by `./do bench --report` of [every sample](" + name + ".json); not edited.\n",
+             "## Summary\n\n" + summary_table(record) + "\n" + HOW_TO_READ,
+             "## Where\n\n" + "".join(f"- {what}: {value}\n" for what, value in record.newest().machine.items()) +
+             busy(record),
+             "## What to know\n\nWhere a rival has an advantage, and where the runs differ from the definitions.\n\n" +
+             "".join(f"- {remark}\n" for remark in record.remarks)]
+    parts += [section(name, workload, results, record) for workload, results in record.results.items()]
+    return "\n".join(parts + (counted(record.counted) if record.counted else []))
+
+
+def published(results):
+    return [result for result in results if result.is_published()]
+
+
+def summary_table(record):
     lines = []
-    for runtime, found in rivals.items():
-        won = sum(ratio >= 1 for ratio, _ in found)
-        worst, case = min(found)
-        lines.append(f"{runtime}: ours is first in {won} of {len(found)}; "
-                     f"median ratio {statistics.median(r for r, _ in found):.2f}, "
-                     f"lowest {worst:.2f} ({case})")
-    return lines
+    for workload, results in record.results.items():
+        commits = dict.fromkeys(earlier(result.run, record) or result.run.machine["commit"] for result in results)
+        for rival, figures in standing(published(results)).items():
+            lines.append((f"[{workload}](#{workload.lower()})", rival, *figures, ", ".join(commits)))
+    return markdown(("workload", "rival", "ours is first in", "median ratio", "lowest", "commit"), lines, (0, 1, 4, 5))
 
 
-def counted(counts):
+def earlier(run, record):
+    """How a run is marked that was not of the newest commit; empty of one that was."""
+    commit = run.machine["commit"]
+    return "" if commit == record.newest().machine["commit"] else f"**earlier: {commit}**"
+
+
+def busy(record):
+    shares = [result.foreign_share for results in record.results.values() for result in results]
+    count = sum(share > machine.BUSY_SHARE for share in shares)
+    return (f"- in {count} of {len(shares)} cases other programs used more than {100 * machine.BUSY_SHARE:.0f} % of "
+            "the processors\n")
+
+
+def section(name, workload, results, record):
+    shown = published(results)
+    lines = [f"## {workload}\n\n{record.captions[workload]}.\n\n{origins(workload, results, record)}"]
+    withheld = [f"{result.case.label} ({100 * result.worst_spread():.0f} %)"
+                for result in results if not result.is_published()]
+    if withheld:
+        lines.append(f"Not published, for their spread, and because they were not repeated: {'; '.join(withheld)}.\n")
+    if shown:
+        several = len({result.run.machine["commit"] for result in results}) > 1
+        table = markdown(HEAD, [line for result in shown for line in
+                                marked(lines_of(result), earlier(result.run, record) if several else "")],
+                         (0, 1, len(HEAD) - 1))
+        lines.append(f"![{workload}: the medians of each case]({name}/{workload.lower()}.svg)\n\n"
+                     f"<details><summary>All figures of {workload}</summary>\n\n{table}\n</details>\n")
+    return "\n".join(lines)
+
+
+def marked(lines, mark):
+    """The lines of a case, with the mark beside the first."""
+    first, *others = lines
+    return [(*first[:-1], ", ".join(filter(None, (mark, first[-1])))), *others]
+
+
+def origins(workload, results, record):
+    """Of which runs a section is, and how they differ from the newest."""
+    text = ""
+    for run in reversed(record.runs):
+        count = sum(result.run == run for result in results)
+        differs = [f"; {what}: {value}" for what, value in run.machine.items()
+                   if what != "commit" and record.newest().machine.get(what) != value]
+        if count > 0:
+            command = " ".join(filter(None, ("./do bench", workload, run.options)))
+            commit = earlier(run, record) or f"commit {run.machine['commit']}"
+            text += f"- `{command}`, at {commit}{''.join(differs)}; cases: {count}, runs of each: {run.repetitions}\n"
+    return text
+
+
+def counted(found):
     """What ./do counts has found: a table for each section, whose paths have the same costs."""
-    parts = [f"## Counted\n\nFor one operation, by `./do counts`, of {counts['build']}; see docs/performance.md.\n"]
-    for section in dict.fromkeys(path["section"] for path in counts["paths"]):
-        own = [path for path in counts["paths"] if path["section"] == section]
-        heads = list(own[0]["costs"])
-        lines = [f"| {section} | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
-        lines += [f"| {path['name']} | {' | '.join(map(str, path['costs'].values()))} |" for path in own]
-        parts.append("\n".join(lines) + "\n")
+    parts = [f"## Counted\n\nFor one operation, of {found['build']}, at commit {found['commit']}: instructions, "
+             "accesses of atomics, and cache lines that go from one processor to the other, as `./do counts --write` "
+             "has written them. [Performance](../../docs/performance.md) tells what they mean. "
+             f"{found['cycles']}\n"]
+    for name in dict.fromkeys(path["section"] for path in found["paths"]):
+        own = [path for path in found["paths"] if path["section"] == name]
+        parts.append(markdown((name, *own[0]["costs"]),
+                              [(path["name"], *(f"{cost:.6g}" if cost else "" for cost in path["costs"].values()))
+                               for path in own]))
     return parts
 
 
-def page(results, description, runs, counts=None):
-    """The whole result file."""
-    parts = ["# Benchmark results\n\nGenerated by `./do bench --report`; not edited. Ratios are "
-             "the rival's median over Fairlead's: above 1, Fairlead is faster.\n"]
-    parts.append("\n".join(f"- {what}: {value}" for what, value in description) +
-                 f"\n- {runs} runs each, interleaved\n")
-    parts.append("Where a rival has an advantage, and what to know:\n\n" +
-                 "\n".join(f"- {remark}" for remark in plan.REMARKS) + "\n")
-    for workload in dict.fromkeys(result.case.workload for result in results):
-        own = [result for result in results if result.case.workload == workload]
-        parts.append(f"## {workload}\n\n{plan.CAPTIONS[workload]}\n\n" +
-                     "\n".join(f"- {line}" for line in summary(own)) +
-                     f"\n\n{markdown_table(own)}\n")
-    return "\n".join(parts + (counted(counts) if counts else []))
+def files(name, record):
+    """What lies beside the JSON of a machine: {path in bench/results: text}."""
+    found = {f"{name}.md": page(name, record)}
+    for workload, results in record.results.items():
+        drawn = plot.plot(workload, results)
+        if drawn is not None:
+            found[f"{name}/{workload.lower()}.svg"] = drawn
+    return found
+
+
+def figures(name, record):
+    """For another page: how Fairlead stands beside each rival, in all workloads together."""
+    where = record.newest().machine
+    commits = dict.fromkeys(result.run.machine["commit"] for results in record.results.values() for result in results)
+    renamed = [plan.dataclasses.replace(result, case=plan.dataclasses.replace(
+        result.case, label=f"{workload} {result.case.label}"))
+        for workload, results in record.results.items() for result in published(results)]
+    table = markdown(("rival", "ours is first in", "median ratio", "lowest"),
+                     [(rival, *found) for rival, found in standing(renamed).items()], (0, 3))
+    return (f"\nBy `./do bench --report` on {where['processor']}, at commit {', '.join(commits)}; a ratio above 1 says "
+            f"that ours is faster. [All cases, with their spread](bench/results/{name}.md).\n\n{table}\n")

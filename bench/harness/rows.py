@@ -58,14 +58,24 @@ def spread(values):
     return (max(values) - min(values)) / middle if middle > 0 else 0.0
 
 
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One `./do bench --report`: how it was asked for, and where it was."""
+    options: str        # beside the workloads, as "--threads 1,2"
+    repetitions: int
+    machine: dict       # {what: value}, the commit among them
+
+
 @dataclasses.dataclass
 class Result:
-    """The samples of one case: {runtime: [Sample]}, and who failed: {runtime: why}."""
+    """The samples of one case, {runtime: [Sample]} in the order of the turns, and who failed: {runtime: why}."""
     case: plan.Case
     samples: dict = dataclasses.field(default_factory=dict)
     failures: dict = dataclasses.field(default_factory=dict)
     foreign_share: float = 0.0   # of the processors, used by other processes meanwhile
     seconds: float = 0.0
+    repeats: int = 0             # how often the case was measured again; this is the calmest
+    run: Run | None = None       # which one it is of, if it is kept
 
     def values(self, runtime):
         return [sample.value for sample in self.samples.get(runtime, ())]
@@ -87,6 +97,22 @@ class Result:
         if not ours or not theirs or statistics.median(ours) <= 0:
             return None
         return statistics.median(theirs) / statistics.median(ours)
+
+    def ratios(self, runtime):
+        """The rival over ours in each turn, of which both were measured at about the same time. The ratio
+        of the medians is never outside of them. Empty where one of them means nothing."""
+        ours, theirs = self.values(plan.OURS), self.values(runtime)
+        if min(ours, default=0) <= 0 or len(ours) != len(theirs):
+            return []
+        return [their / our for their, our in zip(theirs, ours)]
+
+    def is_first(self, runtime):
+        """Whether ours is not behind the rival."""
+        return statistics.median(self.values(plan.OURS)) <= statistics.median(self.values(runtime))
+
+    def is_published(self):
+        """A noisy case is if it was repeated, with its spread."""
+        return self.repeats > 0 or not self.is_noisy()
 
 
 def row(case, label, runtime, values, unit):

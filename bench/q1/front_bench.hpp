@@ -9,6 +9,8 @@
 #include "support/result.hpp"
 #include "support/threads.hpp"
 
+#include <fairlead/os/cpu.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +36,7 @@ measurement front_run(const options& asked, std::uint64_t count,
     pushing.go();
     for (std::uint64_t taken = 0; taken < total;) {
         const std::size_t now = queue.take([&](node& item) { check.see(item); });
-        if (now == 0) relax();
+        if (now == 0) fairlead::os::relax();
         taken += now;
     }
     measurement found = watch.per_item(total);

@@ -19,6 +19,7 @@ struct options {
     std::uint64_t count = 1'000'000;  // --count: tasks a producer, or hops a chain
     std::uint64_t chains = 1;         // --chains
     std::uint64_t work_ns = 0;        // --work_ns: CPU time that each task burns
+    std::uint64_t span_ms = 20;       // --span_ms: the longest time that a sleeper sleeps
     std::uint64_t claim = 1;          // --claim: the most that a consumer takes at once
     std::uint64_t connections = 1;    // --connections: that say something
     std::uint64_t idle = 0;           // --idle: connections that do not
@@ -44,15 +45,11 @@ inline options parse(int argc, char** argv) {
         std::string_view option;
         std::uint64_t& value;
     } const numbers[] = {
-        {"--workers", result.workers},
-        {"--producers", result.producers},
-        {"--count", result.count},
-        {"--chains", result.chains},
-        {"--work_ns", result.work_ns},
-        {"--claim", result.claim},
-        {"--connections", result.connections},
-        {"--idle", result.idle},
-        {"--size", result.size},
+        {"--workers", result.workers},     {"--producers", result.producers},
+        {"--count", result.count},         {"--chains", result.chains},
+        {"--work_ns", result.work_ns},     {"--span_ms", result.span_ms},
+        {"--claim", result.claim},         {"--connections", result.connections},
+        {"--idle", result.idle},           {"--size", result.size},
         {"--in_flight", result.in_flight},
     };
     for (int i = 1; i < argc; i += 2) {

@@ -39,13 +39,4 @@ private:
     std::vector<std::thread> threads_;
 };
 
-/// Tells the processor that this is a busy loop.
-inline void relax() noexcept {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
 }  // namespace bench

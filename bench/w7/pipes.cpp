@@ -1,10 +1,12 @@
 // Two threads that read a byte from one pipe and write it to another: what a switch costs in the
-// kernel. It stands beside both cases.
+// kernel. It stands beside both cases, with a twentieth of the switches.
 #include "w7/ping_pong.hpp"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -55,7 +57,9 @@ void play(std::uint64_t switches) {
 
 std::optional<measurement> measure(const options& asked) {
     if (asked.name != "callback" && asked.name != "coroutine") return std::nullopt;
-    return bench::w7::warm_game(asked, play);
+    options fewer = asked;  // each takes the kernel some microseconds
+    fewer.count = std::max<std::uint64_t>(asked.count / 20, 20);
+    return bench::w7::warm_game(fewer, play);
 }
 
 }  // namespace

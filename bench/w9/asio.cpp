@@ -23,7 +23,7 @@ public:
         explicit timer(asio_timers& at) : timer_{at.context_.get()} {}
 
         template <class Handler>
-        void set(bench::w9::time_point deadline, Handler handler) {
+        void set(bench::time_point deadline, Handler handler) {
             timer_.expires_at(deadline);
             timer_.async_wait([handler](const boost::system::error_code&) { handler(); });
         }
@@ -34,7 +34,7 @@ public:
     };
 
     template <class Handler>
-    void spawn_sleeper(bench::w9::time_point deadline, Handler handler) {
+    void spawn_sleeper(bench::time_point deadline, Handler handler) {
         asio::co_spawn(context_.get(), sleep(deadline, handler), asio::detached);
     }
 
@@ -43,7 +43,7 @@ public:
 
 private:
     template <class Handler>
-    static asio::awaitable<void> sleep(bench::w9::time_point deadline, Handler handler) {
+    static asio::awaitable<void> sleep(bench::time_point deadline, Handler handler) {
         asio::steady_timer timer{co_await asio::this_coro::executor, deadline};
         co_await timer.async_wait(asio::use_awaitable);
         handler();

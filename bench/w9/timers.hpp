@@ -11,8 +11,8 @@
 #pragma once
 
 #include "support/clock.hpp"
+#include "support/lateness.hpp"
 #include "support/options.hpp"
-#include "support/percentiles.hpp"
 #include "support/result.hpp"
 #include "support/tally.hpp"
 
@@ -22,40 +22,10 @@
 #include <optional>
 #include <random>
 #include <semaphore>
-#include <vector>
 
 namespace bench::w9 {
 
-using time_point = std::chrono::steady_clock::time_point;
 using std::chrono::microseconds;
-using std::chrono::nanoseconds;
-
-/// What the sleepers of a run write down, each in a place of its own.
-class lateness {
-public:
-    explicit lateness(std::uint64_t count) : deadlines_(count), late_ns_(count) {}
-
-    void expect(std::size_t index, time_point deadline) { deadlines_[index] = deadline; }
-    [[nodiscard]] time_point deadline(std::size_t index) const { return deadlines_[index]; }
-    void record(std::size_t index) {
-        const nanoseconds late = std::chrono::steady_clock::now() - deadlines_[index];
-        late_ns_[index] = late.count();
-    }
-
-    /// What is known after the last record, in microseconds.
-    void report(measurement& found) {
-        const percentiles late{late_ns_};
-        if (late.least() < 0) found.failure = "a timer was early";
-        found.value = static_cast<double>(late.at(0.99)) * 1e-3;
-        found.unit = "us";
-        found.beside.push_back({"p50", static_cast<double>(late.at(0.5)) * 1e-3, "us"});
-        found.beside.push_back({"max", static_cast<double>(late.at(1)) * 1e-3, "us"});
-    }
-
-private:
-    std::vector<time_point> deadlines_;
-    std::vector<std::int64_t> late_ns_;
-};
 
 /// Calls set(index) for each sleeper, and waits for all of them.
 template <class Set>
@@ -118,15 +88,17 @@ std::optional<measurement> measure(const options& asked) {
     Runtime runtime{asked.workers};
     std::deque<typename Runtime::timer> timers;
     if (asked.name == "single") return single(runtime, asked.count);
-    if (asked.name == "coroutine") {
-        measurement found = sleepers(asked.count, [&](std::size_t index, lateness& late) {
-            runtime.spawn_sleeper(late.deadline(index), [&late, index] {
-                late.record(index);
-                tally::add();
+    if constexpr (requires { runtime.spawn_sleeper(time_point{}, [] {}); }) {
+        if (asked.name == "coroutine") {
+            measurement found = sleepers(asked.count, [&](std::size_t index, lateness& late) {
+                runtime.spawn_sleeper(late.deadline(index), [&late, index] {
+                    late.record(index);
+                    tally::add();
+                });
             });
-        });
-        runtime.settle();
-        return found;
+            runtime.settle();
+            return found;
+        }
     }
     if (asked.name == "callback") {
         measurement found = sleepers(asked.count, [&](std::size_t index, lateness& late) {

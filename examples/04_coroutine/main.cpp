@@ -100,6 +100,25 @@ fl::task<int> fan_out() {
 }
 // [/scope]
 
+// [scope_fork]
+struct node {
+    int value = 0;
+    std::vector<node> below;
+};
+
+// Each node is a child of the scope. Those that no idle worker takes run here, one after the other.
+fl::task<> square_all(fl::scope& all, node& top) {
+    top.value *= top.value;
+    for (node& each : top.below) co_await all.fork(square_all(all, each));
+}
+// [/scope_fork]
+
+fl::task<int> square_of_a_leaf() {
+    node tree{1, {{2, {}}, {3, {{4, {}}, {5, {}}}}}};
+    co_await fl::with_scope([&tree](fl::scope& all) { return square_all(all, tree); });
+    co_return tree.below[1].below[1].value;
+}
+
 // [errors]
 // What may well go wrong is a value ...
 fl::task<std::expected<int, std::errc>> parse(std::string text) {
@@ -160,6 +179,7 @@ int main() {
     expect(fl::block_on(scheduler, climbs(20)) == 10'946, "fork_join divides the work");
     expect(fl::block_on(scheduler, squares_below(1000)).back() == 999 * 999, "for_each visits all");
     expect(fl::block_on(scheduler, fan_out()) == 81, "a scope joins its children");
+    expect(fl::block_on(scheduler, square_of_a_leaf()) == 25, "a scope joins what was forked");
 
     expect(fl::block_on(scheduler, parse("12")) == 12, "an expected value");
     expect(!fl::block_on(scheduler, parse("twelve")), "an expected error");

@@ -112,6 +112,17 @@ RoundBegins(w) ==
           /\ Tick /\ UNCHANGED own /\ ContinuesAlone(w)
        \/ /\ pc[w] = "round" /\ role = None /\ Begin(w) /\ Said(w, 1) \in {Unread, seen'}
           /\ UNCHANGED own /\ Returns(w)
+\* What its steps have posted, one after the other.
+OwnBegins(w) ==
+    /\ Calls(w, "begin_own")
+    /\ \/ Turn(w, "look")
+       \/ pc[w] = "look" /\ role = None /\ role' = w /\ Go(w, "admit")
+          /\ UNCHANGED <<task, sent, queues, hands, seen, wanted, told_stop, sleepers, world, own>> /\ Returns(w)
+OwnTakes(w) ==
+    /\ Calls(w, "take_some") /\ pc[w] = "admit" /\ role = w /\ pending = << >> /\ Said(w, 1) = First(In(w), 1)
+    /\ due[Said(w, 1)[1]] \in {0, Never} \/ place[Said(w, 1)[1]] \in {"asleep", "transit"}
+    /\ pending' = Said(w, 1) /\ front' = Without(front, Said(w, 1))
+    /\ UNCHANGED <<task, sent, batch, ready, hands, rounds, pc, sleepers, world, own>> /\ Returns(w)
 RoundTells(w) ==
     \/ /\ Calls(w, "tell")
        /\ LET t == Said(w, 1) IN
@@ -156,6 +167,7 @@ AnswersDrain(w) == Calls(w, "answer") /\ HadEnded(Said(w, 1)) /\ Returns(w)
 User(u) == AnnounceFirst(u) \/ UserPushes(u) \/ UserNotifies(u) \/ UserDrains(u) \/ UserStops(u)
 Worker(w) == \/ WorkerBeginsStep(w) \/ StepReceives(w) \/ StepEnds(w) \/ StepPosts(w)
              \/ WorkerClaims(w) \/ WorkerSteals(w) \/ WorkerTakesOwn(w)
+             \/ OwnBegins(w) \/ OwnTakes(w)
              \/ RoundBegins(w) \/ RoundTells(w) \/ RoundTakes(w) \/ RoundAdmits(w) \/ RoundDeals(w) \/ RoundEnds(w)
              \/ AnswersDrain(w)
 

@@ -1,4 +1,5 @@
 #include <fairlead/coro/fork.hpp>
+#include <fairlead/coro/loose_fork.hpp>
 #include <fairlead/coro/root.hpp>
 
 namespace fairlead::coro {
@@ -19,10 +20,12 @@ void root::run_step(basic_task& task) noexcept {
     self.turn_first_ = false;
     self.budget_ = budget_of_step;
     self.run_coroutines();
-    if (self.next_ == what_next::end) {
-        self.on_end();
-    } else {
+    if (self.next_ == what_next::wait) {
         self.post();
+    } else if (self.has_forked()) {
+        run_forks(self);
+    } else {
+        self.on_end();
     }
 }
 
@@ -47,12 +50,15 @@ bool root::must_wait_on() noexcept {
             break;
     }
     if (take_completed()) return false;
-    // The stop still ends the next wait of the root's own.
-    if (awaited_ != nullptr && must_tell_stop() && !stop_passed_on_) {
-        stop_passed_on_ = true;
-        awaited_->pass_stop_on();
-    }
+    pass_stop_on_once();
     return true;
+}
+
+// The stop still ends the next wait of the root's own.
+void root::pass_stop_on_once() noexcept {
+    if (awaited_ == nullptr || !must_tell_stop() || stop_passed_on_) return;
+    stop_passed_on_ = true;
+    awaited_->pass_stop_on();
 }
 
 void root::run_coroutines() noexcept {
@@ -62,8 +68,52 @@ void root::run_coroutines() noexcept {
     } while (next_ == what_next::resume);
 }
 
+// What a task has forked and nobody has taken runs in the same step, the newest first, when the task joins it or
+// ends. Each is a task of its own: when it waits it is posted, and whom it has interrupted goes on. A fork may fork,
+// to any depth: so this is a loop.
+void root::run_forks(root& outermost) noexcept {
+    sched::offered_forks& offers = *outermost.offers_;
+    root* self = &outermost;
+    loose_fork* inner = nullptr;  // that is `self`, if it is not the outermost
+    for (;;) {
+        while (self->next_ != what_next::wait) {
+            const bool joins = self->next_ == what_next::join;
+            if (joins) self->pass_stop_on_once();
+            if (auto* const newest = static_cast<loose_fork*>(offers.take_loose())) {
+                if (offers.must_open()) offers.open_some();
+                newest->outer_ = {self, inner, offers.enter(newest->task_.depth())};
+                inner = newest;
+                self = &newest->task_;
+                self->offers_ = &offers;
+                self->budget_ = budget_of_step;
+                inner->begin_here();
+            } else if (!joins || self->awaited_->must_wait(*self)) {
+                break;
+            }
+            self->run_coroutines();
+        }
+        const bool is_last = inner == nullptr;
+        const loose_fork::interrupted outer = is_last ? loose_fork::interrupted{} : inner->outer_;
+        if (self->next_ == what_next::end) {
+            self->on_end();
+        } else if (is_last) {
+            self->post();
+        } else {
+            inner->become_task();
+            self->scheduler_->post_deadline(*self, self->begin_wait());
+        }
+        if (is_last) return;
+        offers.leave(outer.place);
+        self = outer.task;
+        inner = outer.fork;
+    }
+}
+
 // The last touch of this object: another worker may run it before post returns.
-void root::post() noexcept {
+void root::post() noexcept { scheduler_->post_last(*this, begin_wait()); }
+
+// Until when to wait.
+time_point root::begin_wait() noexcept {
     if (offers_ != nullptr) post_forks();
     // Also a stop that this step has taken: it may wait now for what they do when they are told.
     if (has_forks_ && stop_requested()) stop_forks();
@@ -72,16 +122,17 @@ void root::post() noexcept {
     // A stop that came while the task was awake must end this wait, too.
     const bool can_tell = until_ != until::completion || (awaited_ != nullptr && !stop_passed_on_);
     const bool at_once = turn_first_ || (can_tell && must_tell_stop());
-    scheduler_->post_last(*this, at_once ? immediately : deadline_);
+    return at_once ? immediately : deadline_;
 }
 
-// What this step has forked and nobody has taken. The innermost first: they were offered last.
+// What this task has forked in this step and nobody has taken. The innermost first: they were offered last.
 void root::post_forks() noexcept {
     for (frame_link* at = leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
         if (at->forked_by == nullptr) continue;
         at->forked_by->post_rest(*offers_);
         has_forks_ = true;
     }
+    offers_->post_loose();
 }
 
 // Those that run elsewhere. The child that runs here hears of the stop by itself.

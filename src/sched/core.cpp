@@ -27,6 +27,12 @@ void validate(scheduler_options& options) {
     if (options.round_interval < 10us || options.round_interval > 10s) {
         throw std::invalid_argument{"fairlead: options.round_interval must be 10 us to 10 s"};
     }
+    if (options.policy != policy::fair && options.policy != policy::stealing) {
+        throw std::invalid_argument{"fairlead: options.policy must be fair or stealing"};
+    }
+    if (options.spin < 0s || options.spin > 1s) {
+        throw std::invalid_argument{"fairlead: options.spin must be 0 to 1 s"};
+    }
     if (options.stop_limit < 0s) {
         throw std::invalid_argument{"fairlead: options.stop_limit must not be negative"};
     }
@@ -45,6 +51,7 @@ scheduler_options validated(scheduler_options options) {
 core::core(scheduler& owned_by, scheduler_options given)
     : owner{owned_by},
       options{validated(std::move(given))},
+      stealing{options.policy == policy::stealing},
       reporter{options.on_unhandled},
       clock{options.clock},
       idle{options.workers, *options.driver},
@@ -75,6 +82,9 @@ basic_task::chain core::take_queued() {
         // Its worker's alone, until that has ended.
         if (workers[slot]->ended() && each->next != nullptr) {
             taken.push_back(*std::exchange(each->next, nullptr));
+        }
+        while (!each->local.empty()) {
+            if (basic_task* const task = each->local.steal()) taken.push_back(*task);
         }
         while (!each->runs.empty()) {
             const std::size_t count = each->runs.steal(out);

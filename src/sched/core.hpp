@@ -25,6 +25,23 @@ struct drainer {
 };
 
 class core {
+    [[nodiscard]] bool shared_arrivals_visible(const slot& own) const noexcept {
+        if (!front.empty() || role.has_backlog()) return true;
+        return !(width() == 1 ? own.posted_alone.empty() : own.posted.empty());
+    }
+    // Whether posts that their owners keep are to be looked for.
+    [[nodiscard]] bool unwatched() const noexcept { return width() != 1 && !idle.is_watched(); }
+    // Whether there is something for thieves, or, if they are looked for, a post that its owner keeps.
+    [[nodiscard]] bool local_visible(const slot& each, bool kept_too) const noexcept {
+        return stealing && (kept_too ? !each.local.empty() : each.has_open_local());
+    }
+    template <class Predicate>
+    [[nodiscard]] bool any_slot(Predicate predicate) const noexcept {
+        for (const auto& each : slots) {
+            if (predicate(*each)) return true;
+        }
+        return false;
+    }
     [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
     [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
     [[nodiscard]] basic_task::chain take_all_that_is_left() noexcept;
@@ -45,31 +62,38 @@ public:
     // Whether something waits for a round by the worker of `own`. Any thread; a hint unless ordered
     // by [ID1] or [ID2].
     [[nodiscard]] bool arrivals_visible(const slot& own) const noexcept {
-        if (!front.empty() || role.has_backlog()) return true;
-        if (width() == 1) return !own.posted_alone.empty();
-        return !own.posted.empty() || std::any_of(slots.begin(), slots.end(), [](const auto& each) {
-            return each->has_open_posts();
-        });
+        if (shared_arrivals_visible(own)) return true;
+        return width() != 1 && any_slot([](const slot& each) { return each.has_open_posts(); });
+    }
+
+    // Whether its owner has kept a post, which others should not forget. Likewise.
+    [[nodiscard]] bool keeps_post(const slot& of) const noexcept {
+        return of.has_kept_post() || (stealing && of.has_kept_local());
     }
 
     // Whether a post that its owner kept should be watched, and is not. Likewise.
     [[nodiscard]] bool watcher_wanted() const noexcept {
-        if (width() == 1 || idle.is_watched()) return false;
-        return std::any_of(slots.begin(), slots.end(),
-                           [](const auto& each) { return each->has_kept_post(); });
+        return unwatched() && any_slot([this](const slot& each) { return keeps_post(each); });
     }
 
     // Whether there is something that a worker can do without the role. Likewise.
     [[nodiscard]] bool tasks_visible(const slot& own) const noexcept {
-        if (watcher_wanted() || !own.ready_consumer.empty()) return true;
-        return std::any_of(slots.begin(), slots.end(), [](const auto& each) {
-            return !each->runs.empty() || !each->offers.empty();
+        if (!own.ready_consumer.empty()) return true;
+        const bool kept_too = unwatched();
+        return any_slot([this, kept_too](const slot& each) {
+            return !each.runs.empty() || !each.offers.empty() ||
+                   (kept_too && each.has_kept_post()) || local_visible(each, kept_too);
         });
     }
 
-    // Whether `own`'s worker would miss something if it went to sleep. Likewise.
+    // Whether `own`'s worker would miss something if it went to sleep. Likewise: both at once.
     [[nodiscard]] bool work_visible(const slot& own) const noexcept {
-        return arrivals_visible(own) || tasks_visible(own);
+        if (shared_arrivals_visible(own) || !own.ready_consumer.empty()) return true;
+        const bool kept_too = unwatched();
+        return any_slot([this, kept_too](const slot& each) {
+            if (!each.posted.empty() && (kept_too || each.has_open_posts())) return true;
+            return !each.runs.empty() || !each.offers.empty() || local_visible(each, kept_too);
+        });
     }
 
     // Whether nobody is in the driver though deadlines or events may come. Asked after a round, and
@@ -123,6 +147,7 @@ public:
     // Constant after construction.
     scheduler& owner;
     scheduler_options options;
+    const bool stealing;  // the policy
     unhandled_reporter reporter;
     const clock_source* clock;
     std::unique_ptr<clock_source> own_clock;

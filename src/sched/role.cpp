@@ -132,59 +132,72 @@ void role::admit_arrivals(slot& own, time_point& now) noexcept {
     // Its share of a burst the holder takes at once, unless older tasks are in ready, or should be.
     const bool older = !own.ready_consumer.empty() || !undealt_.empty();
     own_share_ = older ? 0 : core_.share_of(count + batch_size_);
-    for (std::size_t i = 0; i != count; ++i) admit(*pending_.pop_front(), now);
+    for (std::size_t i = 0; i != count; ++i) {
+        basic_task& task = *pending_.pop_front();
+        fetch_ahead(task);
+        if (admit(task, now)) add_to_batch(task);
+    }
 }
 
-// A task from the front: a fresh post, or a sleeper that was woken.
-void role::admit(basic_task& task, time_point& now) noexcept {
-    fetch_ahead(task);
+bool role::admit_one(basic_task& task) noexcept {
+    basic_task* const taken = &task;
+    trace("take_some", std::span{&taken, 1});
+    time_point now = immediately;
+    const bool runs = admit(task, now);
+    if (runs) trace("batch", &task);
+    if (!unplaced_.empty()) want_round();  // which says when they are looked at again
+    return runs;
+}
+
+// A task from the front, a fresh post or a sleeper that was woken: whether it is to run.
+bool role::admit(basic_task& task, time_point& now) noexcept {
     if (task.place_ != basic_task::not_waiting) {
         const bool slept = task.place_ != basic_task::dealt_before;
         if (slept) task.expired_ = false;
         leave_sleep(task);
-        add_to_batch(task);
-        return;
+        return true;
     }
     ++entered_;
     if (task.deadline_ == immediately) {
         task.expired_ = true;
-        add_to_batch(task);
-        return;
+        return true;
     }
-    sleep_if_early(task, now);
+    return !sleeps_if_early(task, now);
 }
 
-void role::sleep_if_early(basic_task& task, time_point& now) noexcept {
-    if (task.deadline_ != never && now == immediately) now = core_.now();
-    if (task.deadline_ != never && task.deadline_ <= now) {
-        task.expired_ = true;
-        add_to_batch(task);
-        return;
+bool role::sleeps_if_early(basic_task& task, time_point& now) noexcept {
+    if (task.deadline_ != never) {
+        if (now == immediately) now = core_.now();
+        if (task.deadline_ <= now) {
+            task.expired_ = true;
+            return false;
+        }
     }
     task.expired_ = false;
-    sleep(task);
+    return sleeps(task);
 }
 
-// Puts the task to sleep, unless something happened that it listens to.
-void role::sleep(basic_task& task) noexcept {
+// Puts the task to sleep, unless something happened that it listens to: then it is to run.
+bool role::sleeps(basic_task& task) noexcept {
     if (core_.stopping.load(sync::acquire) && task.told_ != stop_number_) {
         // Told once, and awake: it may sleep again to clean up.
         static_cast<void>(task.state_.request_stop());
     }
-    if (!give_place(task)) {
-        keep_without_place(task);
-        return;
+    if (task.state_.stays_awake(task.deaf_)) {
+        task.source_ = nullptr;
+        return false;
     }
+    if (!give_place(task)) return sleeps_without_place(task);
     const bool armed = task.source_ == nullptr || task.source_->arm(task);
     if (!armed) task.source_ = nullptr;
     // Parked last: from then on a waker may push it, and this line is the role's last touch of it
     // until it comes back.
     if (armed && task.state_.park(task.deaf_)) {
         trace("asleep", &task);
-        return;
+        return true;
     }
     remove_sleeper(task);
-    add_to_batch(task);
+    return false;
 }
 
 // False: there is no memory for one.
@@ -194,8 +207,8 @@ bool role::give_place(basic_task& task) noexcept {
     return task.place_ != sleeper_table::none;
 }
 
-// Like sleep, but it sleeps for a moment only, to learn whether something happened that it listens to.
-void role::keep_without_place(basic_task& task) noexcept {
+// Likewise, but it sleeps for a moment only, to learn whether something happened that it listens to.
+bool role::sleeps_without_place(basic_task& task) noexcept {
     wait_source* const source = task.source_;
     const bool armed = source == nullptr || source->arm(task);
     const bool parked = armed && task.state_.park(task.deaf_);
@@ -204,20 +217,19 @@ void role::keep_without_place(basic_task& task) noexcept {
     if (parked && ours) {
         if (unplaced_.empty()) retry_at_ = after(core_.now(), retry_interval);
         unplaced_.push_back(task);
-        return;
+        return true;
     }
     task.source_ = nullptr;
-    if (ours) {
-        add_to_batch(task);
-    } else {
-        send_through_front(task);
-    }
+    if (!ours) send_through_front(task);
+    return !ours;
 }
 
 void role::retry_unplaced(time_point& now) noexcept {
     basic_task::chain tasks = std::exchange(unplaced_, {});
     retry_at_ = never;
-    while (basic_task* const task = tasks.pop_front()) sleep_if_early(*task, now);
+    while (basic_task* const task = tasks.pop_front()) {
+        if (!sleeps_if_early(*task, now)) add_to_batch(*task);
+    }
 }
 
 void role::remove_sleeper(basic_task& task) noexcept {

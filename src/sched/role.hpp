@@ -52,6 +52,12 @@ public:
         trace("release");
     }
 
+    // The same for the only worker: nobody else goes to sleep because it has the role.
+    void release_alone() noexcept {
+        held_.store(false, sync::release);
+        trace("release");
+    }
+
     // Whether a try is worth it. A hint.
     [[nodiscard]] bool seems_free() const noexcept { return !held_.load(sync::relaxed); }
 
@@ -84,6 +90,10 @@ public:
     // One round for `own`, the slot of the holder. Who finds nothing and waits in the driver next need not ask it
     // before.
     void round(slot& own, afterwards next = afterwards::looks_on) noexcept;
+
+    // Between rounds: one post of a step, which sleeps without a deadline and a source, or did so, or is
+    // due. Whether it is to run.
+    [[nodiscard]] bool admit_one(basic_task& task) noexcept;
 
     // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says so.
     void plan_sleep(time_point limit) noexcept;
@@ -156,11 +166,11 @@ private:
     void hurry_sleeper() noexcept;
     void expire(time_point now) noexcept;
     void admit_arrivals(slot& own, time_point& now) noexcept;
-    void admit(basic_task& task, time_point& now) noexcept;
-    void sleep_if_early(basic_task& task, time_point& now) noexcept;
-    void sleep(basic_task& task) noexcept;
+    [[nodiscard]] inline bool admit(basic_task& task, time_point& now) noexcept;
+    [[nodiscard]] inline bool sleeps_if_early(basic_task& task, time_point& now) noexcept;
+    [[nodiscard]] bool sleeps(basic_task& task) noexcept;
     [[nodiscard]] bool give_place(basic_task& task) noexcept;
-    void keep_without_place(basic_task& task) noexcept;
+    [[nodiscard]] bool sleeps_without_place(basic_task& task) noexcept;
     void retry_unplaced(time_point& now) noexcept;
     void remove_sleeper(basic_task& task) noexcept;
     void send_through_front(basic_task& task) noexcept;

@@ -13,6 +13,7 @@
 
 namespace fairlead {
 
+using sched::post_kind;
 using sched::worker;
 
 namespace {
@@ -36,7 +37,10 @@ scheduler::~scheduler() {
 
 // --- posting ------------------------------------------------------------------------------------------
 
-void scheduler::post(basic_task& task) noexcept { post_deadline(task, immediately); }
+void scheduler::post(basic_task& task) noexcept {
+    accept(task, immediately);
+    enqueue(task, task, {.kind = post_kind::plain, .last = false});
+}
 
 void scheduler::post_deadline(basic_task& task, time_point deadline) noexcept {
     submit(task, deadline, false);
@@ -57,12 +61,15 @@ void scheduler::accept(basic_task& task, time_point deadline) noexcept {
 
 void scheduler::submit(basic_task& task, time_point deadline, bool last) noexcept {
     accept(task, deadline);
-    enqueue(task, task, {.plain = deadline == immediately, .last = last});
+    post_kind kind = post_kind::timed;
+    if (deadline == immediately) kind = post_kind::again;
+    if (deadline == never && task.source_ == nullptr) kind = post_kind::sleeps;
+    enqueue(task, task, {.kind = kind, .last = last});
 }
 
 void scheduler::enqueue_woken(basic_task& task) noexcept {
     sched::trace("duty", &task);
-    enqueue(task, task, {.plain = false, .last = false});
+    enqueue(task, task, {.kind = post_kind::woken, .last = false});
 }
 
 void scheduler::post_delay(basic_task& task, duration delay) noexcept {
@@ -77,7 +84,8 @@ void scheduler::post(std::span<basic_task* const> tasks) noexcept {
         task->next_ = newest;
         newest = task;
     }
-    enqueue(*newest, *tasks.front(), {.plain = tasks.size() == 1, .last = false});
+    const post_kind kind = tasks.size() == 1 ? post_kind::plain : post_kind::batch;
+    enqueue(*newest, *tasks.front(), {.kind = kind, .last = false});
 }
 
 [[gnu::noinline]] void scheduler::enqueue(basic_task& newest, basic_task& oldest,
@@ -284,6 +292,7 @@ void unhandled_reporter::operator()(std::exception_ptr failure,
 }
 
 std::size_t scheduler::order_bound() const noexcept {
+    if (core_->options.policy == policy::stealing) return SIZE_MAX;
     // Each other worker may be at the start of a full run that it claimed, and then take as many of
     // its own posts before its next round.
     const std::size_t others = core_->width() - 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fairlead/lockfree/block_queue.hpp>
+#include <fairlead/lockfree/fork_deque.hpp>
 #include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/lockfree/run_queue.hpp>
 #include <fairlead/sched/forks.hpp>
@@ -16,6 +17,7 @@ namespace fairlead::sched {
 using front_queue = lockfree::front_queue<basic_task, basic_task::link>;
 using ready_queue = lockfree::block_queue<basic_task>;
 using run_queue = lockfree::run_queue<basic_task>;
+using local_deque = lockfree::fork_deque<basic_task>;
 
 // A number that its owner alone writes and others read.
 class counter {
@@ -49,11 +51,16 @@ struct alignas(base::cache_line) slot {
     front_queue posted;
     basic_task::chain posted_alone;
 
-    // Whether what is in `posted` is one task, which the owner will look at when its step ends, so
-    // that nobody was woken for it. Written by the owner: before the push, and again before it parks.
+    // With policy::stealing: plain posts of steps on this slot, all of them open to thieves. Each is counted in
+    // `direct` before it is opened.
+    local_deque local{0};
+
+    // Whether what is in `posted` and `local` is one task to run at most, and others that go to sleep. The
+    // owner will look at them when its step ends, so nobody was woken for them. Written by the owner: before
+    // the push, and again before it parks.
     sync::atomic<bool> keeps_post{false};
 
-    // How many steps had finished when a post was kept last. Written by the owner, before the push.
+    // How many steps had finished when the oldest of them was posted. Written by the owner, before the push.
     counter kept_after;
 
     // Whether there is a post from before the step that runs now. A hint.
@@ -67,14 +74,22 @@ struct alignas(base::cache_line) slot {
         // Relaxed: not older than the push that was seen.
         return !posted.empty() && !keeps_post.load(sync::relaxed);
     }
+    // Whether thieves should take from `local`.
+    [[nodiscard]] bool has_open_local() const noexcept {
+        return !local.empty() && !keeps_post.load(sync::relaxed);  // in this order, as above
+    }
     // Whether its owner has kept a post, which others should not forget.
     [[nodiscard]] bool has_kept_post() const noexcept {
-        return !posted.empty() && keeps_post.load(sync::relaxed);  // in this order, as above
+        return !posted.empty() && keeps_post.load(sync::relaxed);  // likewise
+    }
+    [[nodiscard]] bool has_kept_local() const noexcept {
+        return !local.empty() && keeps_post.load(sync::relaxed);  // likewise
     }
 
     // Written by the owner, read by others, on a line of their own.
     alignas(base::cache_line) counter finished;  // steps, each counted after what it posted
-    counter direct;  // tasks that the owner ran without a round; counted before they are taken
+    // Tasks that need no round, counted before the owner takes them, or opens them in `local`.
+    counter direct;
     counter rounds;
     counter wakeups;
     counter stolen;

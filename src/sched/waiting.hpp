@@ -42,11 +42,7 @@ public:
     void erase(std::int32_t index) noexcept {
         entries_[static_cast<std::size_t>(index)] = {nullptr, first_hole_};
         first_hole_ = index;
-        if (--size_ == 0) {
-            entries_.clear();
-            if (entries_.capacity() > kept_entries) entries_.shrink_to_fit();
-            first_hole_ = none;
-        }
+        if (--size_ == 0 && entries_.size() > kept_entries) give_back();
     }
 
     template <class Visit>
@@ -63,6 +59,12 @@ private:
         basic_task* task;
         std::int32_t next_hole;
     };
+
+    // A burst of sleepers must not hold its memory for ever.
+    void give_back() noexcept {
+        entries_ = {};
+        first_hole_ = none;
+    }
 
     std::vector<entry> entries_;
     std::int32_t first_hole_ = none;

@@ -12,12 +12,21 @@
 #include <utility>
 
 namespace fairlead::sched {
+namespace {
+
+// How many tasks of the post are to run now, as far as is known; two: or more.
+unsigned due_of(post_kind kind) noexcept {
+    return kind == post_kind::batch ? 2 : kind <= post_kind::woken;
+}
+
+}  // namespace
 
 worker::worker(core& owner, slot& own, unsigned index)
     : core_{owner},
       slot_{own},
       index_{index},
       alone_{owner.width() == 1},
+      stealing_{owner.stealing},
       watched_finished_(owner.width()),
       seen_finished_(owner.width()) {}
 
@@ -66,7 +75,8 @@ void worker::run() noexcept {
 void worker::execute(basic_task& task) noexcept {
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
     slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
-    running_depth_ = task.depth_;
+    slot_.offers.begin_step(task.depth_);
+    running_ = &task;
     task.owner_ = nullptr;
     task.deaf_ = false;
     task.source_ = nullptr;
@@ -89,9 +99,13 @@ basic_task* worker::next() noexcept {
     return look();
 }
 
-// Looks everywhere for a task, in order of age: the own run, ready, the front, others' runs.
+// Looks everywhere for a task, in order of age: the own run, ready, the front, others' runs. With
+// policy::stealing what its own steps posted comes first.
 basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
+    if (stealing_) {
+        if (basic_task* const task = take_local()) return task;
+    }
     if (basic_task* const task = slot_.runs.pop()) return task;
     basic_task* task = nullptr;
     if (!alone_ && time_to_look_for_stuck()) task = take_over_stuck();
@@ -118,61 +132,39 @@ basic_task* worker::look_elsewhere() noexcept {
 // Nothing to do: looks again as a searcher, and sleeps. Null: the scheduler halts.
 basic_task* worker::search() noexcept {
     core_.idle.begin_search();
-    basic_task* task = nullptr;
-    while (!core_.halting.load(sync::acquire)) {
+    basic_task* task = look();
+    if (task == nullptr && core_.options.spin != duration::zero()) spin();
+    while (task == nullptr && !core_.halting.load(sync::acquire)) {
         task = look();
-        if (task != nullptr) break;
-        sleep();
+        if (task == nullptr) sleep();
     }
     // Others relied on this searcher. If it was the last one, what is left needs another.
     if (core_.idle.end_search()) wake_another();
     return task;
 }
 
-// Until woken, or, if it watches, for a while.
-void worker::sleep() noexcept {
-    const bool watching = core_.watcher_wanted() && core_.idle.begin_watch();
-    time_point limit = never;
-    if (watching) {
-        for (unsigned i = 0; i != core_.width(); ++i) {
-            watched_finished_[i] = core_.slots[i]->finished.read();
-        }
-        limit = clock::now() + watch_interval_;
-    }
-    if (!sleep_in_driver(limit)) park(limit);
-    if (watching) {
-        core_.idle.end_watch();
-        rescue_posts();
-    }
-}
-
-// The posts that a step has kept which runs since the watch began. If the steps are short after all,
-// the next watch can be longer.
-void worker::rescue_posts() noexcept {
-    bool stuck = false;
-    for (unsigned i = 0; i != core_.width(); ++i) {
-        const slot& each = *core_.slots[i];
-        stuck |= each.has_kept_post() && each.finished.read() == watched_finished_[i];
-    }
-    trace("rescue", stuck);
-    watch_interval_ = stuck ? watch_min : std::min(watch_interval_ * 2, watch_max);
-    if (stuck) round_if_free();  // if it is not free, its holder takes them
-}
-
 // --- where tasks come from --------------------------------------------------------------------------
 
-// What the last steps posted, if nothing older is known to wait: it needs no round then. Only plain
-// posts: one with a deadline, or a woken sleeper, is for the role. While steps are long what another worker
-// keeps since an earlier step is older, by much: then a round takes all of it, of this worker or of who has
-// the role.
+// What the last steps posted, if nothing older is known to wait: it needs no round then, unless it has a
+// deadline or a source. While steps are long what another worker keeps since an earlier step is older, by
+// much: then a round takes all of it, of this worker or of who has the role.
 basic_task* worker::take_own_posts() noexcept {
-    if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) || own_posts_ >= not_direct ||
-        !slot_.ready_consumer.empty() || !core_.front.empty() || core_.role.has_backlog()) {
+    if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) ||
+        own_kind_ > post_kind::sleeps || !slot_.ready_consumer.empty() || !core_.front.empty() ||
+        core_.role.has_backlog()) {
         return nullptr;
     }
-    if (alone_) return take_own_post();
-    if (steps_are_long() && others_keep_older_posts()) return nullptr;
-    return move_own_posts_to_run();
+    // Its oldest may be plain among others: who sleeps has a deadline.
+    if (alone_ && slot_.posted_alone.front()->deadline_ == immediately) return take_own_post();
+    return take_other_own_posts();
+}
+
+basic_task* worker::take_other_own_posts() noexcept {
+    if (alone_) return admit_own_posts();
+    if (own_posts_ > direct_left_ || (steps_are_long() && others_keep_older_posts())) {
+        return nullptr;
+    }
+    return own_kind_ <= post_kind::again ? move_own_posts_to_run() : admit_own_posts_to_run();
 }
 
 bool worker::others_keep_older_posts() const noexcept {
@@ -189,9 +181,56 @@ basic_task* worker::take_own_post() noexcept {
     return task;
 }
 
+// Up to the first that is to run. The others may be woken before it is their turn to sleep.
+basic_task* worker::admit_own_posts() noexcept {
+    if (!core_.role.try_acquire()) return nullptr;
+    trace("begin_own");
+    basic_task* found = nullptr;
+    for (unsigned left = direct_max; left != 0 && !slot_.posted_alone.empty(); --left) {
+        basic_task* const task = slot_.posted_alone.pop_front();
+        if (!core_.role.admit_one(*task)) continue;
+        found = task;
+        trace("deal_own", std::size_t{0});
+        break;
+    }
+    core_.role.release_alone();
+    return found;
+}
+
+// Only so many in a row, as below.
+basic_task* worker::admit_own_posts_to_run() noexcept {
+    if (!core_.role.try_acquire()) return nullptr;
+    // The one who had it before may have left something older.
+    if (core_.role.has_backlog() || !slot_.ready_consumer.empty()) {
+        core_.role.release();
+        wake_another();  // after the release [RL1]
+        return nullptr;
+    }
+    trace("begin_own");
+    basic_task::chain taken = slot_.posted.take_all();
+    own_posts_ = 0;
+    direct_left_ -= static_cast<unsigned>(taken.size());
+    basic_task* first = nullptr;
+    std::array<basic_task*, run_queue::capacity> others;
+    std::size_t count = 0;
+    while (basic_task* const task = taken.pop_front()) {
+        if (!core_.role.admit_one(*task)) continue;
+        if (first == nullptr) {
+            first = task;
+        } else {
+            others[count++] = task;
+        }
+    }
+    trace("deal_own", std::size_t{0});
+    if (count != 0) slot_.runs.push({others.data(), count});
+    core_.role.release();
+    // After the release, always: see round_if_free. Also for what nobody saw before it was in the run.
+    wake_another();
+    return first;
+}
+
 // Only so many in a row, so that what others posted meanwhile has its turn.
 basic_task* worker::move_own_posts_to_run() noexcept {
-    if (own_posts_ > direct_left_) return nullptr;
     slot_.direct.add(1);  // before they disappear: see role::drained
     basic_task::chain taken = slot_.posted.take_all();
     trace("take_own", taken);
@@ -258,63 +297,6 @@ bool worker::time_to_look_for_stuck() noexcept {
     return true;
 }
 
-basic_task* worker::take_over_stuck() noexcept {
-    slot* stuck_run = nullptr;
-    bool posts_are_stuck = false;
-    for (unsigned i = 0; i != core_.width(); ++i) {
-        slot& other = *core_.slots[i];
-        if (i == index_) continue;
-        const std::uint64_t finished = other.finished.read();
-        const bool stuck = seen_finished_[i] == finished;
-        seen_finished_[i] = finished;
-        if (stuck && !other.runs.empty()) stuck_run = &other;
-        posts_are_stuck |= stuck && !other.posted.empty();
-    }
-    // The round may leave a task in `next`, which must run before any other. If the role is not free,
-    // its holder takes the posts.
-    if (posts_are_stuck && round_if_free() && slot_.next != nullptr) {
-        return std::exchange(slot_.next, nullptr);
-    }
-    return stuck_run != nullptr ? take_from(*stuck_run) : nullptr;
-}
-
-basic_task* worker::steal() noexcept {
-    for (unsigned i = 0; i != core_.width(); ++i) {
-        if (++victim_ >= core_.width()) victim_ = 0;
-        if (victim_ == index_) continue;
-        slot& victim = *core_.slots[victim_];
-        if (basic_task* const task = take_from(victim)) return task;
-        if (basic_task* const task = steal_fork(victim)) return task;
-    }
-    return nullptr;
-}
-
-// The oldest fork of the step that runs there, which waits for it.
-basic_task* worker::steal_fork(slot& victim) noexcept {
-    if (victim.offers.empty()) return nullptr;
-    slot_.direct.add(1);  // before it disappears: see role::drained
-    forked* const work = victim.offers.steal();
-    if (work == nullptr) {  // another was faster, or the step itself
-        slot_.direct.publish(slot_.direct.value() - 1);
-        return nullptr;
-    }
-    slot_.stolen.add(1);
-    basic_task& task = work->detach(core_.owner);
-    task.expired_ = true;
-    return &task;
-}
-
-basic_task* worker::take_from(slot& victim) noexcept {
-    std::array<basic_task*, claim_max> out;
-    const std::size_t room = std::min<std::size_t>(slot_.runs.room() + 1, claim_max);
-    const std::size_t count = victim.runs.steal({out.data(), room});
-    if (count == 0) return nullptr;
-    trace("steal", std::span{out.data(), count});
-    slot_.stolen.add(count);
-    put_into_run({out.data() + 1, count - 1});
-    return out[0];
-}
-
 // --- the role -----------------------------------------------------------------------------------------
 
 // Deadlines and events are served within `round_interval` even when no run ever empties.
@@ -325,14 +307,20 @@ void worker::look_at_clock() noexcept {
     stride_ = now - last_look_ > interval / 4 ? 1 : std::min(stride_ * 2, stride_max);
     steps_to_look_ = stride_;
     last_look_ = now;
-    if (now - core_.role.last_timed_round() >= interval) round_if_free();
+    if (now - core_.role.last_timed_round() < interval) return;
+    round_if_free();
+    local_turn_ = local_turns;  // for what it has found
 }
 
 bool worker::round_if_free() noexcept {
     if (!core_.role.seems_free() || !core_.role.try_acquire()) return false;
     core_.role.round(slot_);
-    core_.role.release();
     direct_left_ = direct_max;
+    if (alone_) {
+        core_.role.release_alone();
+        return true;
+    }
+    core_.role.release();
     // After the release, always: another may have failed to get the role a moment before, and gone
     // to sleep [RL1].
     wake_another();
@@ -352,104 +340,79 @@ void worker::wake_another() noexcept {
     if (core_.nobody_waits() || core_.work_visible(slot_)) core_.idle.wake_one();
 }
 
-// Sleeps in the driver if nobody else does, until `limit` at most. False: it cannot be had. True: look
-// again. The role is held only to plan the sleep, so that a round which adds an earlier deadline
-// either comes before, or finds somebody to hurry.
-bool worker::sleep_in_driver(time_point limit) noexcept {
-    if (!core_.role.try_acquire()) return false;
-    core_.role.round(slot_, role::afterwards::waits);
-    const bool found = slot_.next != nullptr || !slot_.runs.empty();
-    const bool entered = !found && core_.idle.enter_driver();
-    // What the last wait collected must be polled before the next. Its wish came before it left the driver; if
-    // that is gone, so is the round that took it, as this worker has the role. After the release another round
-    // may have taken the wish, and not polled yet.
-    const bool polled = !core_.role.has_backlog();
-    if (entered) core_.role.plan_sleep(limit);
-    core_.role.release();
-    wake_another();  // after the release [RL1]
-    if (!entered) return found;
-    answer_drain();
-    // Once more, after the word [ID1]. acquire: pairs with stop, which wakes all after it.
-    if (polled && !core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
-        trace("stay");
-        slot_.wakeups.add(1);
-        core_.options.driver->wait();
-        core_.role.want_round();
-    }
-    core_.idle.leave_driver();
-    return true;
-}
-
-// On the way to sleep: tells who waits in drain if everything is done.
-void worker::answer_drain() noexcept {
-    // acquire: pairs with drain, which wakes all after it.
-    if (!core_.drain_wanted.load(sync::acquire)) return;
-    core_.tell_if_drained();
-    wake_another();  // it has held the role [RL1]
-}
-
-void worker::park(time_point limit) noexcept {
-    // Nobody needs to be woken for it otherwise: its owner would look at it.
-    if (!slot_.posted.empty()) slot_.keeps_post.store(false, sync::relaxed);  // published below
-    core_.idle.prepare_park(index_);
-    // Once more, after the word [ID1].
-    bool stay = !core_.tasks_visible(slot_) && !core_.halting.load(sync::acquire);
-    // What only the role can do: a round, and sleeping in the driver as long as it must. If the role is
-    // not free, its holder finds this worker parked after the release [RL1]; to go on looking would be
-    // to spin until then.
-    const bool wants_role = core_.arrivals_visible(slot_) || !core_.idle.driver_taken();
-    if (stay && wants_role && core_.role.try_acquire()) {
-        core_.role.release();
-        stay = false;
-    } else if (stay && core_.idle.all_asleep() && core_.role.try_acquire()) {
-        core_.role.put_off_sleeper();
-        core_.role.release();
-        wake_another();  // after the release [RL1]
-    }
-    answer_drain();
-    if (!stay) {
-        core_.idle.cancel_park(index_);
-        return;
-    }
-    trace("stay");
-    slot_.wakeups.add(1);
-    if (!core_.idle.park_until(index_, limit)) core_.idle.cancel_park(index_);
-}
-
 // --- posts from a step, and running without a thread ---------------------------------------------------
 
 // From a step. To the slot while the shared front is empty, so that what is in a slot is older than
-// what is in the front; a post that comes after one from outside stands behind it. The worker looks at
+// what is in the front; a post that comes after one from outside stands behind it, and so do those that
+// follow in the step: a round that has taken the first may not have dealt it yet. The worker looks at
 // what it posted when the step and its run are done; others can take it in a round before that, but a
 // single worker keeps it in a plain list.
 //
-// Whether to wake another for it: not for one task, which this worker will take itself, if somebody
-// watches in case the step takes long, or the step ends with this post. For a second one, yes.
-void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
-    if (!core_.front.empty()) {
+// Whether to wake another for it: not for one task to run, which this worker will take itself, nor for
+// those that go to sleep, if somebody watches in case the step takes long, or the step ends with this
+// post. For a second one to run, yes.
+[[gnu::always_inline]] inline void worker::post_to_slot(basic_task& newest, basic_task& oldest,
+                                                        posted how,
+                                                        unsigned due_in_local) noexcept {
+    if (!core_.front.empty() || front_step_ == slot_.finished.value()) {
+        front_step_ = slot_.finished.value();
         core_.push(newest, oldest);
         return;
     }
     if (alone_) {
-        if (slot_.posted_alone.empty()) own_posts_ = 0;
-        if (!how.plain) own_posts_ = not_direct;
+        if (slot_.posted_alone.empty()) own_kind_ = post_kind::plain;
+        own_kind_ = std::max(own_kind_, how.kind);
         slot_.posted_alone.append(front_queue::turn_over(&newest));
         trace("keep", &newest);
         return;
     }
     const bool first = slot_.posted.empty();  // this worker alone adds to it
-    trace("post", &newest, first);
-    if (first) own_posts_ = 0;
-    own_posts_ = how.plain ? own_posts_ + 1 : not_direct;
-    const bool kept = first && &newest == &oldest;
-    if (kept) slot_.kept_after.publish(slot_.finished.value());
+    if (first) {
+        own_kind_ = post_kind::plain;
+        own_posts_ = own_due_ = 0;
+    }
+    own_kind_ = std::max(own_kind_, how.kind);
+    ++own_posts_;
+    own_due_ += due_of(how.kind);
+    const bool kept = own_due_ + due_in_local <= 1;
+    trace("post", &newest, kept);
+    if (first) slot_.kept_after.publish(slot_.finished.value());
     if (slot_.keeps_post.load(sync::relaxed) != kept) {
         slot_.keeps_post.store(kept, sync::relaxed);  // published by the push
     }
     slot_.posted.push_reversed(newest, oldest);
     trace("keep", &newest);
-    if (kept && how.last && slot_.runs.empty()) return;
+    if (kept && how.last && slot_.runs.empty() && due_in_local == 0) return;
     wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
+}
+
+void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
+    if (stealing_) return post_stealing(newest, oldest, how);
+    post_to_slot(newest, oldest, how, 0);
+}
+
+// A plain post goes to `local`, unless there is no room; but a task that posts itself again stands behind
+// others, as one that yields must.
+[[gnu::noinline]] void worker::post_stealing(basic_task& newest, basic_task& oldest,
+                                             posted how) noexcept {
+    const bool nothing_local = slot_.local.empty();
+    const bool local =
+        how.kind == post_kind::plain && &newest != running_ && slot_.local.push(newest);
+    if (!local) {
+        // Not empty: one that is kept, or more.
+        const unsigned due_in_local = nothing_local                          ? 0
+                                      : slot_.keeps_post.load(sync::relaxed) ? 1
+                                                                             : 2;
+        return post_to_slot(newest, oldest, how, due_in_local);
+    }
+    const bool kept = nothing_local && (slot_.posted.empty() || own_due_ == 0);
+    newest.expired_ = true;
+    slot_.direct.add(1);  // before others can take it: see role::drained
+    if (slot_.keeps_post.load(sync::relaxed) != kept) {
+        slot_.keeps_post.store(kept, sync::relaxed);  // published below
+    }
+    static_cast<void>(slot_.local.open_all());
+    if (!alone_) wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
 }
 
 void worker::wake_thief() noexcept {

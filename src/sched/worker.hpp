@@ -17,10 +17,21 @@ namespace fairlead::sched {
 
 class core;
 
+// Posts, by how much must be done before their tasks run or sleep. Nothing: up to `again`. The holder of
+// the role takes it from the sleepers, or puts it there: up to `sleeps`. A round: the others.
+enum class post_kind : std::uint8_t {
+    plain,   // a fresh task, due at once
+    again,   // likewise, but it goes on: it has had its turn
+    woken,   // a sleeper
+    sleeps,  // without a deadline and a source
+    timed,   // with one of them
+    batch,   // several that are due at once
+};
+
 // What is known of a post.
 struct posted {
-    bool plain;  // one task, fresh and due at once
-    bool last;   // the step ends with it
+    post_kind kind;
+    bool last;  // the step ends with it
 };
 
 class worker {
@@ -56,7 +67,7 @@ public:
     [[nodiscard]] offered_forks& offers() noexcept { return slot_.offers; }
 
     // The depth of the task that runs. Only on this worker's thread.
-    [[nodiscard]] std::uint32_t running_depth() const noexcept { return running_depth_; }
+    [[nodiscard]] std::uint32_t running_depth() const noexcept { return slot_.offers.depth(); }
 
     // Whether its thread has left the loop. Any thread.
     [[nodiscard]] bool ended() const noexcept { return ended_.load(sync::acquire); }
@@ -73,11 +84,21 @@ private:
     basic_task* claim() noexcept;
     basic_task* steal() noexcept;
     basic_task* steal_fork(slot& victim) noexcept;
+    basic_task* steal_local(slot& victim) noexcept;
+    basic_task* take_local() noexcept;
+    basic_task* take_older() noexcept;
+    inline void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
+                             unsigned due_in_local) noexcept;
+    void post_stealing(basic_task& newest, basic_task& oldest, posted how) noexcept;
     inline basic_task* take_own_posts() noexcept;
     inline basic_task* take_own_post() noexcept;
+    basic_task* take_other_own_posts() noexcept;
+    basic_task* admit_own_posts() noexcept;
     bool others_keep_older_posts() const noexcept;
     basic_task* move_own_posts_to_run() noexcept;
+    basic_task* admit_own_posts_to_run() noexcept;
     void put_into_run(std::span<basic_task* const> tasks) noexcept;
+    void spin() noexcept;
     void sleep() noexcept;
     void rescue_posts() noexcept;
     bool time_to_look_for_stuck() noexcept;
@@ -94,6 +115,8 @@ private:
 
     static constexpr unsigned claim_max = 128;
     static constexpr unsigned stride_max = 16;
+    static constexpr unsigned local_turns = 64;
+    static constexpr int relaxed_between_looks = 8;  // each some 40 cycles
     static constexpr duration stuck_after = std::chrono::microseconds{100};
     static constexpr unsigned direct_max = run_queue::capacity;
     static constexpr duration watch_min = std::chrono::microseconds{100};
@@ -102,21 +125,29 @@ private:
     core& core_;
     slot& slot_;
     const unsigned index_;
-    const bool alone_;  // the only worker
+    const bool alone_;     // the only worker
+    const bool stealing_;  // the policy
+
+    // With policy::stealing: how many steps it has taken of `local` in a row, and about what has its turn next.
+    unsigned local_turn_ = 0;
+    bool oldest_next_ = false;
+    time_point took_oldest_{};
 
     // When the clock is looked at: every `stride_` steps, which adapts to their length.
     unsigned stride_ = 1;
     unsigned steps_to_look_ = 1;
     time_point last_look_{};
 
-    std::uint32_t running_depth_ = 0;
+    const basic_task* running_ = nullptr;  // may be gone already
+    unsigned victim_ = 0;                  // whom to steal from first
 
-    unsigned victim_ = 0;  // whom to steal from first
-
-    // What is in the slot's own front: how many, if each is a plain post; else `not_direct` or more. A
-    // single worker does not count them.
-    static constexpr unsigned not_direct = 1U << 30;
+    // What is in the slot's own front: the last kind that occurs, and with several workers how many posts
+    // there are, and how many tasks of them are due, where a batch counts as two.
+    post_kind own_kind_ = post_kind::plain;
     unsigned own_posts_ = 0;
+    unsigned own_due_ = 0;
+    // In which step it posted to the shared front last, by the number of those before it.
+    std::uint64_t front_step_ = ~std::uint64_t{0};
     // How many tasks of its own it may still take before it runs a round, with several workers.
     unsigned direct_left_ = direct_max;
 

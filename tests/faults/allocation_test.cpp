@@ -454,8 +454,9 @@ TEST_F(allocations, a_scope_joins_its_children) {
             for (int i = 0; i != 5; ++i) {
                 children.spawn(child(ended));
                 ++started;
+                co_await children.fork(child(ended));
+                ++started;
             }
-            co_return;
         });
         EXPECT_EQ(ended, started);
     };
@@ -464,7 +465,7 @@ TEST_F(allocations, a_scope_joins_its_children) {
         std::atomic<int> ended{0};
         scheduler home{of_workers(2)};
         block_on(home, parent(started, ended));
-        EXPECT_EQ(ended, 5);
+        EXPECT_EQ(ended, 10);
     });
 }
 

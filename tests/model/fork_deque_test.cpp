@@ -121,6 +121,30 @@ TEST(ModelForkDeque, WhatWasHiddenIsOpenedAtOnce) {
     });
 }
 
+// As the posts of steps with policy::stealing: each is opened at once, and the owner now and then takes the
+// oldest, as thieves do.
+TEST(ModelForkDeque, EachIsOpenedAtOnceAndTheOwnerTakesBothEnds) {
+    const auto scenario = [](bool oldest_first) {
+        fork_deque<plain<int>, 2> posts{0};
+        items all;
+        {
+            thread thief{[&] { steal_some(posts, all, 1); }};
+            for (std::size_t i = 0; i != 3; ++i) {
+                while (!posts.push(all.fill(i))) all.use(posts.steal());
+                require(posts.open_all(), "it was hidden");
+                if (i == 1) all.use(oldest_first ? posts.steal() : posts.pop());
+            }
+            if (oldest_first) all.use(posts.steal());
+            while (plain<int>* const item = posts.pop()) all.use(item);
+        }
+        require(posts.empty(), "what is not stolen is taken back");
+        all.check(3);
+    };
+    for (const bool oldest_first : {true, false}) {
+        model::expect_passes({.preemptions = 3, .stale_reads = 1}, [=] { scenario(oldest_first); });
+    }
+}
+
 // A stop as one more thread. The owner and the thief end when they see it, and when they have ended who
 // stops takes what is left, hidden or not.
 TEST(ModelForkDeque, AStopTakesWhatIsLeft) {

@@ -6,9 +6,9 @@
 //
 // A stop is one more thread of each, and a start goes on with what it has left: see interruption.hpp.
 #include "model/interruption.hpp"
+#include "model/tasks.hpp"
 
 #include <fairlead/sched/callback_task.hpp>
-#include <fairlead/sched/futex_driver.hpp>
 #include <fairlead/sched/scheduler.hpp>
 #include <fairlead/sync/signal.hpp>
 
@@ -23,40 +23,16 @@ namespace fairlead {
 namespace {
 
 using namespace std::chrono_literals;
+using model::counter;
 using model::interruption;
 using model::plain;
+using model::policies;
 using model::require;
+using model::require_before;
+using model::require_no_time_out;
 using model::stops;
+using model::task_of;
 using model::thread;
-
-void require_before(duration limit) { require(clock::now() < time_point{limit}, "in time"); }
-void require_no_time_out() { require(clock::now() == time_point{}, "no time-out was needed"); }
-
-// A task that runs a function, which must not race with itself.
-class task_of {
-public:
-    explicit task_of(std::function<void(callback_task&)> body) : body_{std::move(body)} {}
-    explicit task_of(std::function<void()> body)
-        : body_{[body = std::move(body)](callback_task&) { body(); }} {}
-
-    operator callback_task&() { return task_; }
-    void wakeup() { task_.wakeup(); }
-
-private:
-    void step(callback_task& task) {
-        last_step_ = last_step_ + 1;
-        body_(task);
-    }
-
-    std::function<void(callback_task&)> body_;
-    plain<int> last_step_{0};  // two steps at once would be a race
-    callback_task task_{[this](callback_task& task) { step(task); }};
-};
-
-struct counter {
-    plain<int> steps{0};
-    task_of task{[this] { steps = steps + 1; }};
-};
 
 // --- posts ----------------------------------------------------------------------------------------------
 
@@ -175,13 +151,54 @@ TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
     }
 }
 
+// Who has the signal passes it on and sleeps, without a round. Another thread looks whether all is done.
+TEST(ModelScheduler, TwoPassASignalToAndFro) {
+    constexpr int passes = 4;
+    for (const unsigned workers : {1U, 2U, 3U}) {
+        model::expect_passes_though_stopped([=](stops how) {
+            scheduler scheduler{{.workers = workers}};
+            std::array<callback_task*, 2> players{};
+            plain<int> passed{0};
+            const auto player = [&](std::size_t mine) {
+                return [&, mine](callback_task& self) {
+                    if (self.receive_signal()) {
+                        passed = passed + 1;
+                        const int so_far = passed;
+                        if (so_far < passes) players[1 - mine]->signal();
+                        if (so_far >= passes - 1) return;
+                    }
+                    scheduler.post_wait(self);
+                };
+            };
+            task_of first{player(0)};
+            task_of second{player(1)};
+            players = {&static_cast<callback_task&>(first), &static_cast<callback_task&>(second)};
+            counter other;
+            scheduler.post_wait(first);
+            scheduler.post_wait(second);
+            {
+                const interruption stop{scheduler, how};
+                thread poster{[&] {
+                    scheduler.post(other.task);
+                    static_cast<void>(scheduler.drain_for(0ns));
+                }};
+                players[0]->signal();
+            }
+            scheduler.drain();
+            require(passed == passes, "each pass was received once");
+            require(other.steps == 1, "the other ran");
+            require_before(1s);
+        });
+    }
+}
+
 // --- steps that block -------------------------------------------------------------------------------------
 
 // A step waits for the one that it has posted, which a watcher must find; likewise a second one.
-TEST(ModelScheduler, AStepMayWaitForWhatItPosted) {
+void step_waits_for_what_it_posted(policy policy) {
     for (const int pairs : {1, 2}) {
         model::expect_passes_though_stopped_patiently([=](stops how) {
-            scheduler scheduler{{.workers = 1U + static_cast<unsigned>(pairs)}};
+            scheduler scheduler{{.workers = 1U + static_cast<unsigned>(pairs), .policy = policy}};
             sync::signal inner_ran[2];
             sync::signal outer_ran[2];
             counter other;
@@ -215,9 +232,13 @@ TEST(ModelScheduler, AStepMayWaitForWhatItPosted) {
     }
 }
 
-TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
-    model::expect_passes_though_stopped_patiently([](stops how) {
-        scheduler scheduler{{.workers = 2}};
+TEST(ModelScheduler, AStepMayWaitForWhatItPosted) {
+    for (const policy each : policies) step_waits_for_what_it_posted(each);
+}
+
+void step_waits_for_two_that_it_posted(policy policy) {
+    model::expect_passes_though_stopped_patiently([=](stops how) {
+        scheduler scheduler{{.workers = 2, .policy = policy}};
         sync::signal first_ran;
         sync::signal second_ran;
         sync::signal outer_ran;
@@ -242,6 +263,10 @@ TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
         require(other.steps == 1, "the other ran");
         require_before(1s);
     });
+}
+
+TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
+    for (const policy each : policies) step_waits_for_two_that_it_posted(each);
 }
 
 TEST(ModelScheduler, AStepMayWaitForADeadline) {
@@ -274,140 +299,38 @@ TEST(ModelScheduler, AStepMayWaitForADeadline) {
     }
 }
 
-// --- events -----------------------------------------------------------------------------------------------
-
-// A driver with one source of events, which comes while the workers run.
-class one_source_driver final : public driver {
-public:
-    class source final : public wait_source {
-    public:
-        bool arm(basic_task& task) noexcept override {
-            if (came.load(sync::acquire)) return false;
-            waiting = &task;
-            return true;
-        }
-        void disarm(basic_task&) noexcept override { waiting = nullptr; }
-
-        sync::atomic<bool> came{false};
-        basic_task* waiting = nullptr;
-    };
-
-    bool set_deadline(time_point deadline) noexcept override {
-        return sleep_.set_deadline(deadline);
-    }
-    void wait() noexcept override { sleep_.wait(); }
-    void poll(event_sink& sink) noexcept override {
-        if (events.came.load(sync::acquire) && events.waiting != nullptr)
-            sink.fire(*events.waiting);
-    }
-    void wake() noexcept override { sleep_.wake(); }
-    bool has_sources() const noexcept override { return registered.load(sync::relaxed); }
-
-    void fire() {
-        events.came.store(true, sync::release);
-        sleep_.wake();
-    }
-
-    source events;
-    sync::atomic<bool> registered{false};
-
-private:
-    futex_driver sleep_;
-};
-
-struct waiting_task : callback_task {
-    using callback_task::callback_task;
-    void wait_on(wait_source& source) { wait_for(source); }
-};
-
-TEST(ModelScheduler, AStepMayWaitForAnEventOfTheFirstSource) {
+// Likewise of a step that has posted itself to sleep before, which is not a second task to run; and it can be
+// woken while the step goes on.
+TEST(ModelScheduler, AStepMayWaitForWhatItWokeAfterItsLastPost) {
     model::expect_passes_though_stopped_patiently([](stops how) {
-        auto made = std::make_unique<one_source_driver>();
-        one_source_driver& driver = *made;
-        scheduler_options options;
-        options.workers = 2;
-        options.driver = std::move(made);
-        scheduler scheduler{std::move(options)};
-        sync::signal event_seen;
-        sync::signal waiting_ran;
-        waiting_task event{[&](callback_task&) { event_seen.send(); }};
-        task_of waiting{[&] {
-            event_seen.receive();
-            waiting_ran.send();
+        scheduler scheduler{{.workers = 2}};
+        sync::signal inner_ran;
+        sync::signal outer_ran;
+        callback_task* outer_task = nullptr;
+        bool is_first = true;
+        task_of inner{[&](callback_task& self) {
+            if (!self.receive_signal()) return scheduler.post_wait(self);
+            outer_task->signal();
+            inner_ran.send();
         }};
+        task_of outer{[&](callback_task& self) {
+            if (self.receive_signal()) return outer_ran.send();
+            const bool first = std::exchange(is_first, false);
+            scheduler.post_wait(self);
+            if (!first) return;  // a stop has woken it
+            static_cast<callback_task&>(inner).signal();
+            inner_ran.receive();
+        }};
+        outer_task = &static_cast<callback_task&>(outer);
+        scheduler.post_wait(inner);
         {
-            thread poster{[&] { scheduler.post(waiting); }};
-            driver.registered.store(true, sync::relaxed);
-            event.wait_on(driver.events);
-            scheduler.post_wait(event);
-        }
-        {
+            scheduler.post(outer);
             const interruption stop{scheduler, how};
-            driver.fire();
         }
-        waiting_ran.receive();
+        outer_ran.receive();
+        require_before(20ms);
         scheduler.drain();
-        require_before(1s);
     });
-}
-
-// Collects what ended a wait for the poll that follows, as a driver of descriptors does. Any wake-up counts as
-// an event.
-class collecting_driver final : public driver {
-public:
-    bool set_deadline(time_point deadline) noexcept override {
-        return sleep_.set_deadline(deadline);
-    }
-    void wait() noexcept override {
-        require(!full_.load(sync::acquire), "a poll came between two waits");
-        sleep_.wait();
-        collected_ = collected_ + 1;
-        full_.store(true, sync::release);
-    }
-    void poll(event_sink&) noexcept override {
-        if (!full_.load(sync::acquire)) return;
-        collected_ = 0;
-        full_.store(false, sync::release);
-    }
-    void wake() noexcept override { sleep_.wake(); }
-    bool has_sources() const noexcept override { return true; }
-
-private:
-    plain<int> collected_{0};
-    sync::atomic<bool> full_{false};
-    futex_driver sleep_;
-};
-
-// Rare: one worker plans its sleep while the other wakes up, runs a round, and has not polled yet.
-TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
-    const auto scenario = [](stops how) {
-        scheduler_options options;
-        options.workers = 2;
-        options.driver = std::make_unique<collecting_driver>();
-        driver& device = *options.driver;
-        scheduler scheduler{std::move(options)};
-        counter task;
-        {
-            const interruption stop{scheduler, how};
-            thread events{[&] {
-                device.wake();
-                device.wake();
-            }};
-            scheduler.post(task.task);
-        }
-        scheduler.drain();
-        require(task.steps == 1, "it ran");
-        require_before(1s);
-    };
-    for (const stops how : {stops::none, stops::patient, stops::at_once}) {
-        model::expect_passes({.how = model::search::pct,
-                              .executions_max = how == stops::none ? 30'000U : 1'000U,
-                              .seed = 12,
-                              .depth = 12,
-                              .steps_max = 40'000,
-                              .early_time_outs = false},
-                             [=] { scenario(how); });
-    }
 }
 
 // --- sleeps, drain, stop ------------------------------------------------------------------------------------
@@ -433,10 +356,10 @@ TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
     }
 }
 
-TEST(ModelScheduler, DrainsAndPostsAtTheSameTime) {
+void drains_and_posts_at_the_same_time(policy policy) {
     for (const unsigned workers : {2U, 3U}) {
         model::expect_passes_though_stopped([=](stops how) {
-            scheduler scheduler{{.workers = workers}};
+            scheduler scheduler{{.workers = workers, .policy = policy}};
             counter first;
             counter second;
             task_of posts{[&] { scheduler.post(second.task); }};
@@ -462,7 +385,11 @@ TEST(ModelScheduler, DrainsAndPostsAtTheSameTime) {
     }
 }
 
-TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
+TEST(ModelScheduler, DrainsAndPostsAtTheSameTime) {
+    for (const policy each : policies) drains_and_posts_at_the_same_time(each);
+}
+
+void stop_ends_with_posts_under_way(policy policy) {
     for (const unsigned workers : {1U, 2U, 3U}) {
         for (const duration limit : {duration{1h}, duration{0}}) {
             const auto scenario = [=] {
@@ -471,7 +398,8 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
                 counter third;
                 task_of posts{[&] { scheduler::current()->post(third.task); }};
                 {
-                    scheduler scheduler{{.workers = workers, .stop_limit = limit}};
+                    scheduler scheduler{
+                        {.workers = workers, .policy = policy, .stop_limit = limit}};
                     scheduler.post_wait(first.task);
                     {
                         thread poster{[&] { scheduler.post(second.task); }};
@@ -491,6 +419,10 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
             model::expect_passes_by_priorities(scenario);
         }
     }
+}
+
+TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
+    for (const policy each : policies) stop_ends_with_posts_under_way(each);
 }
 
 // The step that a stop has given up on ends while the stop looks for what is left, and its worker with it.

@@ -78,10 +78,11 @@ TEST(ModelTaskState, AnUnparkAndAWakerEndASleepOnce) {
     }
 }
 
-// What a waker wrote before is seen by the run that it causes, or by one that is still to come [TS1].
+// What a waker wrote before is seen by the run that it causes, or by one that is still to come [TS1]. With a stop
+// besides there are too many executions to see all.
 TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
     for (const bool stop : {false, true}) {
-        model::expect_passes([=] {
+        const auto scenario = [=] {
             sleeper task;
             sync::atomic<int> arrived{0};
             {
@@ -103,7 +104,12 @@ TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
                 }
             }
             require(task.state.is_stopping() == stop, "a stop is for good");
-        });
+        };
+        if (stop) {
+            model::expect_passes_by_priorities(scenario);
+        } else {
+            model::expect_passes(scenario);
+        }
     }
 }
 

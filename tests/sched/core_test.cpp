@@ -49,6 +49,10 @@ TEST(Options, WrongValuesAreRefusedWithFieldAndRange) {
     expect_names(refusal([](auto& o) { o.round_interval = duration::min(); }), "round_interval",
                  "10 us to 10 s");
     expect_names(refusal([](auto& o) { o.stop_limit = -1ns; }), "stop_limit", "negative");
+    expect_names(refusal([](auto& o) { o.policy = static_cast<policy>(2); }), "policy",
+                 "fair or stealing");
+    expect_names(refusal([](auto& o) { o.spin = -1ns; }), "options.spin", "0 to 1 s");
+    expect_names(refusal([](auto& o) { o.spin = 1s + 1ns; }), "options.spin", "0 to 1 s");
 }
 
 TEST(Options, TheEndsOfTheRangesAreAccepted) {
@@ -56,6 +60,8 @@ TEST(Options, TheEndsOfTheRangesAreAccepted) {
     EXPECT_EQ(refusal([](auto& o) { o.round_interval = 10us; }), "accepted");
     EXPECT_EQ(refusal([](auto& o) { o.round_interval = 10s; }), "accepted");
     EXPECT_EQ(refusal([](auto& o) { o.stop_limit = 0s; }), "accepted");
+    EXPECT_EQ(refusal([](auto& o) { o.spin = 0s; }), "accepted");
+    EXPECT_EQ(refusal([](auto& o) { o.spin = 1s; }), "accepted");
     EXPECT_EQ(refusal([](auto& o) { o.stop_limit = duration::max(); }), "accepted");
     EXPECT_EQ(refusal([](auto& o) { o.name = ""; }), "accepted");
     EXPECT_EQ(refusal([](auto& o) { o.name = std::string(1'000, 'x'); }), "accepted");

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <latch>
 #include <string>
 #include <thread>
 
@@ -221,6 +222,62 @@ TEST(Idle, SleepersAndFarDeadlinesCostNoContextSwitches) {
     EXPECT_FALSE(scheduler.drain_for(1ms));
     test::expect_rest("still", 3);
     EXPECT_TRUE(scheduler.stop(1h).clean());
+}
+
+// --- looking on before the sleep -------------------------------------------------------------------------
+
+std::uint64_t sleeps_of(const scheduler& scheduler) {
+    std::uint64_t sleeps = 0;
+    for (const worker_stats& each : scheduler.stats()) sleeps += each.wakeups;
+    return sleeps;
+}
+
+TEST(Spin, WhoSpinsNeedsNoWakeUp) {
+    test::watchdog guard;
+    constexpr duration spin = 1s;
+    scheduler scheduler{{.workers = 1, .spin = spin}};
+    std::uint64_t pauses =
+        1;  // in which the worker may fall asleep; the first before the first post
+    time_point last = clock::now();
+    for (int i = 0; i != 1'000; ++i) {
+        std::latch ran{1};
+        scheduler.post([&] { ran.count_down(); });
+        ran.wait();
+        const time_point now = clock::now();
+        if (now - last > spin / 2) ++pauses;
+        last = now;
+    }
+    EXPECT_LE(sleeps_of(scheduler), pauses);
+}
+
+TEST(Spin, ItEnds) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .name = "spins", .spin = 10ms}};
+    for (int i = 0; i != 100; ++i) scheduler.post([] {});
+    test::expect_rest("spins", 2);
+}
+
+TEST(Spin, NobodySpinsInsteadOfWaitingForADeadline) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 1, .spin = 1s}};
+    for (int i = 0; i != 3; ++i) {
+        const std::uint64_t before = sleeps_of(scheduler);
+        std::latch ran{1};
+        test::scripted task{[&](test::scripted&) { ran.count_down(); }};
+        scheduler.post_delay(task, 100ms);
+        ran.wait();
+        EXPECT_GT(sleeps_of(scheduler), before);
+    }
+}
+
+// It would take five minutes.
+TEST(Spin, ADrainIsAnsweredAtOnce) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 1, .spin = 1s}};
+    for (int i = 0; i != 300; ++i) {
+        scheduler.post([] {});
+        scheduler.drain();
+    }
 }
 
 }  // namespace

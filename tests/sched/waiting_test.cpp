@@ -31,8 +31,10 @@ TEST(SleeperTable, ReusesHoles) {
     table.erase(first);
     table.erase(second);
     EXPECT_EQ(table.size(), 0U);
-    EXPECT_EQ(table.insert(tasks[0]), 0);
-    table.erase(0);
+    EXPECT_EQ(table.insert(tasks[0]), second);  // the last to be free, also when all are
+    EXPECT_EQ(table.insert(tasks[1]), first);
+    table.erase(first);
+    table.erase(second);
 }
 
 TEST(SleeperTable, DoesWhatAMapDoes) {

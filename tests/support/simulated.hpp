@@ -85,10 +85,12 @@ private:
 
 /// Options of a scheduler that runs on the caller in simulated time. `driver` is told which driver
 /// the scheduler got, which owns it.
-inline scheduler_options simulated(manual_clock& clock, simulated_driver*& driver) {
+inline scheduler_options simulated(manual_clock& clock, simulated_driver*& driver,
+                                   policy policy = policy::fair) {
     auto made = std::make_unique<simulated_driver>(clock);
     driver = made.get();
     scheduler_options options;
+    options.policy = policy;
     options.run_on_caller = true;
     options.clock = &clock;
     options.driver = std::move(made);

@@ -63,7 +63,8 @@ private:
 
 /// A scheduler on the caller, in simulated time.
 struct simulation {
-    simulation() : scheduler{simulated(clock, driver)} {}
+    explicit simulation(policy policy = policy::fair)
+        : scheduler{simulated(clock, driver, policy)} {}
 
     manual_clock clock;
     simulated_driver* driver = nullptr;

@@ -144,7 +144,7 @@ public:
             told_.fetch_add(1, sync::relaxed);
         }
         // The role is also held, and the front emptied, without a round.
-        if (what == "begin") in_round_[thread] = true;
+        if (what == "begin" || what == "begin_own") in_round_[thread] = true;
         if (what == "release" && !std::exchange(in_round_[thread], false)) return;
         if ((what == "take" || what == "take_posts" || what == "arrived") && !in_round_[thread])
             return;

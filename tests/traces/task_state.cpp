@@ -16,8 +16,19 @@ constexpr unsigned rests = some;
 
 // Every waker of a sleeper pushes it.
 struct every_waker_pushes : task_state {
-    bool wake() { return task_state::wake() || is_waiting(); }
-    bool signal() { return task_state::signal() || is_waiting(); }
+    bool park(bool is_deaf) {
+        const bool sleeps = task_state::park(is_deaf);
+        sleeps_.store(sleeps, sync::seq_cst);
+        return sleeps;
+    }
+    void begin_run() {
+        sleeps_.store(false, sync::seq_cst);
+        task_state::begin_run();
+    }
+    bool wake() { return task_state::wake() || sleeps_.load(sync::seq_cst); }
+    bool signal() { return task_state::signal() || sleeps_.load(sync::seq_cst); }
+
+    sync::atomic<bool> sleeps_{false};
 };
 
 // A signal is taken and left.
@@ -35,7 +46,7 @@ struct signal_received_twice : task_state {
 struct second_look_decides : task_state {
     bool signal() {
         static_cast<void>(task_state::signal());
-        return is_waiting();
+        return !is_waiting();
     }
 };
 

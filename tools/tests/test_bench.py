@@ -2,6 +2,7 @@ import contextlib
 import io
 import json
 import pathlib
+import re
 import stat
 import sys
 import tempfile
@@ -12,7 +13,8 @@ TOOLS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOOLS))
 
 import bench
-from harness import compare, machine, plan, report, rows
+import counts
+from harness import compare, machine, plan, record, report, rows
 
 CASE = plan.make_case("W1", "callback P=1 W=2", "callback", ("trivial",), 1,
                       workers=2, producers=1, count=1000)
@@ -178,16 +180,60 @@ class Running(unittest.TestCase):
                                          "unit", "runs"})
         self.assertEqual(found[0]["runs"], 3)
 
+    def report(self, *arguments):
+        """What main says on stderr; the report goes to results/."""
+        if not (self.folder / "bench").exists():
+            (self.folder / "bench").symlink_to(self.folder)
+        with (contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said,
+              mock.patch.object(machine, "slug", lambda: "box")):
+            bench.main(["W1", "--quick", "--report", "--only", "fairlead,trivial", "--build", str(self.folder),
+                        "--output", str(self.folder / "out"), "--results", str(self.folder / "results"),
+                        *arguments])
+        return said.getvalue()
+
+    def test_main_writes_a_report_in_parts(self):
+        for runtime in ("fairlead", "trivial"):
+            self.program(runtime, f"echo '{Protocol.line}'")
+        with mock.patch.object(machine, "commit", lambda _: "old1"):
+            said = self.report("--cases", "callback P=[15] W=1$")
+        self.assertNotIn("is missing", said)
+        with mock.patch.object(machine, "commit", lambda _: "new1"):
+            self.report("--cases", "callback P=1 W=1$")
+        kept = record.read(self.folder / "results" / "box.json")
+        self.assertEqual([(result.case.label, result.run.machine["commit"], len(result.values("trivial")))
+                          for result in kept.results["W1"]],
+                         [("callback P=1 W=1", "new1", 3), ("callback P=5 W=1", "old1", 3)])
+        page = (self.folder / "results" / "box.md").read_text()
+        self.assertIn("`./do bench W1 --quick --cases 'callback P=1 W=1$' --only fairlead,trivial`, at commit new1",
+                      page)
+        self.assertNotIn(str(self.folder), page)
+        self.assertIn("callback P=5 W=1", (self.folder / "results" / "box" / "w1.svg").read_text())
+
+    def test_a_page_whose_json_is_missing_is_not_kept_and_said(self):
+        self.program("fairlead", f"echo '{Protocol.line}'")
+        (self.folder / "results").mkdir()
+        (self.folder / "results" / "box.md").write_text("old")
+        said = self.report("--cases", "callback P=1 W=1$")
+        self.assertIn("box.json is missing, so what box.md had is not kept", said)
+        self.assertIn("## W1", (self.folder / "results" / "box.md").read_text())
+
+    def test_a_noisy_case_of_a_report_is_repeated_though_it_is_quick(self):
+        line = Protocol.line.replace("12.5", "'$(wc -l <%s/log)'" % self.folder)
+        self.program("fairlead", f"echo >>{self.folder}/log; echo '{line}'")
+        self.report("--cases", "callback P=1 W=1$")
+        [result] = record.read(self.folder / "results" / "box.json").results["W1"]
+        self.assertEqual((result.repeats, result.values("fairlead")), (2, [7, 8, 9]))
+
 
 class Repeating(unittest.TestCase):
-    def repeat(self, results, repeated, seconds_left=100):
+    def repeat(self, results, repeated, seconds_left=100, owed=0):
         asked = []
 
         def again(case):
             asked.append(case.label)
             return repeated.pop(0)
 
-        bench.repeat_noisy(results, again, lambda: seconds_left)
+        bench.repeat_noisy(results, again, lambda: seconds_left, owed)
         return asked
 
     def test_the_calmer_repetition_counts(self):
@@ -195,11 +241,139 @@ class Repeating(unittest.TestCase):
         self.repeat(results, [result_of(fairlead=[40, 100]), result_of(fairlead=[90, 100])])
         self.assertEqual(results[0].values("fairlead"), [90, 100])
 
+    def test_it_is_counted_whichever_repetition_counts(self):
+        for repeated, count in (([60, 100], [50, 100]), 2), (([90, 100],), 1), (([40, 100], [99, 100]), 2):
+            results = [result_of(fairlead=[50, 100])]
+            self.repeat(results, [result_of(fairlead=values) for values in repeated])
+            self.assertEqual(results[0].repeats, count)
+
+    def test_who_is_missing_each_time_does_not_matter_but_who_fails_now_does(self):
+        for before, after, values in (({"tbb"}, {"tbb"}, [90, 100]), ({"tbb", "asio"}, {"tbb"}, [90, 100]),
+                                      ({"tbb"}, {"tbb", "asio"}, [50, 100])):
+            noisy, repeated = result_of(fairlead=[50, 100]), result_of(fairlead=[90, 100])
+            noisy.failures, repeated.failures = dict.fromkeys(before, "no"), dict.fromkeys(after, "no")
+            results = [noisy]
+            self.repeat(results, [repeated, repeated])
+            self.assertEqual(results[0].values("fairlead"), values)
+
+    def test_each_number_of_repeats_has_a_name(self):
+        self.assertEqual(len(report.TIMES), bench.REPEATS_MAX + 1)
+
+    def test_a_round_that_is_owed_takes_its_time(self):
+        noisy = result_of(fairlead=[50, 100])
+        noisy.seconds = 101
+        again = result_of(fairlead=[50, 100])
+        self.assertEqual(len(self.repeat([noisy], [again], owed=1)), 1)
+
     def test_calm_cases_and_those_without_time_are_left(self):
         self.assertEqual(self.repeat([result_of(fairlead=[100, 101])], []), [])
         noisy = result_of(fairlead=[50, 100])
         noisy.seconds = 101
         self.assertEqual(self.repeat([noisy], []), [])
+
+
+class Stream(io.StringIO):
+    def __init__(self, terminal):
+        super().__init__()
+        self.isatty = lambda: terminal
+
+
+class Progressing(unittest.TestCase):
+    def steps(self, terminal, *times, total=4):
+        clock = iter((0, *times))
+        progress = bench.Progress(total, Stream(terminal), lambda: next(clock))
+        for _ in times:
+            progress.step(1, "W1 x")
+        return progress
+
+    def test_a_bar_on_a_terminal(self):
+        said = self.steps(True, 0, 10).stream.getvalue()
+        self.assertIn(f"[{'#' * 7}{' ' * 23}]   30 s left  W1 x", said)
+        self.assertNotIn("\n", said)
+
+    def test_a_line_a_minute_elsewhere(self):
+        said = self.steps(False, 0, 59, 60, 119).stream.getvalue()
+        self.assertEqual(said, "  0 %       begins  W1 x\n 50 %    60 s left  W1 x\n")
+
+    def test_a_repetition_takes_longer(self):
+        progress = self.steps(True, 0, 10)
+        progress.expect(4)
+        progress.clock = lambda: 20
+        progress.step(1, "W1 x")
+        self.assertIn("]   60 s left  W1 x", progress.stream.getvalue())
+
+    def expected(self, seconds, *options):
+        """How much was expected at each measurement of a noisy case that takes so long."""
+        seen = []
+
+        def measured(case, command_of, runs, warm_up, progress, limit_s):
+            seen.append(progress.total)
+            result = result_of(case, fairlead=[50, 100])
+            result.seconds = seconds
+            return result
+
+        asked = bench.parse_arguments(["W1", "--runs", "2", *options])
+        with (mock.patch.object(bench, "measure", measured), contextlib.redirect_stderr(io.StringIO())):
+            bench.run_all([CASE], asked, None)
+        return seen
+
+    def test_what_is_expected_includes_the_repetitions(self):
+        self.assertEqual(self.expected(1), [6, 12, 18])     # two runtimes, two runs and a warm-up
+        self.assertEqual(self.expected(1, "--quick"), [4])
+
+    def test_a_report_owes_one_repetition(self):
+        self.assertEqual(self.expected(bench.TIME_LIMIT_S + 1), [6])
+        self.assertEqual(self.expected(bench.TIME_LIMIT_S + 1, "--report"), [6, 12])
+        self.assertEqual(self.expected(1, "--report", "--compare", "a", "b", "--quick"), [4])
+
+
+class Completeness(unittest.TestCase):
+    def test_a_workload_is_complete_if_all_of_it_was_asked_for_and_measured(self):
+        other = plan.make_case("W2", "x", "x", (), 1)
+        more = plan.make_case("W2", "y", "x", (), 1)
+        results = [result_of(fairlead=[1]), result_of(other, fairlead=[1])]
+        self.assertEqual(bench.complete(results, [CASE, other], False), {"W1", "W2"})
+        self.assertEqual(bench.complete(results, [CASE, other, more], False), {"W1"})
+        self.assertEqual(bench.complete(results, [CASE, other], True), set())
+
+    def test_a_choice_limits(self):
+        for option, limits in (("--cases=x", True), ("--only=tbb", True), ("--threads=1", True),
+                               ("--quick", False), ("--runs=7", False)):
+            self.assertEqual(bench.parse_arguments([option]).limited, limits, option)
+
+    def test_what_was_asked_for_is_told_without_places(self):
+        options = bench.parse_arguments(["W7", "--quick", "--threads", "1,2", "--cases", "a b", "--report",
+                                         "--build", "/b", "--output", "/o", "--results", "/r"])
+        self.assertEqual(options.said, "--quick --cases 'a b' --threads 1,2")
+
+
+class Counted(unittest.TestCase):
+    def counted(self, perf, program=pathlib.Path(__file__)):
+        with mock.patch.object(counts, "perf", perf):
+            return bench.counted("c0", program)
+
+    def test_posts_forks_switches_and_timers_are_there_as_the_bounds_have_them(self):
+        found = self.counted(lambda *_: None)
+        self.assertEqual({path["section"] for path in found["paths"]}, set(bench.COUNTED))
+        self.assertEqual(found["commit"], "c0")
+        _, bounds = counts.read_bounds((bench.REPOSITORY / counts.BOUNDS).read_text())
+        for path in found["paths"]:
+            [bound] = [each for each in bounds if (each.section, each.name) == (path["section"], path["name"])]
+            self.assertEqual(list(path["costs"].values()), list(bound.costs.values()))
+
+    def test_cycles_where_they_can_be_had(self):
+        found = self.counted(lambda program, name: [100, 250.06])
+        cycles = {path["section"]: path["costs"].get("cycles") for path in found["paths"]}
+        self.assertEqual(cycles, dict.fromkeys(bench.COUNTED, 250.1) | {"handovers": None})
+        self.assertIn("by `perf stat`", found["cycles"])
+
+    def test_nobody_asks_twice_for_cycles_that_cannot_be_had(self):
+        asked = []
+        found = self.counted(lambda program, name: asked.append(name))
+        self.assertEqual(len(asked), 1)
+        self.assertIn("missing", found["cycles"])
+        self.counted(lambda program, name: asked.append(name), pathlib.Path("none"))
+        self.assertEqual(len(asked), 1)
 
 
 class Plan(unittest.TestCase):
@@ -221,6 +395,30 @@ class Plan(unittest.TestCase):
         labels = {case.label for case in plan.cases(["W5"], plan.Size((1,), full=True))}
         self.assertEqual(labels, {"fib 39 W=1", "skynet 1000000 W=1", "nqueens 14 W=1",
                                   "matmul 2048 W=1"})
+
+    def test_guests_take_part_in_few_cases_and_with_full_in_all_that_they_have(self):
+        def runtimes(workload, name, size):
+            return [set(case.runtimes) for case in plan.cases([workload], size)
+                    if case.program_case == name]
+
+        for case, guests in plan.GUESTS.items():
+            workload, name = case.split()
+            with self.subTest(case):
+                few, every = (runtimes(workload, name, plan.Size(full=full)) for full in (False, True))
+                self.assertTrue(any(each.issuperset(guests) for each in few))
+                self.assertTrue(all(each.issuperset(guests) for each in every))
+        self.assertFalse(all("go" in each for each in runtimes("W2", "one_shot", plan.Size())))
+
+    def test_each_runtime_of_a_case_is_built(self):
+        bench_folder = TOOLS.parent / "bench"
+        foreign = dict(re.findall(r"fairlead_foreign_bench\((\w+) \S+ ([^)]*)\)",
+                                  (bench_folder / "CMakeLists.txt").read_text()))
+        for case in plan.cases(plan.WORKLOADS, plan.Size(full=True)):
+            for runtime in case.runtimes:
+                folder = case.workload.lower()
+                with self.subTest(f"{folder}/{runtime}"):
+                    self.assertTrue(folder in foreign.get(runtime, "").split() or
+                                    (bench_folder / folder / f"{runtime}.cpp").exists())
 
     def test_selection(self):
         options = bench.parse_arguments(["w1", "--cases", "P=2 W=1$", "--only", "trivial,asio"])
@@ -297,6 +495,28 @@ class Machine(unittest.TestCase):
         after = {"1": ("idle", 5), "2": ("busy", second), "3": ("new", 50 * second)}
         self.assertEqual(machine.busy_processes(before, after, 2), [("busy", 0.5)])
 
+    def test_a_commit_is_changed_by_what_is_measured_only(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+
+            def git(*arguments):
+                machine.output_of("git", "-C", name, "-c", "user.name=a", "-c", "user.email=a", *arguments)
+
+            files = [folder / path for path in ("README.md", "bench/results/box.json", "bench/x.cpp")]
+            files[1].parent.mkdir(parents=True)
+            for file in files:
+                file.write_text("old")
+            git("init", "--quiet")
+            git("add", ".")
+            git("commit", "--quiet", "--message", "x")
+            for file, changed in zip(files, (False, False, True)):
+                file.write_text("new")
+                self.assertRegex(machine.commit(folder), r"^[0-9a-f]{12}" + (" with changes$" if changed else "$"))
+
+    def test_the_crates_have_versions(self):
+        for version in machine.crate_versions(TOOLS.parent, "tokio", "rayon"):
+            self.assertRegex(version, r"^\d+\.\d+\.\d+$")
+
     def test_slug_is_a_file_name(self):
         self.assertRegex(machine.slug(), r"^[a-z0-9-]+$")
 
@@ -310,21 +530,11 @@ class Reports(unittest.TestCase):
     def test_marks(self):
         result = result_of(fairlead=[50, 100])
         result.foreign_share = 0.2
-        self.assertEqual(report.marks(result), ["spread up to 67 %", "others used 20 %"])
+        self.assertEqual(report.marks(result), ["spread up to 67 %, not repeated", "others used 20 %"])
 
-    def test_page(self):
-        page = report.page([result_of(fairlead=[100], trivial=[250])],
-                           [("processor", "one")], 5)
-        self.assertIn("| callback P=1 W=2 | fairlead | 100 | 100 | 100 |", page)
-        self.assertIn("trivial: ours is first in 1 of 1; median ratio 2.50", page)
-        self.assertIn("- processor: one", page)
-        self.assertNotIn("Counted", page)
-
-    def test_page_has_the_counted_costs_if_there_are_any(self):
-        counts = {"build": "GCC 12", "paths": [{"section": "posts", "name": "post", "costs": {"rmw": 2.01}},
-                                               {"section": "handovers", "name": "wake", "costs": {"lines": 8.2}}]}
-        page = report.page([], [], 5, counts)
-        self.assertIn("| posts | rmw |\n|---|---:|\n| post | 2.01 |\n\n| handovers | lines |\n", page)
+    def test_summary(self):
+        self.assertEqual(report.summary([result_of(fairlead=[100], trivial=[250])]),
+                         ["trivial: ours is first in 1 of 1; median ratio 2.50, lowest 2.50 (callback P=1 W=2)"])
 
 
 if __name__ == "__main__":

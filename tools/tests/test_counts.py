@@ -1,7 +1,9 @@
 """Tests of tools/counts.py."""
 
 import re
+import subprocess
 import unittest
+from unittest import mock
 
 import temporary_tree  # noqa: F401  finds the tools
 
@@ -130,6 +132,26 @@ class Files(unittest.TestCase):
     def test_what_perf_did_not_count_is_no_number(self):
         self.assertEqual(counts.counters("1234,,instructions:u,99,100.00,,\n<not supported>,,cycles:u,0,100.00,,\n"),
                          {"instructions:u": 1234})
+
+    def perf(self, *said, status=0, **outcome):
+        """What perf() makes of what `perf stat` says of the two sizes."""
+        runs = [subprocess.CompletedProcess([], status, "", f"{instructions},,instructions:u,\n{cycles},,cycles:u,\n")
+                for instructions, cycles in said]
+        with mock.patch.object(subprocess, "run", side_effect=runs or outcome["error"]):
+            return counts.perf("paths", "post")
+
+    def test_instructions_and_cycles_of_an_operation(self):
+        operations = counts.OPERATIONS_OF_A_RUN * (counts.SIZES[1] - counts.SIZES[0])
+        self.assertEqual(self.perf((5000, 7000), (5000 + 30 * operations, 7000 + 12 * operations)), [30, 12])
+
+    def test_no_perf_and_no_counters_are_no_cycles(self):
+        self.assertIsNone(self.perf(error=FileNotFoundError()))
+        self.assertIsNone(self.perf(("<not supported>", "<not supported>"), status=255))
+        self.assertIsNone(self.perf((1, 2), (3, "<not counted>")))
+
+    def test_a_program_that_fails_under_perf_is_not_taken_for_a_missing_counter(self):
+        with self.assertRaisesRegex(counts.Failed, "paths --only 'post' failed with 1"):
+            self.perf((1, 2), (3, 4), status=1)
 
 
 if __name__ == "__main__":

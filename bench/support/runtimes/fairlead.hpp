@@ -11,13 +11,15 @@
 
 namespace bench {
 
-class fairlead_runtime {
+template <fairlead::policy Policy>
+class fairlead_with {
 public:
-    static constexpr const char* name = "fairlead";
+    static constexpr const char* name =
+        Policy == fairlead::policy::fair ? "fairlead" : "fairlead_stealing";
     using item = fairlead::callback_task;
 
-    explicit fairlead_runtime(std::uint64_t workers)
-        : scheduler_{{.workers = static_cast<unsigned>(workers)}} {}
+    explicit fairlead_with(std::uint64_t workers)
+        : scheduler_{{.workers = static_cast<unsigned>(workers), .policy = Policy}} {}
 
     void post(item& task) { scheduler_.post(task); }
 
@@ -41,5 +43,8 @@ private:
 
     fairlead::scheduler scheduler_;
 };
+
+using fairlead_runtime = fairlead_with<fairlead::policy::fair>;
+using fairlead_stealing_runtime = fairlead_with<fairlead::policy::stealing>;
 
 }  // namespace bench

@@ -4,6 +4,7 @@
 #include <fairlead/coro/root.hpp>
 #include <fairlead/coro/task.hpp>
 
+#include <chrono>
 #include <coroutine>
 
 namespace fairlead {
@@ -12,23 +13,28 @@ using coro::wake_reason;
 
 namespace coro {
 
-// Waits as `what` says, until `deadline`; answers why it ended.
+// Awaits lie in frames, of which there may be a million: so they are as small as they can be.
+
+// Waits as `What` says, until a deadline; answers why it ended.
+template <root::until What>
 class timed_wait {
 public:
-    timed_wait(root::until what, time_point deadline) noexcept : deadline_{deadline}, what_{what} {}
+    explicit timed_wait(time_point deadline) noexcept : deadline_{deadline} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
     void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
-        bottom_ = leaf.promise().bottom;
-        bottom_->wait_at(leaf, leaf.promise(), what_, deadline_);
+        root& bottom = *leaf.promise().bottom;
+        bottom.wait_at(leaf, leaf.promise(), What, deadline_);
+        bottom_ = &bottom;
     }
     wake_reason await_resume() noexcept { return bottom_->reason(); }
 
 private:
-    root* bottom_ = nullptr;
-    time_point deadline_;
-    root::until what_;
+    union {
+        time_point deadline_;  // before it waits
+        root* bottom_;         // from then on
+    };
 };
 
 // Lets others have their turn. Does not take a stop: the next wait does.
@@ -50,15 +56,18 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
     void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
-        bottom_ = leaf.promise().bottom;
-        bottom_->wait_at(leaf, leaf.promise(), root::until::deadline,
-                         after(bottom_->home().now(), delay_));
+        root& bottom = *leaf.promise().bottom;
+        bottom.wait_at(leaf, leaf.promise(), root::until::deadline,
+                       after(bottom.home().now(), delay_));
+        bottom_ = &bottom;
     }
     wake_reason await_resume() noexcept { return bottom_->reason(); }
 
 private:
-    root* bottom_ = nullptr;
-    duration delay_;
+    union {
+        duration delay_;  // before it waits
+        root* bottom_;    // from then on
+    };
 };
 
 // Answers something about the task, without suspending it.
@@ -101,13 +110,15 @@ private:
 
 /// Sleeps until `deadline`, never less. `expired`, or `stopped` if the task was asked to stop. Wakeups
 /// do not shorten it; signals are remembered.
-[[nodiscard]] inline coro::timed_wait sleep_until(time_point deadline) noexcept {
-    return {coro::root::until::deadline, deadline};
+[[nodiscard]] inline coro::timed_wait<coro::root::until::deadline> sleep_until(
+    time_point deadline) noexcept {
+    return coro::timed_wait<coro::root::until::deadline>{deadline};
 }
 
 /// Sleeps for `delay`, by the clock of the task's scheduler.
-[[nodiscard]] inline coro::delayed_wait sleep_for(duration delay) noexcept {
-    return coro::delayed_wait{delay};
+template <class Rep, class Period>
+[[nodiscard]] coro::delayed_wait sleep_for(std::chrono::duration<Rep, Period> delay) noexcept {
+    return coro::delayed_wait{delay};  // converted here: the caller's frame would keep both
 }
 
 /// Gives up the worker and runs again after what is ready now.
@@ -115,14 +126,16 @@ private:
 
 /// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came before
 /// ends it at once; a wakeup may also be one that an earlier wait did not need: look for yourself.
-[[nodiscard]] inline coro::timed_wait wait_until_woken(time_point deadline = never) noexcept {
-    return {coro::root::until::anything, deadline};
+[[nodiscard]] inline coro::timed_wait<coro::root::until::anything> wait_until_woken(
+    time_point deadline = never) noexcept {
+    return coro::timed_wait<coro::root::until::anything>{deadline};
 }
 
 /// Waits for a signal and receives it: `signalled`, or `expired`, or `stopped`. After it the sender
 /// does not touch the task any more.
-[[nodiscard]] inline coro::timed_wait receive_signal(time_point deadline = never) noexcept {
-    return {coro::root::until::signal, deadline};
+[[nodiscard]] inline coro::timed_wait<coro::root::until::signal> receive_signal(
+    time_point deadline = never) noexcept {
+    return coro::timed_wait<coro::root::until::signal>{deadline};
 }
 
 /// The task that runs this coroutine, for others to wake and signal. Does not suspend.

@@ -26,6 +26,7 @@
 namespace fairlead::coro {
 
 class fork;
+class loose_fork;
 class root;
 
 /// What every coroutine of the library knows about its place in the stack, from its start on.
@@ -51,6 +52,12 @@ class awaited_operation {
 public:
     /// The root was asked to stop: ask those that it waits for, too.
     virtual void pass_stop_on() noexcept {}
+
+    /// What `holder` had forked has been run. Whether it must wait all the same; then it is completed at the end.
+    [[nodiscard]] virtual bool must_wait(root& holder) noexcept {
+        static_cast<void>(holder);
+        return true;
+    }
 
     /// The root is to be destroyed. True: it will not be completed any more.
     [[nodiscard]] virtual bool withdraw() noexcept { return false; }
@@ -182,7 +189,19 @@ public:
     /// Whether this step may have offered forked work. If so, where.
     [[nodiscard]] bool has_forked() const noexcept { return offers_ != nullptr; }
     [[nodiscard]] sched::offered_forks& offers() const noexcept { return *offers_; }
-    void start_forking() noexcept { offers_ = &scheduler::current_offers(); }
+    void start_forking() noexcept {
+        offers_ = &scheduler::current_offers();
+        offers_->begin();
+    }
+
+    /// Offers `work`, which runs here unless it is taken. What there is no room for is posted.
+    void offer_fork(loose_fork& work) noexcept;
+
+    /// After `await_operation`, if it has forked: runs its loose forks first.
+    void run_forks_first() noexcept {
+        next_ = what_next::join;
+        offers_->open_if_several();
+    }
 
     /// The handle to resume for going on with `next`, inside this root.
     [[nodiscard]] std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {
@@ -215,7 +234,7 @@ private:
 
     static constexpr std::uint8_t budget_of_step = 64;
 
-    enum class what_next : std::uint8_t { wait, resume, end };
+    enum class what_next : std::uint8_t { wait, resume, join, end };
 
     static const task_kind kind;
     static void run_step(basic_task& task) noexcept;
@@ -230,9 +249,12 @@ private:
 
     [[nodiscard]] bool must_wait_on() noexcept;
     void run_coroutines() noexcept;
+    static void run_forks(root& outermost) noexcept;
+    void pass_stop_on_once() noexcept;
     void post_forks() noexcept;
     void stop_forks() noexcept;
     void post() noexcept;
+    [[nodiscard]] time_point begin_wait() noexcept;
     void destroy_frames() noexcept;
 
     std::coroutine_handle<> resume_point_;

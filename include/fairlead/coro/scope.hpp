@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/scope_child.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/sync/atomic.hpp>
 #include <fairlead/sync/mutex.hpp>
 
 #include <algorithm>
@@ -15,31 +17,6 @@
 #include <utility>
 
 namespace fairlead {
-
-class scope;
-
-namespace coro {
-
-class scope_child final : public root, public sync::recycled {
-public:
-    scope_child(scope& owner, scheduler& home, task<> body, const char* name, std::uint32_t depth)
-        : root{home, name, depth}, owner_{owner}, body_{std::move(body)} {
-        body_.start_on(*this);
-    }
-
-private:
-    friend class fairlead::scope;
-
-    void on_end() noexcept override;
-    void on_abandon() noexcept override;
-
-    scope& owner_;
-    task<> body_;
-    scope_child* previous_ = nullptr;  // the children of the scope, under its mutex
-    scope_child* following_ = nullptr;
-};
-
-}  // namespace coro
 
 /// Spawns child tasks and waits for all of them:
 ///
@@ -61,7 +38,7 @@ public:
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
     ~scope() {
-        FAIRLEAD_ASSERT(children_ == nullptr,
+        FAIRLEAD_ASSERT(!has_children(),
                         "a scope was destroyed with running children: co_await its join(), or "
                         "use with_scope");
     }
@@ -73,17 +50,40 @@ public:
             *this, home_, std::move(body), name, std::max(depth_, scheduler::depth_of_new_task())};
         {
             std::lock_guard lock{mutex_};
-            if (!stopping_) {
-                started->following_ = children_;
-                if (children_ != nullptr) children_->previous_ = started;
-                children_ = started;
-                ++size_;
+            if (!is_stopping()) {
+                list(*started);
                 home_.post(*started);  // under the mutex: a stop must find it posted or not at all
                 return true;
             }
         }
         delete started;
         return false;
+    }
+
+    class forking {
+    public:
+        forking(scope& owner, task<> body, const char* name) noexcept
+            : owner_{owner}, body_{std::move(body)}, name_{name} {}
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <coro::on_a_root Promise>
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+            bottom_ = leaf.promise().bottom;
+            return false;
+        }
+        bool await_resume() { return owner_.start_fork(*bottom_, std::move(body_), name_); }
+
+    private:
+        scope& owner_;
+        coro::root* bottom_ = nullptr;
+        task<> body_;
+        const char* name_;
+    };
+
+    /// Starts a child like `spawn`, for work that is to be divided: `co_await all.fork(part(x))`, which does not wait.
+    /// The child is offered to workers that have nothing else to do. Those that nobody has taken run here, the last
+    /// first, when this task joins a scope or ends; or are posted when it waits for anything else.
+    [[nodiscard]] forking fork(task<> body, const char* name = "scope child") noexcept {
+        return {*this, std::move(body), name};
     }
 
     /// Asks all children to stop, and starts no more. Any thread, while the scope is not joined.
@@ -95,7 +95,7 @@ public:
     /// How many children have not ended. Any thread.
     [[nodiscard]] std::size_t size() const noexcept {
         std::lock_guard lock{mutex_};
-        return size_;
+        return size_ + unlisted_.load(sync::relaxed);  // only a number
     }
 
     class joining {
@@ -105,13 +105,15 @@ public:
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             coro::root& bottom = *leaf.promise().bottom;
-            std::lock_guard lock{owner_.mutex_};
-            if (owner_.children_ == nullptr) return false;
-            // Also one that has ended a wait of the joiner before, such as that for the next child.
-            if (bottom.stop_requested()) owner_.stop_all();
-            owner_.joiner_ = &bottom;
+            const bool forks_first = bottom.has_forked();
+            if (forks_first) {
+                if (bottom.stop_requested()) owner_.request_stop();
+            } else if (!owner_.must_wait(bottom)) {
+                return false;
+            }
             bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
             bottom.await_operation(owner_);
+            if (forks_first) bottom.run_forks_first();
             return true;
         }
         void await_resume() const {
@@ -127,12 +129,77 @@ public:
 
 private:
     friend class coro::scope_child;
+    friend class coro::forked_scope_child;
+
+    [[nodiscard]] bool start_fork(coro::root& forker, task<> body, const char* name) {
+        if (is_stopping()) return false;
+        auto* const started = new coro::forked_scope_child{
+            *this, forker.home(), std::move(body), name, std::max(depth_, forker.depth() + 1)};
+        // Relaxed: who forks has not ended, or joins later.
+        unlisted_.fetch_add(1, sync::relaxed);
+        forker.offer_fork(*started);
+        return true;
+    }
+
+    // Relaxed: what is forked before the stop is seen is told of it when it begins, or when it is listed.
+    [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
+
+    // Requires mutex_, or that no child is left.
+    [[nodiscard]] bool has_children() const noexcept {
+        // [SC1] acquire: sees what they have written.
+        return children_ != nullptr || unlisted_.load(sync::acquire) != 0;
+    }
+
+    // Requires mutex_.
+    void list(coro::scope_child& child) noexcept {
+        child.is_listed_ = true;
+        child.following_ = children_;
+        if (children_ != nullptr) children_->previous_ = &child;
+        children_ = &child;
+        ++size_;
+    }
+
+    // Requires mutex_.
+    void unlist(coro::scope_child& child) noexcept {
+        (child.previous_ != nullptr ? child.previous_->following_ : children_) = child.following_;
+        if (child.following_ != nullptr) child.following_->previous_ = child.previous_;
+        --size_;
+    }
+
+    // A child that was forked may be run by others, or wait: a stop must find it from now on.
+    void list_forked(coro::scope_child& child) noexcept {
+        std::lock_guard lock{mutex_};
+        list(child);
+        unlisted_.fetch_sub(1, sync::relaxed);  // the list has it
+        if (is_stopping()) child.request_stop();
+    }
+
+    // An unlisted child has ended. False: it may be the last.
+    [[nodiscard]] bool leave_others() noexcept {
+        std::size_t seen = unlisted_.load(sync::relaxed);  // stale only makes the exchange fail
+        while (seen > 1) {
+            // [SC1] release: publishes what it has written.
+            if (unlisted_.compare_exchange_weak(seen, seen - 1, sync::release, sync::relaxed)) {
+                return true;
+            }
+        }
+        return false;
+    }
 
     void pass_stop_on() noexcept override { request_stop(); }
 
+    [[nodiscard]] bool must_wait(coro::root& holder) noexcept override {
+        std::lock_guard lock{mutex_};
+        if (!has_children()) return false;
+        // Also one that has ended a wait of the joiner before, such as that for the next child.
+        if (holder.stop_requested()) stop_all();
+        joiner_ = &holder;
+        return true;
+    }
+
     // Requires mutex_. Children are in the list until their end, so they exist.
     void stop_all() noexcept {
-        stopping_ = true;
+        stopping_.store(true, sync::relaxed);
         for (auto* child = children_; child != nullptr; child = child->following_) {
             child->request_stop();
         }
@@ -140,7 +207,7 @@ private:
 
     [[nodiscard]] bool outlasts(coro::root& holder) noexcept override {
         std::lock_guard lock{mutex_};
-        if (children_ == nullptr) return false;
+        if (!has_children()) return false;
         stop_all();  // nobody else would ask them
         joiner_ = &holder;
         return true;
@@ -149,17 +216,18 @@ private:
     // The last touch of the scope by a child, which it frees.
     void child_ended(coro::scope_child& child, std::exception_ptr failure) noexcept {
         coro::root* to_tell = nullptr;
-        {
+        if (child.is_listed_ || failure != nullptr || !leave_others()) {
             std::lock_guard lock{mutex_};
-            if (child.previous_ != nullptr) child.previous_->following_ = child.following_;
-            if (child.following_ != nullptr) child.following_->previous_ = child.previous_;
-            if (children_ == &child) children_ = child.following_;
-            --size_;
+            if (child.is_listed_) {
+                unlist(child);
+            } else {
+                unlisted_.fetch_sub(1, sync::relaxed);  // the mutex publishes it
+            }
             if (failure != nullptr) {
                 if (coro::gives_way(failure_)) failure_ = std::move(failure);
                 stop_all();
             }
-            if (children_ == nullptr) to_tell = std::exchange(joiner_, nullptr);
+            if (!has_children()) to_tell = std::exchange(joiner_, nullptr);
         }
         delete &child;
         if (to_tell != nullptr) to_tell->complete();
@@ -169,10 +237,14 @@ private:
     const std::uint32_t depth_ = scheduler::depth_of_new_task();  // children go before their owner
     mutable sync::mutex mutex_;
     coro::scope_child* children_ = nullptr;  // guarded by mutex_
-    std::size_t size_ = 0;                   // guarded by mutex_
-    bool stopping_ = false;                  // guarded by mutex_
+    std::size_t size_ = 0;                   // of the list; guarded by mutex_
+    sync::atomic<bool> stopping_{false};     // written under mutex_
     coro::root* joiner_ = nullptr;           // guarded by mutex_
     std::exception_ptr failure_;             // guarded by mutex_ until all children have ended
+
+    // Children that were forked, and run in the step that has forked them or have not begun. From 1 to 0 only under
+    // mutex_, where who waits for them is told.
+    sync::atomic<std::size_t> unlisted_{0};
 };
 
 inline void coro::scope_child::on_end() noexcept {
@@ -182,6 +254,11 @@ inline void coro::scope_child::on_end() noexcept {
 }
 
 inline void coro::scope_child::on_abandon() noexcept { owner_.child_ended(*this, nullptr); }
+
+inline void coro::forked_scope_child::begin_here() noexcept {
+    if (owner().is_stopping()) request_stop();
+}
+inline void coro::forked_scope_child::become_task() noexcept { owner().list_forked(*this); }
 
 /// Runs `body(scope)`, a callable that returns a `task<>`, and joins the scope whatever happens: an
 /// exception that leaves the body asks the children to stop, and is rethrown after they have ended.

@@ -8,7 +8,8 @@
 //
 // Question it answers: how does a fork that nobody steals cost no more than writing a pointer?
 //
-// Who calls it: push, pop, open and open_all by the owner; steal and empty by any thread.
+// Who calls it: steal and empty any thread, all else the owner. It also holds the posts of
+// a worker's steps with policy::stealing, all of them open.
 //
 // Invariants
 //   1. top <= split <= bottom <= top + Capacity, but for a moment in which the owner takes an open item
@@ -67,6 +68,9 @@ public:
         if (split_.load(sync::relaxed) == bottom_) return pop_open();
         return slots_[--bottom_ & mask].load(sync::relaxed);  // own write
     }
+
+    /// Where the next item goes. What is pushed from now on, and only that, lies there or above.
+    [[nodiscard]] std::uint64_t bottom() const noexcept { return bottom_; }
 
     /// Whether less than `open_min` items are open, and others are hidden.
     [[nodiscard]] bool must_open() const noexcept { return opens_less_than(open_min_); }

@@ -1,4 +1,4 @@
-// How many processors this process may use.
+// The processors: how many this process may use, and how to wait on one.
 #pragma once
 
 namespace fairlead::os {
@@ -7,5 +7,15 @@ namespace fairlead::os {
 /// processor quota of its control group (rounded up). At least 1. Reads files under /proc and
 /// /sys/fs/cgroup; allocates.
 [[nodiscard]] unsigned available_cpus();
+
+/// Tells the processor that the thread waits in a loop, so that it spends less on it. For loops that
+/// look at memory which another thread is about to change.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
 
 }  // namespace fairlead::os

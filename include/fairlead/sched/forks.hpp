@@ -2,6 +2,9 @@
 //
 // A fork is no task: nothing posts, admits or counts it, as the step that forked it takes it back. Only
 // another worker that takes it makes a task of it; and so does the step itself, if it ends with a wait.
+//
+// Most forks are taken back in order by who has offered them. Loose ones are not: nobody waits for one of them in
+// particular, and the step runs or posts what it finds of them.
 #pragma once
 
 #include <fairlead/base/assert.hpp>
@@ -9,6 +12,8 @@
 #include <fairlead/sched/task.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 namespace fairlead {
 
@@ -22,6 +27,8 @@ public:
     /// Makes a task of it, for `home`, whose worker has taken it. Called once.
     [[nodiscard]] virtual basic_task& detach(scheduler& home) noexcept = 0;
 
+    [[nodiscard]] virtual bool is_loose() const noexcept { return false; }
+
 protected:
     ~forked() = default;
 };
@@ -34,12 +41,54 @@ public:
     /// The newest fork from now on, which others may take once it is open. False: there is no room.
     [[nodiscard]] bool offer(forked& work) noexcept { return deque_.push(work); }
 
-    /// Whether `work`, the newest that was offered and not taken back, is the caller's again.
+    /// Whether `work`, the newest that was offered and not taken back, is the caller's again. Loose forks that
+    /// lie above it are posted.
     [[nodiscard]] bool take_back(const forked& work) noexcept {
         forked* const newest = deque_.pop();
-        FAIRLEAD_ASSERT(newest == nullptr || newest == &work, "forks were not taken back in order");
-        return newest != nullptr;
+        if (newest == &work) return true;
+        return newest != nullptr && take_back_below(*newest, work);
     }
+
+    /// The newest, if it is loose, and an offer of the task that runs. Null: there is none.
+    [[nodiscard]] forked* take_loose() noexcept {
+        if (deque_.bottom() == running_.base) return nullptr;
+        forked* const newest = deque_.pop();
+        if (newest == nullptr || newest->is_loose()) return newest;
+        put_back(*newest);
+        return nullptr;
+    }
+
+    /// Posts all loose ones that the task that runs has offered. No others may lie above them.
+    void post_loose() noexcept {
+        while (forked* const newest = take_loose()) post(*newest);
+    }
+
+    /// To be asked before several are run here one after the other: nothing below the first would open the
+    /// others while that one runs.
+    void open_if_several() noexcept {
+        if (deque_.bottom() - running_.base > 2 && must_open_all()) open_all();
+    }
+
+    // --- tasks that run within a step ------------------------------------------------------------
+
+    /// Which task runs, and that it has offered only what lies at `base` or above.
+    struct place {
+        std::uint64_t base = 0;
+        std::uint32_t depth = 0;
+    };
+
+    /// The task of the step begins to fork.
+    void begin() noexcept { running_.base = deque_.bottom(); }
+
+    /// A loose fork of this depth begins to run here. The place of the task that it interrupts.
+    [[nodiscard]] place enter(std::uint32_t depth) noexcept {
+        return std::exchange(running_, {deque_.bottom(), depth});
+    }
+    /// It has ended or was posted: that task goes on.
+    void leave(place outer) noexcept { running_ = outer; }
+
+    /// How deep the task is that runs.
+    [[nodiscard]] std::uint32_t depth() const noexcept { return running_.depth; }
 
     /// Whether so little is open that idle workers may find nothing. To be asked after each of the above.
     [[nodiscard]] bool must_open() const noexcept { return deque_.must_open(); }
@@ -59,14 +108,22 @@ public:
 
     // --- for workers -----------------------------------------------------------------------------
 
+    /// A step begins, of a task of this depth.
+    void begin_step(std::uint32_t depth) noexcept { running_.depth = depth; }
+
     [[nodiscard]] forked* steal() noexcept { return deque_.steal(); }
     [[nodiscard]] bool empty() const noexcept { return deque_.empty(); }
 
 private:
     // On the worker whose forks these are.
     static void wake_thief() noexcept;
+    static void post(forked& work) noexcept;
+
+    [[nodiscard]] bool take_back_below(forked& newest, const forked& work) noexcept;
+    void put_back(forked& newest) noexcept;
 
     lockfree::fork_deque<forked> deque_;
+    place running_;
 };
 
 }  // namespace sched

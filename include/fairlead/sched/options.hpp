@@ -6,6 +6,7 @@
 #include <fairlead/sched/clock.hpp>
 #include <fairlead/sched/driver.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -31,10 +32,22 @@ private:
     std::shared_ptr<const function> handler_;
 };
 
+/// Where a plain post (one task, due at once) by a step goes. docs/scheduler.md says when to choose which.
+enum class policy : std::uint8_t {
+    /// Behind what is ready already: tasks start in the order in which they became ready.
+    fair,
+    /// To the worker that runs the step, which runs its newest first; idle workers steal the oldest.
+    /// For work that divides itself: it stays in the cache, and needs little memory.
+    stealing,
+};
+
 struct scheduler_options {
     /// Worker threads, 1 to 1,000. 0: as many as there are processors for this process, control
     /// group quotas included. More than processors is fine; it costs switches, not correctness.
     unsigned workers = 0;
+
+    /// In which order tasks run.
+    fairlead::policy policy = fairlead::policy::fair;
 
     /// Threads are called "<name>/0", ... The kernel keeps 15 characters.
     std::string name = "fairlead";
@@ -42,6 +55,12 @@ struct scheduler_options {
     /// How long due deadlines and IO may wait while every worker is busy with short steps, 10 us to
     /// 10 s. Lower costs more rounds; a step that runs longer delays it by as much.
     duration round_interval = std::chrono::milliseconds{1};
+
+    /// How long a worker that has run out of tasks looks on before it goes to sleep, 0 to 1 s. While one
+    /// does, a post wakes no thread, which saves some microseconds and a system call if tasks come again
+    /// within that time, and costs the processor as long if not. Events and deadlines are not waited for
+    /// in this way: if there are any, a worker that nobody relieves of the wait for them does not spin.
+    duration spin = duration::zero();
 
     /// How long the destructor waits for tasks that were asked to stop, before it gives them back to
     /// their owners unfinished.

@@ -4,9 +4,10 @@
 //     scheduler.post([] { std::puts("on a worker"); });
 //     scheduler.drain();
 //
-// Tasks start in the order in which they became ready. With one worker exactly in that order; with
-// more, a worker takes a run of at most 256 tasks at a time, which idle workers steal from, and which
-// busy workers take over if its owner got stuck: docs/scheduler.md states the bound.
+// Tasks start in the order in which they became ready, unless `options.policy` is `stealing`. With one
+// worker exactly in that order; with more, a worker takes a run of at most 256 tasks at a time, which
+// idle workers steal from, and which busy workers take over if its owner got stuck: docs/scheduler.md
+// states the bound.
 //
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
@@ -162,7 +163,8 @@ public:
 
     /// The most by which the start of a task can be behind others that became ready after it, in
     /// tasks, if steps are short: the runs of the other workers. A worker that the kernel preempts
-    /// with a task in its hands delays that task beyond it.
+    /// with a task in its hands delays that task beyond it. With `policy::stealing` there is no such
+    /// number: SIZE_MAX.
     [[nodiscard]] std::size_t order_bound() const noexcept;
 
 private:

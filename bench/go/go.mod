@@ -1,0 +1,3 @@
+module fairlead/bench
+
+go 1.19

@@ -1,0 +1,78 @@
+// The benchmarks of Go's runtime: one program for all workloads, which takes part where it is linked as
+// <workload>/go. It says and is told the same as the programs in C++, see ../README.md. What the workloads
+// are stands at the top of their headers, ../w1/post_storm.hpp and the others.
+//
+// Goroutines are both the closures and the coroutines of the other runtimes. There is no outside: who posts,
+// and who waits for the end, are goroutines too, and share the workers, as which GOMAXPROCS threads count.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// What is asked, see ../support/options.hpp.
+type options struct {
+	name                              string
+	workers, producers, count, chains int
+	workNs, spanMs                    int
+	connections, idle, size, inFlight int
+}
+
+const notOffered = 3
+
+// A workload's cases. nil, nil: there is none of that name.
+var workloads = map[string]func(asked options) (*measurement, error){
+	"w1": postStorm, "w2": repost, "w3": avalanche, "w4": recursive, "w7": pingPong, "w9": timers, "w10": memory,
+	"w11": saturated, "w12": wakeUp, "w13": echo,
+}
+
+func parse() (asked options) {
+	flag.StringVar(&asked.name, "case", "", "")
+	for name, number := range map[string]*int{
+		"workers": &asked.workers, "producers": &asked.producers, "count": &asked.count, "chains": &asked.chains,
+		"work_ns": &asked.workNs, "span_ms": &asked.spanMs, "connections": &asked.connections, "idle": &asked.idle,
+		"size": &asked.size, "in_flight": &asked.inFlight,
+	} {
+		flag.IntVar(number, name, 1, "")
+	}
+	flag.Parse()
+	return asked
+}
+
+// The folder that the program was called from.
+func home() string {
+	path, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		panic(err)
+	}
+	return filepath.Dir(path)
+}
+
+func main() {
+	asked := parse()
+	runtime.GOMAXPROCS(asked.workers)
+	workload := filepath.Base(home())
+	measure := workloads[workload]
+	if measure == nil {
+		fmt.Fprintln(os.Stderr, "to be called as <workload>/go")
+		os.Exit(64)
+	}
+	found, err := measure(asked)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", asked.name, err)
+		os.Exit(1)
+	}
+	if found == nil {
+		fmt.Fprintf(os.Stderr, "go does not offer %s\n", asked.name)
+		os.Exit(notOffered)
+	}
+	found.complete(workload, asked.name)
+	if err := json.NewEncoder(os.Stdout).Encode(found); err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,147 @@
+// What a run measured.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+type measurement struct {
+	Workload   string            `json:"workload"`
+	Case       string            `json:"case"`
+	Runtime    string            `json:"runtime"`
+	Value      float64           `json:"value"`
+	Unit       string            `json:"unit"`
+	CPUSeconds float64           `json:"cpu_seconds"`
+	Items      int               `json:"items"`
+	Beside     map[string][2]any `json:"beside,omitempty"`
+	PeakRSS    uint64            `json:"peak_rss_bytes"`
+}
+
+func (found *measurement) complete(workload, name string) {
+	found.Workload, found.Case, found.Runtime = strings.ToUpper(workload), name, "go"
+	found.PeakRSS = 1024 * fieldsOf("/proc/self/status", "VmHWM:")
+}
+
+func (found *measurement) alsoMeasured(name string, value float64, unit string) {
+	if found.Beside == nil {
+		found.Beside = map[string][2]any{}
+	}
+	found.Beside[name] = [2]any{value, unit}
+}
+
+// The sum of the numbers behind the names that end so, in a file of /proc.
+func fieldsOf(path, end string) (sum uint64) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0 // a thread that has ended
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		var name string
+		var number uint64
+		fmt.Sscanf(line, "%s %d", &name, &number)
+		if strings.HasSuffix(name, end) {
+			sum += number
+		}
+	}
+	return sum
+}
+
+func cpuSeconds() float64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return float64(usage.Utime.Nano()+usage.Stime.Nano()) * 1e-9
+}
+
+type stopwatch struct {
+	began    time.Time
+	beganCPU float64
+}
+
+func startWatch() stopwatch { return stopwatch{time.Now(), cpuSeconds()} }
+
+func (watch stopwatch) perItem(items int) *measurement {
+	elapsed := float64(time.Since(watch.began))
+	return &measurement{Value: elapsed / float64(items), Unit: "ns", CPUSeconds: cpuSeconds() - watch.beganCPU,
+		Items: items}
+}
+
+// tasksRun counts the tasks that ran. Each counts in the line of its index, so that neighbours, which may run at
+// the same time, do not meet.
+var tasksRun [256]struct {
+	count atomic.Int64
+	_     [120]byte
+}
+
+func countTask(index int) { tasksRun[index%len(tasksRun)].count.Add(1) }
+
+func totalRun() (sum int) {
+	for i := range tasksRun {
+		sum += int(tasksRun[i].count.Load())
+	}
+	return sum
+}
+
+// Sleeps until so many tasks ran, and looks rarely while much is left, as tally::wait_for_total in C++.
+func waitForTotal(target int) {
+	began, first := time.Now(), totalRun()
+	for done := first; done < target; done = totalRun() {
+		rest := time.Since(began) * time.Duration(target-done) / time.Duration(done-first+1)
+		sleep := rest / 3
+		if sleep < 50*time.Microsecond {
+			sleep = 50 * time.Microsecond
+		}
+		if sleep > 5*time.Millisecond {
+			sleep = 5 * time.Millisecond
+		}
+		time.Sleep(sleep)
+	}
+}
+
+// percentile of sorted values: the least that the share of them does not exceed.
+func percentile(sorted []time.Duration, share float64) float64 {
+	rank := int(share * float64(len(sorted)))
+	if rank == len(sorted) {
+		rank--
+	}
+	return float64(sorted[rank]) * 1e-3
+}
+
+// In microseconds: the value is the percentile `share`; the others are beside.
+func (found *measurement) reportPercentiles(values []time.Duration, share float64) {
+	sort.Slice(values, func(i, j int) bool { return values[i] < values[j] })
+	found.Value, found.Unit = percentile(values, share), "us"
+	for name, other := range map[string]float64{"p50": 0.5, "p99": 0.99, "max": 1} {
+		if other != share {
+			found.alsoMeasured(name, percentile(values, other), "us")
+		}
+	}
+}
+
+// lateness of sleepers, each of which has an index.
+type lateness struct {
+	deadlines []time.Time
+	late      []time.Duration
+}
+
+func newLateness(count int) *lateness {
+	return &lateness{make([]time.Time, count), make([]time.Duration, count)}
+}
+
+func (l *lateness) record(index int) { l.late[index] = time.Since(l.deadlines[index]) }
+
+func (l *lateness) report(found *measurement) (*measurement, error) {
+	found.reportPercentiles(l.late, 0.99)
+	if l.late[0] < 0 { // they are sorted now
+		return nil, errors.New("a timer was early")
+	}
+	return found, nil
+}

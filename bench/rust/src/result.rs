@@ -1,0 +1,176 @@
+//! What a run measured.
+
+use std::fs::read_to_string;
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::*};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// None: there is no case of that name. An error: the run is void.
+pub type Outcome = Result<Option<Measurement>, String>;
+
+#[derive(Default)]
+pub struct Measurement {
+    pub value: f64,
+    pub unit: &'static str,
+    pub cpu_seconds: f64,
+    pub items: u64,
+    pub beside: Vec<(&'static str, f64, &'static str)>,
+}
+
+impl Measurement {
+    pub fn json(&self, workload: &str, case: &str, runtime: &str) -> String {
+        let beside: Vec<String> = self
+            .beside
+            .iter()
+            .map(|(name, value, unit)| format!(r#""{name}": [{value:.4}, "{unit}"]"#))
+            .collect();
+        format!(
+            r#"{{"workload": "{}", "case": "{case}", "runtime": "{runtime}", "value": {:.4}, "unit": "{}", "#,
+            workload.to_uppercase(),
+            self.value,
+            self.unit
+        ) + &format!(
+            r#""cpu_seconds": {:.6}, "items": {}, "beside": {{{}}}, "peak_rss_bytes": {}}}"#,
+            self.cpu_seconds,
+            self.items,
+            beside.join(", "),
+            1024 * sum_of_fields("/proc/self/status", "VmHWM:")
+        )
+    }
+
+    /// In microseconds: the value is the percentile `share`; others are beside.
+    pub fn report_percentiles(&mut self, mut values_ns: Vec<i64>, share: f64) {
+        values_ns.sort_unstable();
+        let at = |share: f64| {
+            let rank = (share * values_ns.len() as f64) as usize;
+            values_ns[rank.min(values_ns.len() - 1)] as f64 * 1e-3
+        };
+        self.value = at(share);
+        self.unit = "us";
+        for (name, other) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
+            if other != share {
+                self.beside.push((name, at(other), "us"));
+            }
+        }
+    }
+}
+
+/// The sum of the numbers behind the names that end so, in a file of /proc. 0: there is none.
+pub fn sum_of_fields(path: &str, end: &str) -> u64 {
+    let text = read_to_string(path).unwrap_or_default();
+    let number = |line: &str| {
+        let mut words = line.split_whitespace();
+        if words.next()?.ends_with(end) {
+            words.next()?.parse::<u64>().ok()
+        } else {
+            None
+        }
+    };
+    text.lines().filter_map(number).sum()
+}
+
+fn cpu_seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes the time, which is there, and nothing else.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Wall and CPU time since it was made.
+pub struct Stopwatch {
+    pub began: Instant,
+    began_cpu: f64,
+}
+
+impl Stopwatch {
+    pub fn start() -> Self {
+        let began_cpu = cpu_seconds();
+        Self { began: Instant::now(), began_cpu }
+    }
+
+    pub fn per_item(&self, items: u64) -> Measurement {
+        let elapsed = self.began.elapsed().as_nanos() as f64;
+        Measurement {
+            value: elapsed / items as f64,
+            unit: "ns",
+            cpu_seconds: cpu_seconds() - self.began_cpu,
+            items,
+            ..Measurement::default()
+        }
+    }
+}
+
+// --- tasks that ran, counted by each thread for itself --------------------------------------------------
+
+#[repr(align(128))]
+struct Line(AtomicU64);
+
+#[allow(clippy::declare_interior_mutable_const)]
+const EMPTY: Line = Line(AtomicU64::new(0));
+static LINES: [Line; 256] = [EMPTY; 256];
+static CLAIMED: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static OWN: &'static Line = &LINES[CLAIMED.fetch_add(1, Relaxed)];
+}
+
+pub fn count_task() {
+    OWN.with(|own| own.0.store(own.0.load(Relaxed) + 1, Release));
+}
+
+pub fn total_run() -> u64 {
+    LINES.iter().map(|line| line.0.load(Acquire)).sum()
+}
+
+/// Sleeps until so many tasks ran, and looks rarely while much is left, as tally::wait_for_total in C++.
+pub fn wait_for_total(target: u64) {
+    let (began, first) = (Instant::now(), total_run());
+    loop {
+        let done = total_run();
+        if done >= target {
+            return;
+        }
+        let rest = began.elapsed().as_secs_f64() * (target - done) as f64 / (done - first + 1) as f64;
+        sleep(Duration::from_secs_f64((rest / 3.0).clamp(50e-6, 5e-3)));
+    }
+}
+
+// --- sleepers ---------------------------------------------------------------------------------------------
+
+/// A generator of the same numbers each time: Vigna's splitmix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: Duration) -> Duration {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        Duration::from_nanos((mixed ^ (mixed >> 31)) % limit.as_nanos() as u64)
+    }
+}
+
+/// How late each of the sleepers was, in nanoseconds.
+pub struct Lateness(Vec<AtomicI64>);
+
+impl Lateness {
+    pub fn new(count: u64) -> Self {
+        Self((0..count).map(|_| AtomicI64::new(0)).collect())
+    }
+
+    pub fn record(&self, index: usize, deadline: Instant) {
+        let now = Instant::now();
+        let late = now.saturating_duration_since(deadline).as_nanos() as i64;
+        let early = deadline.saturating_duration_since(now).as_nanos() as i64;
+        self.0[index].store(late - early, Release);
+    }
+
+    pub fn report(&self, mut found: Measurement) -> Outcome {
+        let values: Vec<i64> = self.0.iter().map(|each| each.load(Acquire)).collect();
+        if values.iter().any(|&late| late < 0) {
+            return Err("a timer was early".into());
+        }
+        found.report_percentiles(values, 0.99);
+        Ok(Some(found))
+    }
+}

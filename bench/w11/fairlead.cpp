@@ -1,0 +1,42 @@
+// Fairlead: coroutines that yield, and one that sleeps.
+#include "w11/saturated.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+namespace fl = fairlead;
+
+namespace {
+
+fl::task<> compute(bench::w11::load& load) {
+    while (load.step()) co_await fl::yield();
+    load.leave();
+}
+
+fl::task<> sleep_often(bench::w11::sleeper& self) {
+    do {
+        co_await fl::sleep_until(self.next_deadline());
+    } while (self.wake_up());
+}
+
+class fairlead_tasks {
+public:
+    static constexpr const char* name = "fairlead";
+
+    explicit fairlead_tasks(std::uint64_t workers)
+        : scheduler_{{.workers = static_cast<unsigned>(workers)}} {}
+
+    void spawn_busy(bench::w11::load& load) { fl::spawn(scheduler_, compute(load)).detach(); }
+    void spawn_sleeper(bench::w11::sleeper& who) {
+        fl::spawn(scheduler_, sleep_often(who)).detach();
+    }
+
+private:
+    fl::scheduler scheduler_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return bench::w11::main<fairlead_tasks>(argc, argv); }

@@ -1,0 +1,58 @@
+// Tasks that run as part of the step that has forked them, unless another worker takes them first.
+//
+//     a task's step --forks--> others are offered, the last on top
+//                   --joins, or ends--> the top one runs here, on a root of its own; it ends, or waits and is posted;
+//                                       then the next, until there is none; then the task goes on
+//                   --waits--> they are posted
+//
+// All of it but `become_task` of one that is taken is done by the worker that runs the step.
+#pragma once
+
+#include <fairlead/coro/root.hpp>
+#include <fairlead/sched/forks.hpp>
+
+namespace fairlead::coro {
+
+/// A task that a step forks, which runs as part of the step unless another worker takes it first.
+class loose_fork : public sched::forked {
+protected:
+    explicit loose_fork(root& self) noexcept : task_{self} {}
+    ~loose_fork() = default;
+
+private:
+    friend class root;
+
+    /// It is about to run as part of the step that has forked it.
+    virtual void begin_here() noexcept = 0;
+
+    /// It is taken, is posted, or waits: from now on it is a task like any other.
+    virtual void become_task() noexcept = 0;
+
+    [[nodiscard]] basic_task& detach(scheduler& home) noexcept final {
+        static_cast<void>(home);
+        become_task();
+        return task_;
+    }
+    [[nodiscard]] bool is_loose() const noexcept final { return true; }
+
+    // Whom it interrupts while it runs as part of a step.
+    struct interrupted {
+        root* task = nullptr;
+        loose_fork* fork = nullptr;  // which the task is, unless it is that of the step
+        sched::offered_forks::place place;
+    };
+
+    root& task_;
+    interrupted outer_;
+};
+
+inline void root::offer_fork(loose_fork& work) noexcept {
+    if (!has_forked()) start_forking();
+    if (!offers_->offer(work)) {
+        scheduler_->post(work.detach(*scheduler_));
+    } else if (offers_->must_open()) {
+        offers_->open_some();
+    }
+}
+
+}  // namespace fairlead::coro

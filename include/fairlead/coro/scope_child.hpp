@@ -1,0 +1,56 @@
+// The children of a scope: the root of each, and what the scope keeps of it.
+#pragma once
+
+#include <fairlead/coro/loose_fork.hpp>
+#include <fairlead/coro/root.hpp>
+#include <fairlead/coro/task.hpp>
+#include <fairlead/sync/recycler.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace fairlead {
+
+class scope;
+
+namespace coro {
+
+class scope_child : public root, public sync::recycled {
+public:
+    scope_child(scope& owner, scheduler& home, task<> body, const char* name, std::uint32_t depth)
+        : root{home, name, depth}, owner_{owner}, body_{std::move(body)} {
+        body_.start_on(*this);
+    }
+    virtual ~scope_child() = default;
+
+protected:
+    [[nodiscard]] scope& owner() const noexcept { return owner_; }
+
+private:
+    friend class fairlead::scope;
+
+    void on_end() noexcept final;
+    void on_abandon() noexcept final;
+
+    bool is_listed_ = false;  // first, where the base has room left
+    scope& owner_;
+    task<> body_;
+    scope_child* previous_ = nullptr;  // the children of the scope, under its mutex
+    scope_child* following_ = nullptr;
+};
+
+class forked_scope_child final : public scope_child, public loose_fork {
+public:
+    forked_scope_child(scope& owner, scheduler& home, task<> body, const char* name,
+                       std::uint32_t depth)
+        : scope_child{owner, home, std::move(body), name, depth},
+          loose_fork{static_cast<root&>(*this)} {}
+
+private:
+    void begin_here() noexcept override;
+    void become_task() noexcept override;
+};
+
+}  // namespace coro
+
+}  // namespace fairlead

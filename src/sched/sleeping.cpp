@@ -1,0 +1,118 @@
+// How a worker that finds nothing goes to sleep.
+#include "sched/core.hpp"
+#include "sched/worker.hpp"
+
+#include <fairlead/os/cpu.hpp>
+
+#include <algorithm>
+
+namespace fairlead::sched {
+
+// Looks on until there is something, for a while. Not in place of the sleep in the driver, which sees what this
+// loop does not; nor while somebody waits for the answer that workers give on their way to sleep.
+void worker::spin() noexcept {
+    const time_point until = clock::now() + core_.options.spin;
+    while (!core_.work_visible(slot_) && !core_.nobody_waits() &&
+           !core_.drain_wanted.load(sync::relaxed) && !core_.halting.load(sync::relaxed)) {
+        for (int i = 0; i != relaxed_between_looks; ++i) os::relax();
+        if (clock::now() >= until) return;
+    }
+}
+
+// Until woken, or, if it watches, for a while.
+void worker::sleep() noexcept {
+    const bool watching = core_.watcher_wanted() && core_.idle.begin_watch();
+    time_point limit = never;
+    if (watching) {
+        for (unsigned i = 0; i != core_.width(); ++i) {
+            watched_finished_[i] = core_.slots[i]->finished.read();
+        }
+        limit = clock::now() + watch_interval_;
+    }
+    if (!sleep_in_driver(limit)) park(limit);
+    if (watching) {
+        core_.idle.end_watch();
+        rescue_posts();
+    }
+}
+
+// The posts that a step has kept which runs since the watch began. If the steps are short after all,
+// the next watch can be longer.
+void worker::rescue_posts() noexcept {
+    bool stuck = false;
+    for (unsigned i = 0; i != core_.width(); ++i) {
+        slot& each = *core_.slots[i];
+        if (!core_.keeps_post(each) || each.finished.read() != watched_finished_[i]) continue;
+        stuck = true;
+        if (slot_.next == nullptr) slot_.next = steal_local(each);
+    }
+    trace("rescue", stuck);
+    watch_interval_ = stuck ? watch_min : std::min(watch_interval_ * 2, watch_max);
+    if (stuck) round_if_free();  // if it is not free, the next watch does
+}
+
+// Sleeps in the driver if nobody else does, until `limit` at most. False: it cannot be had. True: look
+// again. The role is held only to plan the sleep, so that a round which adds an earlier deadline
+// either comes before, or finds somebody to hurry.
+bool worker::sleep_in_driver(time_point limit) noexcept {
+    if (!core_.role.try_acquire()) return false;
+    core_.role.round(slot_, role::afterwards::waits);
+    const bool found = slot_.next != nullptr || !slot_.runs.empty();
+    const bool entered = !found && core_.idle.enter_driver();
+    // What the last wait collected must be polled before the next. Its wish came before it left the driver; if
+    // that is gone, so is the round that took it, as this worker has the role. After the release another round
+    // may have taken the wish, and not polled yet.
+    const bool polled = !core_.role.has_backlog();
+    if (entered) core_.role.plan_sleep(limit);
+    core_.role.release();
+    wake_another();  // after the release [RL1]
+    if (!entered) return found;
+    answer_drain();
+    // Once more, after the word [ID1]. acquire: pairs with stop, which wakes all after it.
+    if (polled && !core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
+        trace("stay");
+        slot_.wakeups.add(1);
+        core_.options.driver->wait();
+        core_.role.want_round();
+    }
+    core_.idle.leave_driver();
+    return true;
+}
+
+// On the way to sleep: tells who waits in drain if everything is done.
+void worker::answer_drain() noexcept {
+    // acquire: pairs with drain, which wakes all after it.
+    if (!core_.drain_wanted.load(sync::acquire)) return;
+    core_.tell_if_drained();
+    wake_another();  // it has held the role [RL1]
+}
+
+void worker::park(time_point limit) noexcept {
+    // Nobody needs to be woken for it otherwise: its owner would look at it.
+    if (!slot_.posted.empty()) slot_.keeps_post.store(false, sync::relaxed);  // published below
+    core_.idle.prepare_park(index_);
+    // Once more, after the word [ID1].
+    bool stay = !core_.tasks_visible(slot_) && !core_.halting.load(sync::acquire);
+    // What only the role can do: a round, and sleeping in the driver as long as it must. If the role is
+    // not free, its holder finds this worker parked after the release [RL1]; to go on looking would be
+    // to spin until then.
+    const bool wants_role = core_.arrivals_visible(slot_) || !core_.idle.driver_taken();
+    if (stay && wants_role && core_.role.try_acquire()) {
+        core_.role.release();
+        stay = false;
+    } else if (stay && core_.idle.all_asleep() && core_.role.try_acquire()) {
+        core_.role.put_off_sleeper();
+        core_.role.release();
+        wake_another();  // after the release [RL1]
+    }
+    answer_drain();
+    if (!stay) {
+        core_.idle.cancel_park(index_);
+        return;
+    }
+    trace("stay");
+    slot_.wakeups.add(1);
+    if (!core_.idle.park_until(index_, limit)) core_.idle.cancel_park(index_);
+}
+
+}  // namespace fairlead::sched

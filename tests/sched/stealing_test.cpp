@@ -1,0 +1,269 @@
+// The order with policy::stealing: the newest first, what is stolen is the oldest, and all have their turn. What
+// it shares with policy::fair is in conformance/policies_test.cpp.
+#include "support/tasks.hpp"
+#include "support/threads.hpp"
+#include "support/watchdog.hpp"
+
+#include <fairlead/sched/scheduler.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <latch>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using test::scripted;
+using test::simulation;
+
+// Each step posts one more of these, for as long as `goes_on()` says: what is newest never ends.
+class endless {
+public:
+    endless(scheduler& home, std::function<bool()> goes_on)
+        : home_{home}, goes_on_{std::move(goes_on)} {}
+    void post() {
+        home_.post([this] {
+            if (goes_on_()) post();
+        });
+    }
+
+private:
+    scheduler& home_;
+    std::function<bool()> goes_on_;
+};
+
+// At least one step in so many is the oldest post of the steps here, if an interval has passed, and one is not a
+// post of theirs.
+constexpr int turns = 128;
+
+TEST(Stealing, TheNewestPostOfAStepRunsFirst) {
+    simulation sim{policy::stealing};
+    std::vector<int> log;
+    for (const int tens : {0, 10}) {
+        sim.scheduler.post([&, tens] {
+            for (int i = 0; i != 3; ++i) {
+                sim.scheduler.post([&, tens, i] {
+                    log.push_back(tens + i);
+                    if (i == 1) sim.scheduler.post([&, tens] { log.push_back(tens + 5); });
+                });
+            }
+        });
+    }
+    sim.scheduler.drain();
+    EXPECT_EQ(log, (std::vector{2, 1, 5, 0, 12, 11, 15, 10}));
+}
+
+TEST(Stealing, ThievesTakeTheOldest) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .policy = policy::stealing}};
+    for (int round = 0; round != 300; ++round) {
+        std::vector<int> log;
+        std::latch ran{4};
+        scheduler.post([&] {
+            for (int i = 0; i != 4; ++i) {
+                scheduler.post([&, i] {
+                    log.push_back(i);  // on the only other worker
+                    ran.count_down();
+                });
+            }
+            ran.wait();
+        });
+        scheduler.drain();
+        ASSERT_EQ(log, (std::vector{0, 1, 2, 3}));
+    }
+}
+
+// The step that divides its work goes down before it goes on: few are queued at any time.
+TEST(Stealing, ATreeOfPostsIsWalkedDepthFirst) {
+    const auto most_queued = [](policy policy) {
+        simulation sim{policy};
+        constexpr int depth = 14;
+        int queued = 1;
+        int most = 0;
+        std::function<void(int)> visit = [&](int level) {
+            --queued;
+            for (int child = 0; child != 2 && level != depth; ++child) {
+                ++queued;
+                sim.scheduler.post([&, level] { visit(level + 1); });
+            }
+            most = std::max(most, queued);
+        };
+        sim.scheduler.post([&] { visit(0); });
+        sim.scheduler.drain();
+        return most;
+    };
+    EXPECT_EQ(most_queued(policy::fair), 1 << 14);
+    EXPECT_LE(most_queued(policy::stealing), 3 * 14);  // once the oldest has its turn
+}
+
+TEST(Stealing, ATaskThatPostsItselfStandsBehindOthers) {
+    simulation sim{policy::stealing};
+    std::vector<int> log;
+    std::deque<scripted> tasks;
+    for (int i = 0; i != 3; ++i) {
+        sim.scheduler.post(tasks.emplace_back([&, i](scripted& self) {
+            log.push_back(i);
+            if (self.runs != 3) sim.scheduler.post(self);
+        }));
+    }
+    sim.scheduler.drain();
+    EXPECT_EQ(log, (std::vector{0, 1, 2, 0, 1, 2, 0, 1, 2}));
+}
+
+// --- all have their turn ----------------------------------------------------------------------------------
+
+TEST(Stealing, TheOldestHasItsTurn) {
+    test::watchdog guard;
+    simulation sim{policy::stealing};
+    int steps = 0;
+    constexpr int older = 200;
+    std::vector<int> ran_at;
+    endless newest{sim.scheduler, [&] {
+                       ++steps;
+                       sim.clock.advance(10us);
+                       return ran_at.size() != older;
+                   }};
+    sim.scheduler.post([&] {
+        for (int i = 0; i != older; ++i) sim.scheduler.post([&] { ran_at.push_back(steps); });
+        newest.post();
+    });
+    sim.scheduler.drain();
+    ASSERT_EQ(ran_at.size(), std::size_t{older});
+    for (int i = 0; i != older; ++i) {
+        EXPECT_LE(ran_at[static_cast<std::size_t>(i)], (i + 1) * turns) << i;
+    }
+}
+
+TEST(Stealing, WhatComesFromOutsideHasItsTurn) {
+    test::watchdog guard;
+    simulation sim{policy::stealing};
+    int steps = 0;
+    int posted_at = 0;
+    std::vector<int> ran_at;
+    constexpr int from_outside = 50;
+    endless newest{sim.scheduler, [&] {
+                       if (++steps == 1'000) {
+                           posted_at = steps;
+                           std::jthread{[&] {
+                               for (int i = 0; i != from_outside; ++i) {
+                                   sim.scheduler.post([&] { ran_at.push_back(steps); });
+                               }
+                           }};
+                       }
+                       return ran_at.size() != from_outside;
+                   }};
+    newest.post();
+    sim.scheduler.drain();
+    ASSERT_EQ(ran_at.size(), std::size_t{from_outside});
+    for (int i = 0; i != from_outside; ++i) {
+        EXPECT_LE(ran_at[static_cast<std::size_t>(i)], posted_at + (i + 1) * turns) << i;
+    }
+}
+
+// However long the steps are: what is due does not wait for its turn by number.
+TEST(Stealing, DeadlinesAndEventsAreServedInTime) {
+    test::watchdog guard;
+    constexpr duration interval = 1ms;
+    constexpr int sleepers = 5;
+    for (const duration step : {10us, 500us, 5'000us}) {
+        simulation sim{policy::stealing};
+        test::fake_source source;
+        sim.driver->sources = true;
+        const time_point start = sim.clock.now();
+        const time_point deadline = start + 100ms;
+        std::vector<time_point> served;
+        time_point fired{};
+        std::deque<scripted> due;
+        for (int i = 0; i != sleepers; ++i) {
+            sim.scheduler.post_deadline(
+                due.emplace_back([&](scripted&) { served.push_back(sim.clock.now()); }), deadline);
+        }
+        scripted reader{[&](scripted&) { fired = sim.clock.now(); }};
+        reader.wait_for(source);
+        sim.scheduler.post_wait(reader);
+        endless newest{sim.scheduler, [&] {
+                           sim.clock.advance(step);
+                           if (fired == time_point{} && sim.clock.now() >= start + 50ms) {
+                               sim.driver->will_fire.push_back(&source);
+                           }
+                           return served.size() != sleepers || fired == time_point{};
+                       }};
+        newest.post();
+        sim.scheduler.drain();
+        // The step that runs, and an interval or as long as the clock is not looked at; then one in each
+        // second interval.
+        const duration look = std::max(interval, step) + std::max(interval, step);
+        EXPECT_LE(fired, start + 50ms + step + look) << step.count();
+        ASSERT_EQ(served.size(), std::size_t{sleepers});
+        for (int i = 0; i != sleepers; ++i) {
+            const time_point at = served[static_cast<std::size_t>(i)];
+            EXPECT_GE(at, deadline);
+            EXPECT_LE(at, deadline + step + (i + 1) * look) << step.count() << ' ' << i;
+        }
+    }
+}
+
+TEST(Stealing, HasNoOrderBound) {
+    // [policy]
+    scheduler scheduler{{.workers = 4, .policy = policy::stealing}};
+    // [/policy]
+    EXPECT_EQ(scheduler.order_bound(), SIZE_MAX);
+}
+
+// --- wake-ups -----------------------------------------------------------------------------------------------
+
+// As with policy::fair: a thief would take it out of the cache, at the price of a wake-up for each hop.
+TEST(Stealing, AChainOfShortStepsStaysOnItsWorker) {
+    test::watchdog guard;
+    constexpr int hops = 100'000;
+    scheduler scheduler{{.workers = 2, .policy = policy::stealing}};
+    int left = hops;
+    int moves = 0;
+    std::thread::id ran_on;
+    const time_point begin = clock::now();
+    endless chain{scheduler, [&] {
+                      const std::thread::id here = std::this_thread::get_id();
+                      moves += static_cast<int>(std::exchange(ran_on, here) != here);
+                      return --left != 0;
+                  }};
+    chain.post();
+    scheduler.drain();
+    const auto watches = static_cast<std::uint64_t>((clock::now() - begin) / 100us);
+    EXPECT_LT(moves, 100 + static_cast<int>(watches));
+    std::uint64_t wakeups = 0;
+    for (const auto& each : scheduler.stats()) wakeups += each.wakeups;
+    EXPECT_LT(wakeups, 100 + 2 * watches);
+}
+
+TEST(Stealing, CountsWhatIsStolen) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .policy = policy::stealing}};
+    std::latch ran{100};
+    scheduler.post([&] {
+        for (int i = 0; i != 100; ++i) scheduler.post([&] { ran.count_down(); });
+        ran.wait();
+    });
+    scheduler.drain();
+    std::uint64_t stolen = 0;
+    std::uint64_t steps = 0;
+    for (const auto& each : scheduler.stats()) {
+        stolen += each.stolen;
+        steps += each.steps;
+    }
+    EXPECT_EQ(steps, 101U);
+    EXPECT_GE(stolen, 100U);
+}
+
+}  // namespace
+}  // namespace fairlead
