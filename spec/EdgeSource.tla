@@ -96,22 +96,24 @@ Expire(w) == /\ pc[w] = "expire" /\ UNCHANGED pc
              /\ UNCHANGED <<kernel, came, last, free, woken, front, duty, pending, stop, drained, conn, rounds, driver, task>>
 TakeFront(w) == /\ pc[w] = "expire" /\ Go(w, "admit") /\ pending' = front /\ front' = {}
                 /\ UNCHANGED <<kernel, sources, asleep, woken, ready, duty, own, rounds, driver, task>>
-\* A sleeper that was woken leaves its sleep. Another is armed, and put to sleep unless it was woken.
+\* A sleeper that was woken leaves its sleep. Another is armed, and put to sleep, unless it was woken: mostly that is
+\* seen before its source is looked at.
 Admit(w) ==
     /\ pc[w] = "admit" /\ UNCHANGED pc
     /\ \E t \in pending :
          LET r == open[t] IN
          /\ pending' = pending \ {t}
-         /\ IF t \in asleep
-            THEN waits' = Disarmed(t) /\ ready' = Append(ready, t) /\ UNCHANGED <<came, last, asleep>>
-            ELSE IF (came[r] \/ last[r]) /\ Bug # 8                                \* bug 8: sleeps after all
-            THEN /\ came' = [came EXCEPT ![r] = FALSE] /\ ready' = Append(ready, t) /\ UNCHANGED <<waits, asleep>>
-                 /\ last' = [last EXCEPT ![r] = @ /\ came[r] /\ Bug # 10]          \* bug 10: one attempt for both
-            ELSE /\ came' = [came EXCEPT ![r] = FALSE] /\ last' = [last EXCEPT ![r] = FALSE]
-                 /\ IF t \in woken
-                    THEN /\ ready' = Append(ready, t) /\ UNCHANGED asleep
-                         /\ waits' = IF Bug = 2 THEN [waits EXCEPT ![r] = t] ELSE waits \* bug 2: stays armed
-                    ELSE asleep' = asleep \cup {t} /\ waits' = [waits EXCEPT ![r] = t] /\ UNCHANGED ready
+         /\ \/ t \in asleep /\ waits' = Disarmed(t) /\ ready' = Append(ready, t) /\ UNCHANGED <<came, last, asleep>>
+            \/ t \in woken \ asleep /\ ready' = Append(ready, t) /\ UNCHANGED <<came, last, waits, asleep>>
+            \/ /\ t \notin asleep
+               /\ IF (came[r] \/ last[r]) /\ Bug # 8                                \* bug 8: sleeps after all
+                  THEN /\ came' = [came EXCEPT ![r] = FALSE] /\ ready' = Append(ready, t) /\ UNCHANGED <<waits, asleep>>
+                       /\ last' = [last EXCEPT ![r] = @ /\ came[r] /\ Bug # 10]          \* bug 10: one attempt for both
+                  ELSE /\ came' = [came EXCEPT ![r] = FALSE] /\ last' = [last EXCEPT ![r] = FALSE]
+                       /\ IF t \in woken
+                          THEN /\ ready' = Append(ready, t) /\ UNCHANGED asleep
+                               /\ waits' = IF Bug = 2 THEN [waits EXCEPT ![r] = t] ELSE waits \* bug 2: stays armed
+                          ELSE asleep' = asleep \cup {t} /\ waits' = [waits EXCEPT ![r] = t] /\ UNCHANGED ready
     /\ UNCHANGED <<kernel, free, woken, front, duty, own, rounds, driver, task>>
 Admitted(w) == /\ pc[w] = "admit" /\ pending = {}
                /\ \E to \in {"collected", "decide"} : Go(w, to) /\ (asked => to = "collected") \* or it is not time yet

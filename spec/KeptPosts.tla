@@ -220,12 +220,14 @@ BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] 
 \* They differ in nothing but their names.
 Unposted == {t \in Tasks : state[t] = "new" /\ \A w \in Workers : new[w] # t}
 NextPost == IF Unposted = {} THEN {} ELSE {CHOOSE t \in Unposted : TRUE}
-\* Whether one at most is to run now, by what the slot has; written before the push.
-Keeps(w, t) == Cardinality((posted[w] \cup local[w] \cup {t}) \ Later) <= 1
+\* Whether one at most is to run now, by what the slot has; written before the push. Those that a round took from
+\* beside others count still.
+Keeps(w, t) == LET all == Cardinality((posted[w] \cup local[w] \cup {t}) \ Later) <= 1 IN
+               {all, all /\ posted[w] = {}}
 BeginPost(w, t) ==
                 /\ pc[w] = "step"
                 /\ new' = [new EXCEPT ![w] = t]
-                /\ kept' = [kept EXCEPT ![w] = Keeps(w, t)] /\ keeps' = [keeps EXCEPT ![w] = Keeps(w, t)]
+                /\ \E k \in Keeps(w, t) : kept' = [kept EXCEPT ![w] = k] /\ keeps' = [keeps EXCEPT ![w] = k]
                 /\ Go(w, IF Bug = 1 THEN "look at word" ELSE "push")                       \* bug 1: looks at the word before
                 /\ UNCHANGED <<posted, run, hand, current, tasks, rounds, idle, back, search, watch, looks, local, older>>
 \* What the step ends with needs no look at the word, unless the run is in between. A task that posted itself is

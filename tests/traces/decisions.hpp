@@ -63,6 +63,10 @@ public:
 
     [[nodiscard]] static decisions* running() noexcept { return running_; }
 
+    /// Whether others take some steps now. Few of a worker's accesses lie between what it looks at last and its
+    /// sleep.
+    [[nodiscard]] bool goes_slowly() const { return topic_ == about::kept_posts && choose(4) == 0; }
+
     /// The one of the scenario.
     [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
@@ -83,6 +87,7 @@ public:
 
     /// From a step: the task looks for its signal; it ends.
     bool receives(basic_task& task) {
+        if (running_ == nullptr) return task.receive_signal();
         return calls_.note(here(), "receive", index(task) + 1,
                            [&] { return task.receive_signal(); });
     }
@@ -242,7 +247,7 @@ void trace(const char* what, const Decided&... decided) {
     if (traces::decisions* const running = traces::decisions::running()) {
         if (!running->is_of_topic(what)) return;
         running->trace(what, decided...);
-        if (std::string_view{what} == "duty") {
+        if (std::string_view{what} == "duty" || running->goes_slowly()) {
             traces::linger();  // the task is on its way now
         } else {
             traces::dawdle();
