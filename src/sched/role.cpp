@@ -51,6 +51,8 @@ void role::round(slot& own, afterwards next) noexcept {
     // holder writes it.
     if (timed_.load(sync::relaxed) != timed) timed_.store(timed, sync::seq_cst);
     if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
+    const time_point due = next_deadline();
+    if (next_due_.load(sync::relaxed) != due) next_due_.store(due, sync::relaxed);  // a hint
     hurry_sleeper();
     dealing_to_ = nullptr;
 }

@@ -82,6 +82,9 @@ public:
         return last_round_.load(sync::relaxed);
     }
 
+    // For when the next one should be, by the sleepers. A hint: some may be gone.
+    [[nodiscard]] time_point next_due() const noexcept { return next_due_.load(sync::relaxed); }
+
     // --- the holder ---------------------------------------------------------------------------------
 
     // What the holder does after a round that finds nothing.
@@ -187,6 +190,7 @@ private:
     sync::atomic<bool> wanted_{false};
     sync::atomic<bool> timed_{false};
     sync::atomic<time_point> last_round_{time_point{}};
+    sync::atomic<time_point> next_due_{never};
 
     timer::deadline_heap<basic_task, basic_task::place> deadlines_;
     sleeper_table sleepers_;

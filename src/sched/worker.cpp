@@ -299,15 +299,18 @@ bool worker::time_to_look_for_stuck() noexcept {
 
 // --- the role -----------------------------------------------------------------------------------------
 
-// Deadlines and events are served within `round_interval` even when no run ever empties.
+// Events are served within `round_interval` even when no run ever empties; deadlines within a fraction of it, as it is
+// known when they have come.
 void worker::look_at_clock() noexcept {
     const time_point now = core_.now();
-    const duration interval = core_.options.round_interval;
+    const duration for_deadlines = core_.options.round_interval / 16;
     // Steps are short: look less often, up to every stride_max steps. One is long: look at each.
-    stride_ = now - last_look_ > interval / 4 ? 1 : std::min(stride_ * 2, stride_max);
+    stride_ = now - last_look_ > for_deadlines ? 1 : std::min(stride_ * 2, stride_max);
     steps_to_look_ = stride_;
     last_look_ = now;
-    if (now - core_.role.last_timed_round() < interval) return;
+    const bool due = core_.role.next_due() <= now;
+    if (now - core_.role.last_timed_round() < (due ? for_deadlines : core_.options.round_interval))
+        return;
     round_if_free();
     local_turn_ = local_turns;  // for what it has found
 }

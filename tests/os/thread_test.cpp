@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include <memory>
 
@@ -17,6 +18,14 @@ TEST(Thread, HasTheNameCutToWhatTheKernelKeeps) {
     ASSERT_TRUE(started.has_value());
     started->join();
     EXPECT_STREQ(name, "a-name-that-is-");
+}
+
+TEST(Thread, SleepsWithoutSlack) {
+    int slack_ns = 0;
+    auto started = start_thread("x", [&slack_ns] { slack_ns = prctl(PR_GET_TIMERSLACK); });
+    ASSERT_TRUE(started.has_value());
+    started->join();
+    EXPECT_EQ(slack_ns, 1);
 }
 
 TEST(Thread, TakesABodyThatCanOnlyBeMoved) {
