@@ -1,6 +1,8 @@
 #include <fairlead/sync/recycler.hpp>
 
+#include <cstddef>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace fairlead::sync {
@@ -9,23 +11,59 @@ namespace fairlead::sync {
 
 recycler::~recycler() {
     for (std::size_t size_class = 0; size_class != classes; ++size_class) {
-        while (free_block* const batch = take_batch(size_class)) free_batch(batch);
+        shelf& each = shelves_[size_class];
+        while (free_block* const batch = each.batches) {
+            each.batches = batch->next_batch;
+            give_to_slabs(size_class, batch);
+        }
     }
 }
 
-recycler::free_block* recycler::take_batch(std::size_t size_class) noexcept {
-    shelf& from = shelves_[size_class];
-    std::lock_guard lock{from.mutex};
-    if (from.batches == nullptr) return nullptr;
-    kept_.fetch_sub(batch_size(size_class) * block_size(size_class), relaxed);  // only a number
-    return std::exchange(from.batches, from.batches->next_batch);
+// In this order: what was used last, most likely; what there is; what there is not.
+recycler::some_blocks recycler::take_batch(std::size_t size_class) {
+    const std::size_t whole = batch_size(size_class);
+    {
+        shelf& from = shelves_[size_class];
+        std::lock_guard lock{from.mutex};
+        if (from.batches != nullptr) {
+            kept_.fetch_sub(whole * block_size(size_class), relaxed);  // only a number
+            return {std::exchange(from.batches, from.batches->next_batch), whole};
+        }
+        some_blocks found{nullptr, 0};
+        while (found.count != whole && from.slabs != nullptr) {
+            slab& some = *from.slabs;
+            free_block* const block = std::exchange(some.free, some.free->next);
+            ++some.in_use;
+            if (some.free == nullptr) unlink(from, some);
+            block->next = std::exchange(found.first, block);
+            ++found.count;
+        }
+        if (found.count != 0) return found;
+    }
+    return make_slab(size_class);
+}
+
+// All its blocks are in use at once: they are the batch. Without the lock: the system may take its time.
+recycler::some_blocks recycler::make_slab(std::size_t size_class) {
+    const std::size_t count = batch_size(size_class);
+    auto* const memory = static_cast<std::byte*>(::operator new(slab_size(size_class)));
+    held_.fetch_add(slab_size(size_class), relaxed);  // only a number
+    auto* const made = new (memory) slab{};
+    made->in_use = static_cast<std::uint32_t>(count);
+    free_block* first = nullptr;
+    for (std::size_t i = count; i != 0; --i) {  // so that the first is first
+        std::byte* const at = memory + sizeof(slab) + (i - 1) * stride(size_class);
+        new (at) slab* {made};
+        first = new (at + sizeof(slab*)) free_block{first, nullptr};
+    }
+    return {first, count};
 }
 
 void recycler::give_batch(std::size_t size_class, free_block* batch) noexcept {
     const std::size_t bytes = batch_size(size_class) * block_size(size_class);
     if (kept_.fetch_add(bytes, relaxed) + bytes > kept_max) {  // only a number
         kept_.fetch_sub(bytes, relaxed);
-        free_batch(batch);
+        give_to_slabs(size_class, batch);
         return;
     }
     shelf& to = shelves_[size_class];
@@ -33,8 +71,36 @@ void recycler::give_batch(std::size_t size_class, free_block* batch) noexcept {
     batch->next_batch = std::exchange(to.batches, batch);
 }
 
-void recycler::free_batch(free_block* batch) noexcept {
-    while (batch != nullptr) ::operator delete(std::exchange(batch, batch->next));
+void recycler::give_to_slabs(std::size_t size_class, free_block* blocks) noexcept {
+    shelf& to = shelves_[size_class];
+    slab* unused = nullptr;
+    {
+        std::lock_guard lock{to.mutex};
+        while (blocks != nullptr) {
+            free_block* const block = std::exchange(blocks, blocks->next);
+            slab& home = *slab_of(block);
+            if (home.free == nullptr) link(to, home);
+            block->next = std::exchange(home.free, block);
+            if (--home.in_use != 0) continue;
+            unlink(to, home);
+            home.next = std::exchange(unused, &home);
+        }
+    }
+    while (unused != nullptr) {
+        held_.fetch_sub(slab_size(size_class), relaxed);  // only a number
+        ::operator delete(std::exchange(unused, unused->next));
+    }
+}
+
+void recycler::link(shelf& on, slab& some) noexcept {
+    some.previous = nullptr;
+    some.next = std::exchange(on.slabs, &some);
+    if (some.next != nullptr) some.next->previous = &some;
+}
+
+void recycler::unlink(shelf& from, slab& some) noexcept {
+    (some.previous != nullptr ? some.previous->next : from.slabs) = some.next;
+    if (some.next != nullptr) some.next->previous = some.previous;
 }
 
 // --- a thread's -------------------------------------------------------------------------------------
@@ -48,21 +114,21 @@ recycler::cache::cache(recycler& depot) noexcept : depot_{depot} {
 recycler::cache::~cache() {
     for (std::size_t size_class = 0; size_class != classes; ++size_class) {
         bin& own = bins_[size_class];
-        free_batch(own.loaded);
+        if (own.loaded != nullptr) depot_.give_to_slabs(size_class, own.loaded);
         if (own.spare != nullptr) depot_.give_batch(size_class, own.spare);
     }
 }
 
-bool recycler::cache::refill(std::size_t size_class) noexcept {
+void recycler::cache::refill(std::size_t size_class) {
     bin& to = bins_[size_class];
-    // In a burst the depot stays empty: it is asked once for as many blocks as it would give.
-    if (to.spare == nullptr && to.fresh % batch_size(size_class) != 0) return false;
-    to.loaded =
-        to.spare != nullptr ? std::exchange(to.spare, nullptr) : depot_.take_batch(size_class);
-    if (to.loaded == nullptr) return false;
-    to.room = 0;
-    to.fresh = 0;
-    return true;
+    if (to.spare != nullptr) {
+        to.loaded = std::exchange(to.spare, nullptr);
+        to.room = 0;
+        return;
+    }
+    const auto [first, count] = depot_.take_batch(size_class);
+    to.loaded = first;
+    to.room = static_cast<std::uint32_t>(batch_size(size_class) - count);
 }
 
 // Two batches, so that a thread that goes to and fro at the edge of one does not meet the lock.
@@ -109,7 +175,7 @@ struct cache_of_thread {
 void* allocate_slowly(std::size_t size) {
     recycler::cache* const own = own_cache != nullptr ? own_cache : first_use();
     if (own != nullptr) return own->allocate(size);
-    return ::operator new(recycler::allocation_size(size));  // another thread may recycle it
+    return recycler::cache{depot()}.allocate(size);
 }
 
 void free_slowly(void* memory, std::size_t size) noexcept {
@@ -117,7 +183,7 @@ void free_slowly(void* memory, std::size_t size) noexcept {
     if (own != nullptr) {
         own->free(memory, size);
     } else {
-        ::operator delete(memory);
+        recycler::cache{depot()}.free(memory, size);
     }
 }
 #else

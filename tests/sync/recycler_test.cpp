@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -40,15 +41,6 @@ TEST(Recycler, GivesTheLastFreedBlockOfTheSameSizeFirst) {
         const block second = take(own, size);
         EXPECT_EQ(first.memory, second.memory) << size;
         own.free(second.memory, second.size);
-    }
-}
-
-// Blocks change hands between caches, so what one thread allocates must do for all sizes of a class.
-TEST(Recycler, AllBlocksOfAClassHaveTheSameSize) {
-    for (std::size_t size = 0; size != 4200; ++size) {
-        const std::size_t allocated = recycler::allocation_size(size);
-        EXPECT_GE(allocated, size);
-        EXPECT_EQ(recycler::allocation_size(allocated), allocated) << size;
     }
 }
 
@@ -119,6 +111,53 @@ TEST(Recycler, KeepsNoMoreThanItsLimit) {
         EXPECT_GT(depot.kept(), recycler::kept_max / 2);
     }
     EXPECT_LE(depot.kept(), recycler::kept_max);
+}
+
+TEST(Recycler, MemoryOfWhichNothingIsInUseGoesBack) {
+    recycler depot;
+    {
+        recycler::cache own{depot};
+        std::vector<block> burst;
+        for (int i = 0; i != 30'000; ++i) burst.push_back(take(own, 1000));
+        EXPECT_GT(depot.held(), 30'000U * 1000U);
+        for (const block& each : burst) own.free(each.memory, each.size);
+    }
+    EXPECT_GE(depot.held(), depot.kept());
+    EXPECT_LT(depot.held(), depot.kept() + depot.kept() / 10);
+}
+
+TEST(Recycler, BlocksBesideOthersThatAreInUseAreUsedAgain) {
+    recycler depot;
+    recycler::cache own{depot};
+    std::vector<block> burst;
+    for (int i = 0; i != 40'000; ++i) burst.push_back(take(own, 1000));
+    const std::size_t most = depot.held();
+    for (int round = 0; round != 3; ++round) {
+        for (std::size_t i = 0; i != burst.size(); ++i) {  // some of each slab stay
+            if (i % 8 != 0) own.free(burst[i].memory, burst[i].size);
+        }
+        EXPECT_EQ(depot.held(), most) << "a slab with a block in use was given back";
+        for (std::size_t i = 0; i != burst.size(); ++i) {
+            if (i % 8 != 0) burst[i] = take(own, 1000);
+        }
+        EXPECT_EQ(depot.held(), most) << "new slabs, although old ones have room";
+    }
+    for (const block& each : burst) own.free(each.memory, each.size);
+}
+
+// By caches that live for a moment, as at the end of a thread.
+TEST(Recycler, ACacheTakesWithItNothing) {
+    recycler depot;
+    const block made = take(*std::make_unique<recycler::cache>(depot), 100);
+    const std::size_t one_slab = depot.held();
+    for (int i = 0; i != 20; ++i) {
+        recycler::cache passing{depot};
+        const block other = take(passing, 100);
+        passing.free(other.memory, other.size);
+    }
+    EXPECT_EQ(depot.held(), one_slab);
+    recycler::cache{depot}.free(made.memory, made.size);
+    EXPECT_EQ(depot.held(), 0U);
 }
 
 TEST(Recycler, ServesContainers) {

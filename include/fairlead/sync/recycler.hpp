@@ -5,15 +5,17 @@
 //              class 80 bytes:  ...                    |    ^
 //                                          full batches v    |
 //     depot    class 64 bytes:  [ . . . . ] [ . . . . ] ...          under a mutex
+//                                                  v    |
+//              slabs:           (# . # # . . # #) (. # . . # # . .)  #: in use, or above
 //
 // Question it answers: how does a worker free what a poster has allocated, a million times a second,
 // when the general allocator takes a lock of the poster for each object?
 //
 // Each thread keeps at most two batches of each size and exchanges whole ones with the depot. The
-// depot keeps at most `kept_max` bytes; what is beyond goes back to the general allocator, so memory
-// follows what is in use. Every block comes from `operator new` by itself.
+// depot keeps at most `kept_max` bytes; what is beyond goes back to the slabs from where all blocks come,
+// and a slab of which no block is in use to the general allocator, so memory follows what is in use.
 //
-// Source: magazines (J. Bonwick, J. Adams, "Magazines and Vmem", USENIX 2001).
+// Source: magazines over slabs (J. Bonwick, J. Adams, "Magazines and Vmem", USENIX 2001).
 #pragma once
 
 #include <fairlead/base/cache_line.hpp>
@@ -40,16 +42,14 @@ public:
     recycler() = default;
     recycler(const recycler&) = delete;
     recycler& operator=(const recycler&) = delete;
-    /// All caches must be gone.
+    /// All caches must be gone, and all blocks must have been freed.
     ~recycler();
 
-    /// Bytes that are allocated for `size`: every block of a class has the same.
-    [[nodiscard]] static constexpr std::size_t allocation_size(std::size_t size) noexcept {
-        return size > size_max ? size : block_size(class_of(size));
-    }
-
-    /// Bytes in the depot. Any thread.
+    /// Bytes in full batches in the depot. Any thread.
     [[nodiscard]] std::size_t kept() const noexcept { return kept_.load(relaxed); }
+
+    /// Bytes in slabs, in use or not. Any thread.
+    [[nodiscard]] std::size_t held() const noexcept { return held_.load(relaxed); }
 
 private:
     static constexpr std::size_t fine_classes = (fine_max + 8) / granularity;
@@ -62,8 +62,18 @@ private:
         free_block* next_batch;
     };
 
-    // 24, 24, 40, 56, ... 1016, 1272, ... bytes: what glibc has without waste, as it adds 8 and rounds up to 16.
-    // Less than 24 it has not either.
+    // As many blocks as a batch has, each behind a pointer to its slab.
+    struct slab {
+        free_block* free;      // neither in use nor in a batch
+        std::uint32_t in_use;  // the others
+        slab* next;            // of those of a shelf of which some are free
+        slab* previous;
+        void* padding;
+    };
+    static_assert((sizeof(slab) + sizeof(slab*)) % granularity ==
+                  0);  // where its first block begins
+
+    // 24, 24, 40, 56, ... 1016, 1272, ... bytes: with the pointer before them multiples of 16.
     static constexpr std::size_t class_of(std::size_t size) noexcept {
         if (size > fine_max) return fine_classes + (size - fine_max - 1) / coarse_granularity;
         return (size + 7) / granularity;
@@ -80,18 +90,37 @@ private:
         return fit > 64 ? 64 : fit;
     }
 
-    // One batch, or null.
-    [[nodiscard]] free_block* take_batch(std::size_t size_class) noexcept;
+    static constexpr std::size_t stride(std::size_t size_class) noexcept {
+        return sizeof(slab*) + block_size(size_class);
+    }
+    static constexpr std::size_t slab_size(std::size_t size_class) noexcept {
+        return sizeof(slab) + batch_size(size_class) * stride(size_class);
+    }
+    static slab*& slab_of(free_block* block) noexcept {
+        return reinterpret_cast<slab**>(block)[-1];
+    }
+
+    struct some_blocks {
+        free_block* first;
+        std::size_t count;
+    };
+    // A batch, or less. Throws `std::bad_alloc`.
+    [[nodiscard]] some_blocks take_batch(std::size_t size_class);
+    [[nodiscard]] some_blocks make_slab(std::size_t size_class);
     void give_batch(std::size_t size_class, free_block* batch) noexcept;
-    static void free_batch(free_block* batch) noexcept;
+    void give_to_slabs(std::size_t size_class, free_block* blocks) noexcept;
 
     struct shelf {
         sync::mutex mutex;
-        free_block* batches = nullptr;  // guarded by mutex
+        free_block* batches = nullptr;  // guarded by mutex, as the next
+        slab* slabs = nullptr;          // of which some blocks are free
     };
+    static void link(shelf& on, slab& some) noexcept;
+    static void unlink(shelf& from, slab& some) noexcept;
 
     std::array<shelf, classes> shelves_;
-    alignas(base::cache_line) atomic<std::size_t> kept_{0};  // only a number: relaxed throughout
+    alignas(base::cache_line) atomic<std::size_t> kept_{0};  // only numbers: relaxed throughout
+    atomic<std::size_t> held_{0};
 };
 
 /// What one thread keeps. One thread at a time.
@@ -106,10 +135,8 @@ public:
     [[nodiscard]] void* allocate(std::size_t size) {
         if (void* const block = take(size)) return block;
         if (size > size_max) return ::operator new(size);
-        const std::size_t size_class = class_of(size);
-        if (refill(size_class)) return take(size);
-        ++bins_[size_class].fresh;
-        return ::operator new(block_size(size_class));
+        refill(class_of(size));
+        return take(size);
     }
 
     /// `size`: as it was allocated, by any cache of the same recycler.
@@ -153,10 +180,9 @@ private:
         free_block* loaded = nullptr;
         free_block* spare = nullptr;  // a full batch, or null
         std::uint32_t room = 0;       // in `loaded`, until it is a batch
-        std::uint32_t fresh = 0;      // allocated since the depot was found empty
     };
 
-    [[nodiscard]] bool refill(std::size_t size_class) noexcept;
+    void refill(std::size_t size_class);
     void unload(std::size_t size_class) noexcept;
 
     recycler& depot_;
