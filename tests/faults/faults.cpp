@@ -260,6 +260,17 @@ extern "C" int pthread_setname_np(pthread_t of, const char* name) noexcept {
     return real(of, name);
 }
 
+extern "C" int prctl(int option, ...) noexcept {
+    using function = int(int, unsigned long);
+    static function* const real = next<function>("prctl");
+    if (meet("prctl") != nullptr) return -1;
+    std::va_list rest;
+    va_start(rest, option);
+    const unsigned long argument = va_arg(rest, unsigned long);  // the library passes one
+    va_end(rest);
+    return real(option, argument);
+}
+
 // 0 is no interface.
 extern "C" unsigned if_nametoindex(const char* name) noexcept {
     using function = unsigned(const char*);

@@ -153,6 +153,7 @@ const std::vector<row> that_make_a_driver{
     {"timerfd_create", outcome::reported, {EMFILE, ENFILE, ENODEV, ENOMEM}},
     {"pthread_create", outcome::reported, {EAGAIN, EPERM}},
     {"pthread_setname_np", outcome::invisible, {ERANGE, ENOENT}},
+    {"prctl", outcome::invisible, {EPERM, EINVAL}},
 };
 
 const std::vector<row> that_make_a_connection{
