@@ -103,11 +103,7 @@ TEST(ModelBulk, TheFailureIsThatOfAPlainLoop) {
             require(first == 0, "a stop came first");
         }
     };
-    model::expect_passes_though_stopped([](stops how) {
-        scheduler scheduler{{.workers = 2}};
-        const interruption stop{scheduler, how};
-        block_on(scheduler, parent());
-    });
+    model::expect_ends_though_stopped(parent);
 }
 
 // Loops of two tasks, and of the children of one.

@@ -45,11 +45,7 @@ TEST(ModelFork, TheParentSeesWhatItsChildrenHaveWritten) {
         co_await fork_join(writes(one, 1), writes(two, 2));
         require(one == 1 && two == 2, "both have ended");
     };
-    model::expect_passes_though_stopped([](stops how) {
-        scheduler scheduler{{.workers = 2}};
-        const interruption stop{scheduler, how};
-        block_on(scheduler, parent());
-    });
+    model::expect_ends_though_stopped(parent);
 }
 
 // The first child waits, so that the others are posted, if they are not taken before.
@@ -60,11 +56,7 @@ TEST(ModelFork, TheOthersArePostedWhenTheFirstWaits) {
                            waits_and_writes(all[2], 3));
         require(all[0] == 1 && all[1] == 2 && all[2] == 3, "all have ended");
     };
-    model::expect_passes_though_stopped([](stops how) {
-        scheduler scheduler{{.workers = 2}};
-        const interruption stop{scheduler, how};
-        block_on(scheduler, parent());
-    });
+    model::expect_ends_though_stopped(parent);
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 1}};
         block_on(scheduler, parent());

@@ -4,6 +4,8 @@
 
 #include "model/explore.hpp"
 
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <chrono>
@@ -42,7 +44,16 @@ inline void expect_passes_though_stopped(const std::function<void(stops)>& scena
     }
 }
 
-/// Likewise, for steps that wait for other tasks: a stop that does not wait for these, and the start after
+/// Likewise, of a coroutine on two workers: it ends.
+inline void expect_ends_though_stopped(const std::function<task<>()>& parent) {
+    expect_passes_though_stopped([&parent](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        block_on(scheduler, parent());
+    });
+}
+
+/// By priorities as well, for steps that wait for other tasks: a stop that does not wait for these, and the start after
 /// it, would wait for such a step for ever. What they need is to be posted before the stop.
 inline void expect_passes_though_stopped_patiently(const std::function<void(stops)>& scenario) {
     expect_passes_by_priorities([&] { scenario(stops::none); });

@@ -38,11 +38,7 @@ TEST(ModelScopeFork, TheParentSeesWhatItsChildrenHaveWritten) {
         });
         for (auto& each : all) require(each == 1, "all have ended");
     };
-    model::expect_passes_though_stopped([](stops how) {
-        scheduler scheduler{{.workers = 2}};
-        const interruption stop{scheduler, how};
-        block_on(scheduler, parent());
-    });
+    model::expect_ends_though_stopped(parent);
 }
 
 // Some wait, and become tasks like any other; one is spawned.
@@ -57,11 +53,7 @@ TEST(ModelScopeFork, SomeWait) {
         });
         for (auto& each : all) require(each == 1, "all have ended");
     };
-    model::expect_passes_though_stopped([](stops how) {
-        scheduler scheduler{{.workers = 2}};
-        const interruption stop{scheduler, how};
-        block_on(scheduler, parent());
-    });
+    model::expect_ends_though_stopped(parent);
 }
 
 // They are posted when their parent waits, unless they are taken before.
@@ -74,11 +66,7 @@ TEST(ModelScopeFork, TheParentWaits) {
         });
         for (auto& each : all) require(each == 1, "all have ended");
     };
-    model::expect_passes_though_stopped([](stops how) {
-        scheduler scheduler{{.workers = 2}};
-        const interruption stop{scheduler, how};
-        block_on(scheduler, parent());
-    });
+    model::expect_ends_though_stopped(parent);
 }
 
 // Every node is a child of one scope, and some fork on workers that do not join it. A stop keeps them from forking.

@@ -166,6 +166,7 @@ private:
 
     void say(const std::string& what, const std::string& argument, const std::string& result,
              bool exact) {
+        if (running_ == nullptr) return;  // stopped; a step may outlast that
         calls_.note_step(here(), what, argument, result, exact);
     }
 
