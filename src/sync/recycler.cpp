@@ -38,7 +38,10 @@ recycler::some_blocks recycler::take_batch(std::size_t size_class) {
             block->next = std::exchange(found.first, block);
             ++found.count;
         }
-        if (found.count != 0) return found;
+        if (found.count != 0) {
+            loose_.fetch_sub(found.count * block_size(size_class), relaxed);  // likewise
+            return found;
+        }
     }
     return make_slab(size_class);
 }
@@ -61,22 +64,37 @@ recycler::some_blocks recycler::make_slab(std::size_t size_class) {
 
 void recycler::give_batch(std::size_t size_class, free_block* batch) noexcept {
     const std::size_t bytes = batch_size(size_class) * block_size(size_class);
-    if (kept_.fetch_add(bytes, relaxed) + bytes > kept_max) {  // only a number
-        kept_.fetch_sub(bytes, relaxed);
-        give_to_slabs(size_class, batch);
+    // Only numbers.
+    const bool has_room = kept_.fetch_add(bytes, relaxed) + bytes <= kept_max;
+    const bool slabs_are_full = loose_.load(relaxed) <= kept_max;
+    shelf& to = shelves_[size_class];
+    free_block* another = nullptr;
+    if (has_room && slabs_are_full) {
+        std::lock_guard lock{to.mutex};
+        batch->next_batch = std::exchange(to.batches, batch);
         return;
     }
-    shelf& to = shelves_[size_class];
-    std::lock_guard lock{to.mutex};
-    batch->next_batch = std::exchange(to.batches, batch);
+    kept_.fetch_sub(bytes, relaxed);
+    give_to_slabs(size_class, batch);
+    if (slabs_are_full) return;
+    // Each slab of which a block is in a batch is held because of that.
+    {
+        std::lock_guard lock{to.mutex};
+        another = to.batches;
+        if (another == nullptr) return;
+        to.batches = another->next_batch;
+    }
+    kept_.fetch_sub(bytes, relaxed);
+    give_to_slabs(size_class, another);
 }
 
 void recycler::give_to_slabs(std::size_t size_class, free_block* blocks) noexcept {
     shelf& to = shelves_[size_class];
     slab* unused = nullptr;
+    std::size_t count = 0;
     {
         std::lock_guard lock{to.mutex};
-        while (blocks != nullptr) {
+        for (; blocks != nullptr; ++count) {
             free_block* const block = std::exchange(blocks, blocks->next);
             slab& home = *slab_of(block);
             if (home.free == nullptr) link(to, home);
@@ -86,8 +104,10 @@ void recycler::give_to_slabs(std::size_t size_class, free_block* blocks) noexcep
             home.next = std::exchange(unused, &home);
         }
     }
+    loose_.fetch_add(count * block_size(size_class), relaxed);  // only a number
     while (unused != nullptr) {
-        held_.fetch_sub(slab_size(size_class), relaxed);  // only a number
+        held_.fetch_sub(slab_size(size_class), relaxed);  // likewise
+        loose_.fetch_sub(batch_size(size_class) * block_size(size_class), relaxed);
         ::operator delete(std::exchange(unused, unused->next));
     }
 }

@@ -126,6 +126,26 @@ TEST(Recycler, MemoryOfWhichNothingIsInUseGoesBack) {
     EXPECT_LT(depot.held(), depot.kept() + depot.kept() / 10);
 }
 
+// Freed in no order, so that each batch has blocks of many slabs.
+TEST(Recycler, MemoryGoesBackInWhateverOrderItIsFreed) {
+    for (const std::size_t size : {64U, 1000U}) {
+        SCOPED_TRACE(size);
+        recycler depot;
+        {
+            recycler::cache own{depot};
+            std::vector<block> burst;
+            for (std::size_t held = 0; held < 8 * recycler::kept_max; held += size) {
+                burst.push_back(take(own, size));
+            }
+            std::shuffle(burst.begin(), burst.end(), std::mt19937{5});
+            for (const block& each : burst) own.free(each.memory, each.size);
+        }
+        EXPECT_LE(depot.kept(), recycler::kept_max);
+        EXPECT_LE(depot.loose(), recycler::kept_max + recycler::kept_max / 8);
+        EXPECT_LE(depot.held(), 5 * recycler::kept_max / 2);
+    }
+}
+
 TEST(Recycler, BlocksBesideOthersThatAreInUseAreUsedAgain) {
     recycler depot;
     recycler::cache own{depot};

@@ -13,7 +13,9 @@
 //
 // Each thread keeps at most two batches of each size and exchanges whole ones with the depot. The
 // depot keeps at most `kept_max` bytes; what is beyond goes back to the slabs from where all blocks come,
-// and a slab of which no block is in use to the general allocator, so memory follows what is in use.
+// and a slab of which no block is in use to the general allocator, so memory follows what is in use. A batch
+// holds the slabs of all its blocks, up to one for each: so the depot keeps none while more than `kept_max` lie free in
+// slabs.
 //
 // Source: magazines over slabs (J. Bonwick, J. Adams, "Magazines and Vmem", USENIX 2001).
 #pragma once
@@ -47,6 +49,9 @@ public:
 
     /// Bytes in full batches in the depot. Any thread.
     [[nodiscard]] std::size_t kept() const noexcept { return kept_.load(relaxed); }
+
+    /// Bytes that lie free in slabs of which others are in use or in batches. Any thread.
+    [[nodiscard]] std::size_t loose() const noexcept { return loose_.load(relaxed); }
 
     /// Bytes in slabs, in use or not. Any thread.
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(relaxed); }
@@ -120,6 +125,7 @@ private:
 
     std::array<shelf, classes> shelves_;
     alignas(base::cache_line) atomic<std::size_t> kept_{0};  // only numbers: relaxed throughout
+    atomic<std::size_t> loose_{0};
     atomic<std::size_t> held_{0};
 };
 
