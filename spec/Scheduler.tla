@@ -109,19 +109,25 @@ FromReady(w) == ready # << >> /\ BeginStep(w, Head(ready)) /\ ready' = Tail(read
 Finds(w) == CASE run[w] # << >> -> FromRun(w, w)
               [] run[w] = << >> /\ ready # << >> -> FromReady(w)
               [] OTHER -> \E v \in Workers : FromRun(w, v)
-Look(w) == /\ pc[w] = "look"
+Look(w) == /\ pc[w] \in {"look", "take"}
            /\ \/ /\ ~Halting /\ (run[w] # << >> \/ ready # << >> \/ ~(Arrivals /\ role = None)) /\ Finds(w)
               \/ /\ Go(w, IF Halting THEN "ended" ELSE IF Arrivals /\ role = None THEN "round" ELSE "sleep")
                  /\ Halting \/ (run[w] = << >> /\ ready = << >> /\ ((Arrivals /\ role = None) \/ ~TasksVisible))
                  /\ UNCHANGED <<word, steps, hands, ready>>
            /\ UNCHANGED <<due, place, expired, posted, sent, front, pending, batch, rounds, sleepers, world>>
 
+InLine(w) == run[w] # << >> \/ ready # << >>
+\* A sleeper that is due does not wait until there is nothing else to do. worker::look_at_clock.
+LookAtClock(w) == /\ pc[w] = "look" /\ ~Halting /\ InLine(w) /\ role = None
+                  /\ (\E t \in Tasks : place[t] = "asleep" /\ due[t] <= now) /\ Go(w, "round")
+                  /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, world>>
+
 \* --- a round: role::round -----------------------------------------------------------------------------------------------
 \* It begins with the role: from `look`, or on the way to sleep. What is wanted is cleared before anything is looked at.
 Begin(w) == /\ pc[w] \in {"round", "sleep"}
             /\ IF role = None \/ Bug = 9                                           \* bug 9: takes it from its holder
                THEN /\ role' = w /\ seen' = now /\ wanted' = FALSE
-                    /\ Go(w, IF pc[w] = "round" THEN "expire" ELSE "expire, sleep")
+                    /\ Go(w, IF pc[w] # "round" THEN "expire, sleep" ELSE IF InLine(w) THEN "expire, in line" ELSE "expire")
                ELSE Go(w, IF pc[w] = "round" THEN "look" ELSE "park") /\ UNCHANGED <<role, seen, wanted>>
             /\ UNCHANGED <<task, sent, queues, hands, told_stop, sleepers, world>>
 \* Between rounds: what a step has posted, if it has no deadline and nothing older waits. worker::admit_own_posts.
@@ -132,9 +138,9 @@ BeginOwn(w) ==
     /\ role = None \/ Bug = 12
     /\ role' = w /\ pending' = <<Head(front)>> /\ front' = Tail(front) /\ Go(w, "admit")
     /\ UNCHANGED <<task, sent, batch, ready, hands, seen, wanted, told_stop, sleepers, world>>
-Then(w, from, to) == /\ pc[w] \in {from, from \o ", sleep"}
-                     /\ Go(w, IF pc[w] = from THEN to ELSE to \o ", sleep")
-Stays(w, at) == pc[w] \in {at, at \o ", sleep"} /\ UNCHANGED pc
+Then(w, from, to) == /\ pc[w] \in {from, from \o ", in line", from \o ", sleep"}
+                     /\ Go(w, IF pc[w] = from \o ", sleep" THEN to \o ", sleep" ELSE to)
+Stays(w, at) == pc[w] \in {at, at \o ", in line", at \o ", sleep"} /\ UNCHANGED pc
 Asleep == {t \in Tasks : place[t] = "asleep"}
 Untold == {t \in Asleep : Stopping /\ ~told_stop /\ "stopping" \notin word[t]}
 Due == {t \in Asleep : due[t] <= seen + (IF Bug = 10 THEN 1 ELSE 0)}            \* bug 10: looks ahead
@@ -152,7 +158,14 @@ ExpireOne(w) == /\ Stays(w, "expire") /\ Untold = {}
                           /\ expired' = [expired EXCEPT ![t] = TRUE] /\ batch' = Append(batch, t)
                      ELSE place' = [place EXCEPT ![t] = "transit"] /\ UNCHANGED <<word, expired, batch>>
                 /\ UNCHANGED <<due, posted, steps, sent, front, pending, ready, hands, rounds, sleepers, world>>
-TakeFront(w) == /\ Untold = {} /\ Due = {} /\ Then(w, "expire", "admit")
+\* If others stand in line it goes before them, and those that are due as well may stay for a later round.
+Overtakes(w, t) == /\ Stays(w, "expire") /\ Untold = {} /\ t \in Due /\ Duty(t)
+                   /\ word' = [word EXCEPT ![t] = @ \ {"waiting"}] /\ place' = [place EXCEPT ![t] = "none"]
+                   /\ expired' = [expired EXCEPT ![t] = TRUE] /\ run' = [run EXCEPT ![w] = <<t>> \o @]
+                   /\ UNCHANGED <<due, posted, steps, sent, queues, current, rounds, sleepers, world>>
+Overtake(w) == pc[w] = "expire, in line" /\ \E t \in Tasks : Overtakes(w, t)
+TakeFront(w) == /\ Untold = {} /\ Then(w, "expire", "admit")
+                /\ Due = {} \/ pc[w] = "expire, in line" \/ Bug = 13        \* bug 13: with nobody in line
                 /\ pending' = pending \o front /\ front' = << >> /\ told_stop' = Stopping
                 /\ UNCHANGED <<task, sent, batch, ready, hands, role, seen, wanted, sleepers, world>>
 \* A fresh post that is due, or a sleeper that was woken, is ready. Any other is put to sleep by an exchange,
@@ -197,7 +210,7 @@ Release(w) == /\ \/ pc[w] = "release" /\ Go(w, "after")
 Answers == phase = "drains" /\ Bug # 7                                           \* bug 7: nobody answers
 NobodyWaits == Asleep # {} /\ occupied = None
 WakeAnother(w) ==
-    /\ \/ pc[w] = "after" /\ Go(w, "look")
+    /\ \/ pc[w] = "after" /\ Go(w, IF InLine(w) THEN "take" ELSE "look")
        \/ pc[w] = "after, park" /\ Go(w, "park")
        \/ pc[w] = "after, driver" /\ Go(w, IF Answers THEN "answer, driver" ELSE "recheck, driver")
        \/ pc[w] = "answered" /\ Go(w, "parked")
@@ -247,7 +260,8 @@ Step(w) ==
 AnnounceOwn(w) == /\ pc[w] = "announce" /\ WakeOne /\ Go(w, "look")
                   /\ UNCHANGED <<task, sent, queues, hands, rounds, world>>
 
-Working(w) == \/ Look(w) \/ Begin(w) \/ BeginOwn(w) \/ TellOne(w) \/ ExpireOne(w) \/ TakeFront(w) \/ Admit(w) \/ Deal(w)
+Working(w) == \/ Look(w) \/ LookAtClock(w) \/ Begin(w) \/ BeginOwn(w)
+              \/ TellOne(w) \/ ExpireOne(w) \/ Overtake(w) \/ TakeFront(w) \/ Admit(w) \/ Deal(w)
               \/ Release(w) \/ WakeAnother(w) \/ RecheckDriver(w) \/ WakeInDriver(w)
               \/ PreparePark(w) \/ Recheck(w) \/ WakeUp(w) \/ Answer(w) \/ AnnounceOwn(w)
 
@@ -275,8 +289,8 @@ Fair == /\ \A w \in Workers : WF_vars(Working(w))
 Spec == Init /\ [][Next]_vars /\ Fair
 
 \* --- properties --------------------------------------------------------------------------------------------------------------------------
-InRound == {w \in Workers : pc[w] \in {"expire", "expire, sleep", "admit", "admit, sleep", "release", "release, park",
-                                       "release, driver"}}
+InRound == {w \in Workers : pc[w] \in {"expire", "expire, in line", "expire, sleep", "admit", "admit, sleep",
+                                       "release", "release, park", "release, driver"}}
 RoleExclusive == Cardinality(InRound) <= 1 /\ \A w \in InRound : role = w
 Count(s, t) == Cardinality({i \in DOMAIN s : s[i] = t})
 OnItsWay(t) == Count(front, t) + Count(pending, t) + Cardinality({u \in Users : mine[u] = t})

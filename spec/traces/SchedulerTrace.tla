@@ -10,8 +10,9 @@
 EXTENDS Scheduler, Trace
 
 VARIABLES where,     \* of each task in a front: whose that is, a worker's or Shared
-          arrived    \* taken from the shared front: it comes behind what the fronts of the workers have
-own == <<where, arrived>>
+          arrived,   \* taken from the shared front: it comes behind what the fronts of the workers have
+          in_line    \* whether the round has seen others stand in line, so that who is due may stay
+own == <<where, arrived, in_line>>
 
 Shared == 0
 Unread == -1   \* a time
@@ -32,7 +33,7 @@ UserPushes(u) ==
     /\ LET t == Said(u, 1) IN
        /\ IF mine[u] = t THEN Push(u) ELSE Post(u, t) /\ due'[t] = Result(u)
        /\ Said(u, 2) = (In(Shared) = << >>)
-       /\ where' = [where EXCEPT ![t] = Shared] /\ UNCHANGED arrived
+       /\ where' = [where EXCEPT ![t] = Shared] /\ UNCHANGED <<arrived, in_line>>
     /\ Returns(u)
 \* A second wake-up finds the first one; Scheduler leaves it out.
 WakesAgain(u) == /\ Calls(u, "wake") /\ Idle(u) /\ "woken" \in word[Argument(u)] /\ Result(u) = FALSE
@@ -80,7 +81,7 @@ StepPosts(w) ==
     /\ LET t == Said(w, 1) IN
        /\ LeavesStep(w, t) /\ "stopping" \notin word[t]
        /\ due' = [due EXCEPT ![t] = Result(w)] /\ front' = Append(front, t) /\ UNCHANGED posted
-       /\ where' = [where EXCEPT ![t] = IF Calls(w, "push") THEN Shared ELSE w] /\ UNCHANGED arrived
+       /\ where' = [where EXCEPT ![t] = IF Calls(w, "push") THEN Shared ELSE w] /\ UNCHANGED <<arrived, in_line>>
     /\ Returns(w)
 
 \* --- where a worker takes tasks from -------------------------------------------------------------------
@@ -111,7 +112,7 @@ RoundBegins(w) ==
        \/ pc[w] = "round" /\ Said(w, 1) \in {Unread} \cup ((now + 1)..MaxTime)
           /\ Tick /\ UNCHANGED own /\ ContinuesAlone(w)
        \/ /\ pc[w] = "round" /\ role = None /\ Begin(w) /\ Said(w, 1) \in {Unread, seen'}
-          /\ UNCHANGED own /\ Returns(w)
+          /\ in_line' = FALSE /\ UNCHANGED <<where, arrived>> /\ Returns(w)
 \* What its steps have posted, one after the other.
 OwnBegins(w) ==
     /\ Calls(w, "begin_own")
@@ -130,17 +131,21 @@ RoundTells(w) ==
        /\ UNCHANGED own /\ Returns(w)
     \/ /\ Calls(w, "told") /\ Stopping /\ Untold = {} /\ Stays(w, "expire") /\ told_stop' = TRUE
        /\ UNCHANGED <<task, sent, queues, hands, role, seen, wanted, sleepers, world, own>> /\ Returns(w)
+\* Thieves may have taken them since.
+RoundLooks(w) == /\ Calls(w, "in_line") /\ Stays(w, "expire") /\ in_line' = Said(w, 1)
+                 /\ UNCHANGED <<where, arrived, task, sent, queues, hands, rounds, sleepers, world>> /\ Returns(w)
+RoundOvertakes(w) == /\ Calls(w, "overtake") /\ in_line /\ Overtakes(w, Said(w, 1)) /\ UNCHANGED own /\ Returns(w)
 RoundTakes(w) ==
     \/ /\ Calls(w, "take") /\ Stays(w, "expire") /\ Said(w, 1) = In(Shared)
        /\ arrived' = Said(w, 1) /\ front' = Without(front, Said(w, 1))
-       /\ UNCHANGED <<where, task, sent, pending, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
+       /\ UNCHANGED <<where, in_line, task, sent, pending, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
     \/ /\ Calls(w, "take_posts") /\ Stays(w, "expire")
        /\ IF Said(w, 1) = << >> THEN TRUE ELSE Said(w, 1) = In(where[Said(w, 1)[1]])
        /\ pending' = pending \o Said(w, 1) /\ front' = Without(front, Said(w, 1))
        /\ UNCHANGED <<task, sent, batch, ready, hands, rounds, sleepers, world, own>> /\ Returns(w)
-    \/ /\ Calls(w, "arrived") /\ Due = {} /\ Then(w, "expire", "admit")
+    \/ /\ Calls(w, "arrived") /\ (Due = {} \/ in_line) /\ Then(w, "expire", "admit")
        /\ pending' = pending \o arrived /\ arrived' = << >>
-       /\ UNCHANGED <<where, task, sent, front, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
+       /\ UNCHANGED <<where, in_line, task, sent, front, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
 RoundAdmits(w) ==
     /\ \/ /\ Calls(w, "batch")
           /\ \/ ExpireOne(w) \/ Admit(w)
@@ -168,10 +173,11 @@ User(u) == AnnounceFirst(u) \/ UserPushes(u) \/ UserNotifies(u) \/ UserDrains(u)
 Worker(w) == \/ WorkerBeginsStep(w) \/ StepReceives(w) \/ StepEnds(w) \/ StepPosts(w)
              \/ WorkerClaims(w) \/ WorkerSteals(w) \/ WorkerTakesOwn(w)
              \/ OwnBegins(w) \/ OwnTakes(w)
-             \/ RoundBegins(w) \/ RoundTells(w) \/ RoundTakes(w) \/ RoundAdmits(w) \/ RoundDeals(w) \/ RoundEnds(w)
+             \/ RoundBegins(w) \/ RoundTells(w) \/ RoundLooks(w) \/ RoundOvertakes(w) \/ RoundTakes(w)
+             \/ RoundAdmits(w) \/ RoundDeals(w) \/ RoundEnds(w)
              \/ AnswersDrain(w)
 
-TraceInit == Init /\ InitTrace /\ where = [t \in Tasks |-> Shared] /\ arrived = << >>
+TraceInit == Init /\ InitTrace /\ where = [t \in Tasks |-> Shared] /\ arrived = << >> /\ in_line = FALSE
 TraceNext == \E t \in Recorded : MayGo(t) /\ (User(t) \/ (t \in Workers /\ Worker(t)))
 TraceSpec == TraceInit /\ [][TraceNext]_<<vars, own, recorded>>
 =============================================================================

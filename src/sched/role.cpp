@@ -33,7 +33,7 @@ void role::round(slot& own, afterwards next) noexcept {
     trace("begin", now);
 
     if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
-    expire(now);
+    expire(own, now, next);
     if (retry_at_ <= now) retry_unplaced(now);
     admit_arrivals(own, now);
     poll_events(now, asked, next);
@@ -43,7 +43,7 @@ void role::round(slot& own, afterwards next) noexcept {
         pending_ = std::exchange(undealt_, {});
     }
 
-    backlog_.store(!pending_.empty(), sync::release);  // pairs with has_backlog
+    backlog_.store(has_pending(), sync::release);  // pairs with has_backlog
     // Asked again: the first source may have come with a task of this round, for which nobody would wait.
     const bool timed =
         now != immediately || core_.options.driver->has_sources() || !unplaced_.empty();
@@ -63,8 +63,9 @@ void role::poll_events(time_point now, bool asked, afterwards next) noexcept {
     const bool possible = core_.options.driver->has_sources();
     // Without the time of the round, sources have only just come.
     const bool worth_it =
-        possible && (batch_size_ == 0 ? next != afterwards::waits
-                                      : now == immediately || now - last_poll_ >= poll_interval);
+        possible && (batch_size_ == 0 && !has_line(*dealing_to_)
+                         ? next != afterwards::waits
+                         : now == immediately || now - last_poll_ >= poll_interval);
     if (!asked && !worth_it) return;
     core_.options.driver->poll(*this);
     if (now != immediately) last_poll_ = now;
@@ -87,26 +88,76 @@ void role::put_off_sleeper() noexcept {
     if (std::min(sleep_limit_, next_deadline()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
 }
 
-// Sleepers whose deadline has passed become ready, before anything that arrived later.
-void role::expire(time_point now) noexcept {
-    while (!deadlines_.empty() && deadlines_.next() <= now) {
-        basic_task& task = deadlines_.top();
-        const bool ours = task.state_.unpark();
-        remove_sleeper(task);
-        if (ours) {
-            task.expired_ = true;
-            add_to_batch(task);
-        } else {
-            send_through_front(task);
-        }
+// Sleepers whose deadline has passed become ready, before anything that arrived later. If others stand in line, the
+// first overtakes them, as it is late already, and the rest stays for a later round of whoever is free to run it or
+// may overtake; but who has been due for `overtaking_max` stands in line as well.
+void role::expire(slot& own, time_point now, afterwards next) noexcept {
+    if (deadlines_.empty() || deadlines_.next() > now) return;
+    const bool others_in_line = next == afterwards::looks_on && has_line(own);
+    trace("in_line", others_in_line);
+    time_point limit = now;
+    if (others_in_line) {
+        if (own.next == nullptr && may_overtake(now)) overtake(own, now);
+        limit = after(now, -overtaking_max);
     }
+    while (!deadlines_.empty() && deadlines_.next() <= limit) {
+        if (basic_task* const task = take_due()) add_to_batch(*task);
+    }
+}
+
+// Whether its worker has others to run.
+bool role::has_line(const slot& own) const noexcept {
+    return !own.runs.empty() || !own.ready_consumer.empty() ||
+           (core_.stealing && !own.local.empty());
+}
+
+// Goes before the run of the holder, at once. Until its step has ended it is the only one.
+void role::overtake(slot& own, time_point now) noexcept {
+    basic_task* task = nullptr;
+    while (task == nullptr && !deadlines_.empty() && deadlines_.next() <= now) task = take_due();
+    if (task == nullptr) return;
+    trace("overtake", task);
+    own.next = task;
+    own.overtakes_since = now;
+    overtakes_again_.store(never, sync::relaxed);  // a hint
+}
+
+void role::end_overtaking(slot& own) noexcept {
+    using namespace std::chrono_literals;
+    const time_point now = core_.now();
+    const duration took = std::min<duration>(now - own.overtakes_since, 1h);
+    own.overtakes_since = never;
+    overtakes_again_.store(after(now, (overtaking_share - 1) * took), sync::relaxed);  // a hint
+}
+
+void role::forget_overtaking() noexcept {
+    for (const auto& each : core_.slots) each->overtakes_since = never;
+    overtakes_again_.store(immediately, sync::relaxed);  // no worker runs
+}
+
+bool role::wants_round_for_deadlines(time_point now) const noexcept {
+    const time_point due = next_due_.load(sync::relaxed);
+    return due <= now && (may_overtake(now) || now - due >= overtaking_max);
+}
+
+// The first sleeper that is due. Null: its waker was faster, and brings it.
+basic_task* role::take_due() noexcept {
+    basic_task& task = deadlines_.top();
+    const bool ours = task.state_.unpark();
+    remove_sleeper(task);
+    if (ours) {
+        task.expired_ = true;
+        return &task;
+    }
+    send_through_front(task);
+    return nullptr;
 }
 
 // The front, and the fronts of the slots, behind what is still pending.
 void role::take_arrivals() noexcept {
-    basic_task::chain arrived = core_.front.take_all();
-    trace("take", arrived);
-    if (!arrived.empty()) ++announced_pushes_;  // exactly one of its pushes found the front empty
+    basic_task* const arrived = core_.front.take_reversed();
+    trace("take", reversed_tasks{arrived});
+    if (arrived != nullptr) ++announced_pushes_;  // exactly one of its pushes found the front empty
     // What steps posted to their slots is older than what is in the front: see worker::post.
     if (core_.width() != 1) {
         for (const auto& each : core_.slots) {
@@ -116,20 +167,35 @@ void role::take_arrivals() noexcept {
         if (dealing_to_ != nullptr) take_posts(*dealing_to_);
     } else if (core_.single_worker_is_here()) {  // while its step runs they are its own
         trace("take_posts", core_.slots.front()->posted_alone);
-        pending_.append(std::move(core_.slots.front()->posted_alone));
+        if (!core_.slots.front()->posted_alone.empty()) {
+            turn_arrived_over(SIZE_MAX);
+            pending_.append(std::move(core_.slots.front()->posted_alone));
+        }
     }
-    pending_.append(std::move(arrived));
+    add_arrived(arrived);
     trace("arrived");
 }
 
 void role::take_posts(slot& from) noexcept {
-    basic_task::chain posted = from.posted.take_all();
-    trace("take_posts", posted);
-    pending_.append(std::move(posted));
+    basic_task* const posted = from.posted.take_reversed();
+    trace("take_posts", reversed_tasks{posted});
+    add_arrived(posted);
+}
+
+void role::add_arrived(basic_task* newest) noexcept {
+    if (newest == nullptr) return;
+    if (arrived_.full()) pending_.append(arrived_.pop());
+    arrived_.push(*newest);
+}
+
+// Until so many are pending, if there are.
+void role::turn_arrived_over(std::size_t wanted) noexcept {
+    while (pending_.size() < wanted && !arrived_.empty()) pending_.append(arrived_.pop());
 }
 
 void role::admit_arrivals(slot& own, time_point& now) noexcept {
     take_arrivals();
+    turn_arrived_over(admit_max);
     const std::size_t count = std::min(pending_.size(), admit_max);
     // Its share of a burst the holder takes at once, unless older tasks are in ready, or should be.
     const bool older = !own.ready_consumer.empty() || !undealt_.empty();
@@ -332,7 +398,7 @@ bool role::drained() const noexcept {
     // the numbers are equal, nothing is left anywhere.
     std::uint64_t finished = 0;
     for (const auto& each : core_.slots) finished += each->finished.read();
-    if (!pending_.empty() || !core_.front.empty()) return false;
+    if (has_pending() || !core_.front.empty()) return false;
     std::uint64_t begun = entered_;
     for (const auto& each : core_.slots) {
         if (!each->posted.empty() || !each->posted_alone.empty()) return false;
@@ -348,11 +414,13 @@ void role::hold_back(basic_task::chain dealt) noexcept {
     dealt.append(std::move(pending_));
     pending_ = std::move(dealt);
     take_arrivals();
-    backlog_.store(!pending_.empty(), sync::release);  // pairs with has_backlog
+    turn_arrived_over(SIZE_MAX);
+    backlog_.store(has_pending(), sync::release);  // pairs with has_backlog
 }
 
 basic_task::chain role::take_everything() noexcept {
     take_arrivals();
+    turn_arrived_over(SIZE_MAX);
     for (basic_task* task = pending_.front(); task != nullptr; task = task->*basic_task::link) {
         leave_sleep(*task);
     }

@@ -33,6 +33,32 @@ namespace fairlead::sched {
 
 class core;
 
+// What was taken from fronts, in order, newest first each as it came. A burst is in no cache by the time that it is
+// admitted, so it is turned over only then.
+class arrived_tasks {
+public:
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] bool full() const noexcept { return size_ == stacks_.size(); }
+
+    void push(basic_task& newest) noexcept {
+        stacks_[(first_ + size_) % stacks_.size()] = &newest;
+        ++size_;
+    }
+
+    // The oldest of them, in order.
+    [[nodiscard]] basic_task::chain pop() noexcept {
+        basic_task* const newest = stacks_[first_];
+        first_ = (first_ + 1) % stacks_.size();
+        --size_;
+        return front_queue::turn_over(newest);
+    }
+
+private:
+    std::array<basic_task*, 1024> stacks_;
+    std::size_t first_ = 0;
+    std::size_t size_ = 0;
+};
+
 class role final : private event_sink {
 public:
     explicit role(core& owner) noexcept : core_{owner} {}
@@ -82,8 +108,17 @@ public:
         return last_round_.load(sync::relaxed);
     }
 
-    // For when the next one should be, by the sleepers. A hint: some may be gone.
+    // When the first sleeper is due. A hint: it may be gone.
     [[nodiscard]] time_point next_due() const noexcept { return next_due_.load(sync::relaxed); }
+
+    // Whether a round would do something for it, though others stand in line. Likewise.
+    [[nodiscard]] bool wants_round_for_deadlines(time_point now) const noexcept;
+
+    // The step of a late sleeper that has overtaken others on `own` has ended.
+    void end_overtaking(slot& own) noexcept;
+
+    // Before the workers start.
+    void forget_overtaking() noexcept;
 
     // --- the holder ---------------------------------------------------------------------------------
 
@@ -157,17 +192,35 @@ private:
     static constexpr std::size_t admit_max = 512;
     static constexpr duration poll_interval = std::chrono::microseconds{50};
     static constexpr duration retry_interval = std::chrono::milliseconds{1};
+    // Of the time of one worker those that overtake have an eighth. Others that are due wait for that no longer than
+    // so.
+    static constexpr int overtaking_share = 8;
+    static constexpr duration overtaking_max = std::chrono::milliseconds{1};
+
+    [[nodiscard]] bool may_overtake(time_point now) const noexcept {
+        return overtakes_again_.load(sync::relaxed) <= now;
+    }
 
     // When somebody must look at sleepers.
     [[nodiscard]] time_point next_deadline() const noexcept {
         return retry_at_ < deadlines_.next() ? retry_at_ : deadlines_.next();
     }
 
+    // Whether something waits for admission.
+    [[nodiscard]] bool has_pending() const noexcept {
+        return !pending_.empty() || !arrived_.empty();
+    }
+
     void take_arrivals() noexcept;
     void take_posts(slot& from) noexcept;
+    void add_arrived(basic_task* newest) noexcept;
+    void turn_arrived_over(std::size_t wanted) noexcept;
     void poll_events(time_point now, bool asked, afterwards next) noexcept;
     void hurry_sleeper() noexcept;
-    void expire(time_point now) noexcept;
+    void expire(slot& own, time_point now, afterwards next) noexcept;
+    [[nodiscard]] bool has_line(const slot& own) const noexcept;
+    void overtake(slot& own, time_point now) noexcept;
+    [[nodiscard]] basic_task* take_due() noexcept;
     void admit_arrivals(slot& own, time_point& now) noexcept;
     [[nodiscard]] inline bool admit(basic_task& task, time_point& now) noexcept;
     [[nodiscard]] inline bool sleeps_if_early(basic_task& task, time_point& now) noexcept;
@@ -191,10 +244,13 @@ private:
     sync::atomic<bool> timed_{false};
     sync::atomic<time_point> last_round_{time_point{}};
     sync::atomic<time_point> next_due_{never};
+    sync::atomic<time_point> overtakes_again_{
+        immediately};  // when the next may; `never` while one does
 
     timer::deadline_heap<basic_task, basic_task::place> deadlines_;
     sleeper_table sleepers_;
-    basic_task::chain pending_;    // taken from the front, not admitted yet
+    arrived_tasks arrived_;        // taken from the fronts
+    basic_task::chain pending_;    // older ones, next to be admitted
     basic_task::chain undealt_;    // of this round: ready has no memory for them
     basic_task::chain unplaced_;   // they would sleep, but there is no memory for their places
     time_point retry_at_ = never;  // when those are looked at again

@@ -108,6 +108,7 @@ void scheduler::start() {
         each->join();  // one may still be in a step that the stop gave up on
     }
     core_->role.forget_stop();
+    core_->role.forget_overtaking();
     core_->stopping.store(false, sync::release);  // pairs with stopping()
     core_->halting.store(false, sync::release);   // the threads do not run yet
     if (core_->options.run_on_caller) return;

@@ -45,6 +45,10 @@ struct alignas(base::cache_line) slot {
     // before the next step.
     basic_task* next = nullptr;
 
+    // The owner's alone, too: since when `next`, or the step that runs, is a late sleeper that has overtaken the run.
+    // Otherwise `never`.
+    time_point overtakes_since = never;
+
     // What steps on this slot post or wake: a front of its own, which the role empties like the
     // shared one, so that workers do not meet on one word. With a single worker the plain list
     // serves instead, while the shared front is empty: its tasks are older than any in the front.

@@ -6,6 +6,19 @@
 // after the access that decided it, and of a task that is in other hands by then only the address.
 #pragma once
 
+namespace fairlead {
+class basic_task;
+}
+
+namespace fairlead::sched {
+
+// What a front held.
+struct reversed_tasks {
+    const basic_task* newest;
+};
+
+}  // namespace fairlead::sched
+
 #ifdef FAIRLEAD_TRACE_HEADER
 #include FAIRLEAD_TRACE_HEADER
 #else

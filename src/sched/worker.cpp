@@ -28,6 +28,7 @@ worker::worker(core& owner, slot& own, unsigned index)
       alone_{owner.width() == 1},
       stealing_{owner.stealing},
       watched_finished_(owner.width()),
+      watched_kept_(owner.width()),
       seen_finished_(owner.width()) {}
 
 void worker::start() {
@@ -72,7 +73,7 @@ void worker::run() noexcept {
     core_.all_ended.send();
 }
 
-void worker::execute(basic_task& task) noexcept {
+[[gnu::always_inline]] inline void worker::execute(basic_task& task) noexcept {
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
     slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
     slot_.offers.begin_step(task.depth_);
@@ -90,6 +91,8 @@ void worker::execute(basic_task& task) noexcept {
     task.kind_->run(task);                        // the last touch of the task
     slot_.running.store(nullptr, sync::relaxed);  // only for reports
     slot_.finished.add(1);                        // after what the step posted: see role::drained
+    if (slot_.overtakes_since != never) [[unlikely]]
+        core_.role.end_overtaking(slot_);
     trace("finished");
 }
 
@@ -299,18 +302,19 @@ bool worker::time_to_look_for_stuck() noexcept {
 
 // --- the role -----------------------------------------------------------------------------------------
 
-// Events are served within `round_interval` even when no run ever empties; deadlines within a fraction of it, as it is
-// known when they have come.
+// Events are served within `round_interval` even when no run ever empties; deadlines at once, as it is known when they
+// have come.
 void worker::look_at_clock() noexcept {
     const time_point now = core_.now();
-    const duration for_deadlines = core_.options.round_interval / 16;
     // Steps are short: look less often, up to every stride_max steps. One is long: look at each.
-    stride_ = now - last_look_ > for_deadlines ? 1 : std::min(stride_ * 2, stride_max);
+    const bool short_steps = now - last_look_ <= core_.options.round_interval / 64;
+    stride_ = short_steps ? std::min(stride_ * 2, stride_max) : 1;
     steps_to_look_ = stride_;
     last_look_ = now;
-    const bool due = core_.role.next_due() <= now;
-    if (now - core_.role.last_timed_round() < (due ? for_deadlines : core_.options.round_interval))
+    if (!core_.role.wants_round_for_deadlines(now) &&
+        now - core_.role.last_timed_round() < core_.options.round_interval) {
         return;
+    }
     round_if_free();
     local_turn_ = local_turns;  // for what it has found
 }
@@ -410,6 +414,7 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     }
     const bool kept = nothing_local && (slot_.posted.empty() || own_due_ == 0);
     newest.expired_ = true;
+    if (kept) slot_.kept_after.publish(slot_.finished.value());
     slot_.direct.add(1);  // before others can take it: see role::drained
     if (slot_.keeps_post.load(sync::relaxed) != kept) {
         slot_.keeps_post.store(kept, sync::relaxed);  // published below
@@ -427,7 +432,13 @@ void worker::wake_thief() noexcept {
 // A round admits only so many: what is ready may stand behind thousands that go to sleep.
 basic_task* worker::next_behind_arrivals() noexcept {
     basic_task* task = next();
-    while (task == nullptr && core_.arrivals_visible(slot_)) task = next();
+    // Who is due may have been left for later, as others stood in line.
+    const auto is_due = [this] {
+        return core_.role.next_due() != never && core_.role.next_due() <= core_.now();
+    };
+    while (task == nullptr && (core_.arrivals_visible(slot_) || (is_due() && round_if_free()))) {
+        task = next();
+    }
     return task;
 }
 

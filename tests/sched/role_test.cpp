@@ -151,13 +151,104 @@ TEST(Deadlines, AreServedWhileTheWorkerIsSaturated) {
     std::deque<scripted> sleepers;
     for (int due = 1'000; due < 4'000; due += 77) {  // the number of its step
         sim.scheduler.post_deadline(sleepers.emplace_back([&, due](scripted&) {
-            // Noticed within 7 steps (62.5 us) and 8 (the stride), then behind 5 in line.
+            // Noticed within four steps, the stride, and then at once.
             EXPECT_GE(steps, due);
-            EXPECT_LE(steps, due + 7 + 8 + 5 + 1);
+            EXPECT_LE(steps, due + 4);
         }),
                                     start + due * 10us);
     }
     EXPECT_EQ(sim.scheduler.run_until_idle(), 5'000U + 4U + sleepers.size());
+}
+
+// Tasks of 100 us that post themselves again, and sleepers of 1 ms, until somebody says that it is enough.
+struct late_sleepers : simulation {
+    late_sleepers(int busy_tasks, int sleepers) {
+        for (int i = 0; i != busy_tasks; ++i) {
+            scheduler.post(tasks.emplace_back([this](scripted& self) {
+                work(100us, busy_for);
+                if (!enough) scheduler.post(self);
+            }));
+        }
+        for (int i = 0; i != sleepers; ++i) {
+            scheduler.post_delay(tasks.emplace_back([this](scripted& self) {
+                work(1ms, asleep_for);
+                ++wakeups;
+                if (!enough && sleep_again) scheduler.post_delay(self, 1us);
+            }),
+                                 1ms);
+        }
+    }
+
+    void work(duration length, duration& sum) {
+        clock.advance(length);
+        sum += length;
+        enough = busy_for + asleep_for >= limit;
+    }
+
+    bool sleep_again = true;
+    duration limit = 1s;
+    bool enough = false;
+    duration busy_for{};
+    duration asleep_for{};
+    int wakeups = 0;
+    std::deque<scripted> tasks;
+};
+
+// It is always late, and others always stand in line; besides, it stands there itself, where it has a seventh.
+TEST(Deadlines, WhoIsAlwaysLateOvertakesForAnEighthOfTheTime) {
+    late_sleepers sim{64, 1};
+    sim.scheduler.run_until_idle();
+    EXPECT_GE(sim.asleep_for, sim.limit / 10);
+    EXPECT_LE(sim.asleep_for, sim.limit / 4);
+}
+
+// More than an eighth can serve. They overtake nobody then, and have their turn: 16 stand in line with them.
+TEST(Deadlines, WhoMayNotOvertakeStandsInLineAfterAnInterval) {
+    late_sleepers sim{16, 50};
+    sim.sleep_again = false;
+    sim.limit = 100ms;
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(sim.wakeups, 50);
+}
+
+// Not what comes after it, until somebody looks: here the caller's own time.
+TEST(Deadlines, OnlyItsStepIsTheTimeOfWhoOvertakes) {
+    simulation sim;
+    std::deque<scripted> busy;
+    bool over = false;
+    for (int i = 0; i != 20; ++i) {
+        sim.scheduler.post(busy.emplace_back([&](scripted& self) {
+            sim.clock.advance(10us);
+            if (!over) sim.scheduler.post(self);
+        }));
+    }
+    for (int round = 0; round != 3; ++round) {
+        SCOPED_TRACE(round);
+        scripted late;
+        sim.scheduler.post_delay(late, 500us);
+        int steps = 0;
+        for (; late.runs == 0; ++steps) ASSERT_EQ(sim.scheduler.run_until(immediately, 1), 1U);
+        EXPECT_LE(steps, 20 + 50 + 4) << "it stood in line";  // admitted, slept, noticed
+        sim.clock.advance(10min);
+    }
+    over = true;
+    sim.scheduler.run_until_idle();
+}
+
+// Two are late while others stand in line: one overtakes them, and the other must not be forgotten with the line gone.
+TEST(Deadlines, WhoIsLeftForLaterRunsBeforeTheCallerIsIdle) {
+    simulation sim;
+    std::deque<scripted> line;
+    std::deque<scripted> late;
+    for (int i = 0; i != 2; ++i) {
+        sim.scheduler.post_delay(late.emplace_back([&](scripted&) { sim.clock.advance(10us); }),
+                                 1ms);
+    }
+    sim.scheduler.run_until_idle();
+    for (int i = 0; i != 20; ++i) sim.scheduler.post(line.emplace_back());
+    ASSERT_EQ(sim.scheduler.run_until(immediately, 1), 1U);
+    sim.clock.advance(1500us);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 19U + 2U);
 }
 
 // The first look at the clock of a scheduler must not be lost in the arithmetic of `immediately`.

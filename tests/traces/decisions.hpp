@@ -220,6 +220,19 @@ private:
         return tla(std::span<basic_task* const>{all});
     }
 
+    [[nodiscard]] std::string tla(const auto& reversed) const
+        requires requires { reversed.newest; }
+    {
+        std::vector<const basic_task*> all;
+        for (const basic_task* each = reversed.newest; each != nullptr;
+             each = each->*basic_task::link) {
+            all.insert(all.begin(), each);
+        }
+        std::string values;
+        for (const basic_task* each : all) values += (values.empty() ? "" : ",") + tla(*each);
+        return "<<" + values + ">>";
+    }
+
     // When a task that is posted is due.
     [[nodiscard]] std::string tla_due(time_point due) const {
         return due == immediately ? "0" : tla(due);

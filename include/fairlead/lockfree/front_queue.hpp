@@ -54,10 +54,14 @@ public:
     }
 
     /// Takes all nodes, oldest first. Only the holder of the role.
-    [[nodiscard]] chain take_all() noexcept {
-        if (empty()) return {};
+    [[nodiscard]] chain take_all() noexcept { return turn_over(take_reversed()); }
+
+    /// Takes all nodes: the newest, or null. `turn_over` gives them in order, and reads each of them: best done
+    /// shortly before they are used.
+    [[nodiscard]] Node* take_reversed() noexcept {
+        if (empty()) return nullptr;
         // [FQ1] acquire: sees the nodes. release: see push_reversed.
-        return turn_over(top_.exchange(nullptr, sync::acq_rel));
+        return top_.exchange(nullptr, sync::acq_rel);
     }
 
     /// The nodes newest -> ... -> oldest as a chain, oldest first.

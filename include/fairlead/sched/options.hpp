@@ -52,8 +52,8 @@ struct scheduler_options {
     /// Threads are called "<name>/0", ... The kernel keeps 15 characters.
     std::string name = "fairlead";
 
-    /// How long IO may wait while every worker is busy with short steps, 10 us to 10 s; due deadlines
-    /// wait for a sixteenth of it. Lower costs more rounds; a step that runs longer delays it by as much.
+    /// How long IO may wait while every worker is busy with short steps, 10 us to 10 s. Lower costs more rounds;
+    /// a step that runs longer delays it by as much. Due deadlines wait for a few steps.
     duration round_interval = std::chrono::milliseconds{1};
 
     /// How long a worker that has run out of tasks looks on before it goes to sleep, 0 to 1 s. While one
