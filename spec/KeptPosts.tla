@@ -37,7 +37,6 @@ VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its
           searching, parked, watched, told,    \* idle
           pc, back, search,                    \* of each worker: where it is, where it goes after a round
           watching, still,                     \* whether it watches; who has not finished a step since it began
-          recent,                              \* whether a post has been kept since a watch began
           due, seen,                           \* the time to look for those that are stuck; likewise
           kept, new,                           \* the post of its step: whether it is kept; which task
           local, older                         \* with Stealing: its deque; whether it may take something older
@@ -46,7 +45,7 @@ tasks == <<front, ready, state>>
 rounds == <<role, taken, todo>>
 idle == <<searching, parked, watched, told>>
 looks == <<due, seen>>
-watch == <<watching, still, recent>>
+watch == <<watching, still>>
 post == <<kept, new, local, older>>
 vars == <<slots, tasks, rounds, idle, pc, back, search, watch, looks, post>>
 
@@ -59,7 +58,7 @@ Begin(posts) ==
     /\ role = None /\ taken = {} /\ todo = {}
     /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
     /\ pc = All("look") /\ back = All("look") /\ search = All(FALSE)
-    /\ watching = All(FALSE) /\ still = All({}) /\ recent = FALSE /\ due = All(FALSE) /\ seen = All({})
+    /\ watching = All(FALSE) /\ still = All({}) /\ due = All(FALSE) /\ seen = All({})
     /\ kept = All(FALSE) /\ new = All(None) /\ local = All({}) /\ older = All(TRUE)
 Init == Begin({CHOOSE t \in Tasks : TRUE} \cup Chain)
 
@@ -167,14 +166,10 @@ WakeAnother(w) == /\ pc[w] = "after"
                   /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
 
 \* --- going to sleep: worker::sleep, park --------------------------------------------------------------------------------
-\* Also if posts were kept a moment ago: others are likely to follow.
-Sleep(w) == /\ pc[w] = "sleep"
-            /\ \/ Go(w, IF WatcherWanted THEN "watch" ELSE "last round")
-               \/ ~watched /\ recent /\ Go(w, "watch")
+Sleep(w) == /\ pc[w] = "sleep" /\ Go(w, IF WatcherWanted THEN "watch" ELSE "last round")
             /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
 BeginWatch(w) == /\ pc[w] = "watch" /\ watched' = TRUE /\ Go(w, "last round")
                  /\ watching' = [watching EXCEPT ![w] = ~watched] /\ still' = [still EXCEPT ![w] = Workers]
-                 /\ recent' = FALSE
                  /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, looks, post>>
 LastRound(w) == /\ pc[w] = "last round"
                 /\ IF role = None THEN /\ role' = w /\ todo' = Workers /\ Go(w, "take")
@@ -206,7 +201,7 @@ EndWatch(w) == /\ pc[w] = "awake"
                /\ IF watching[w] /\ Bug # 3                                                \* bug 3: does not say so
                   THEN watched' = FALSE /\ Go(w, "rescue") ELSE Go(w, "look") /\ UNCHANGED watched
                /\ watching' = [watching EXCEPT ![w] = FALSE]
-               /\ UNCHANGED <<recent, slots, tasks, rounds, searching, parked, told, back, search, still, looks, post>>
+               /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, still, looks, post>>
 RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
                   /\ LET stuck == {v \in still[w] : HasKeptPost(v)}
                          next == {v \in stuck : local[v] # {} /\ Bug # 10}                 \* bug 10: not from deques
@@ -217,7 +212,7 @@ RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
                      /\ IF stuck # {} /\ role = None
                         THEN role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = to] /\ Go(w, "take")
                         ELSE Go(w, to) /\ UNCHANGED <<role, todo, back>>
-                  /\ UNCHANGED <<recent, posted, keeps, run, hand, tasks, taken, idle, search, watching, looks, kept, new, older>>
+                  /\ UNCHANGED <<posted, keeps, run, hand, tasks, taken, idle, search, watching, looks, kept, new, older>>
 
 \* --- a step: worker::execute, post --------------------------------------------------------------------------------------
 BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] = "ran"] /\ Go(w, "step")
@@ -247,8 +242,7 @@ PushPost(w) == /\ pc[w] = "push"
                   \/ kept[w] /\ run[w] = {} /\ local[w] = {} /\ local' = local /\ Go(w, "last post")
                /\ new' = [new EXCEPT ![w] = None]
                /\ current' = [current EXCEPT ![w] = IF @ = new[w] THEN None ELSE @]
-               /\ recent' = (recent \/ kept[w])
-               /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watching, still, looks, kept, older>>
+               /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watch, looks, kept, older>>
 \* Bug 8: for a kept post it wakes nobody. Bug 9: nor for one that goes to sleep.
 LookAtWord(w) == /\ pc[w] = "look at word"
                  /\ Go(w, IF IF kept[w] THEN NeedsWatcher /\ Bug # 8 /\ (Bug = 9 => ~(posted[w] \subseteq Later)) ELSE SomebodyToWake THEN "post, wake"
@@ -259,7 +253,7 @@ PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push
 EndStep(w) == /\ pc[w] \in {"step", "last post"} /\ current' = [current EXCEPT ![w] = None] /\ Go(w, "look")
               /\ still' = [v \in Workers |-> still[v] \ {w}] /\ seen' = [v \in Workers |-> seen[v] \ {w}]
               /\ kept' = [kept EXCEPT ![w] = FALSE]
-              /\ UNCHANGED <<recent, posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, due, new, local, older>>
+              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, due, new, local, older>>
 
 Working(w) == \/ TakeLocal(w) \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginRound(w) \/ LookForStuck(w)
               \/ Put(w) \/ PutWake(w) \/ Turn(w) \/ EndSearch(w) \/ LastLooks(w) \/ Nothing(w)

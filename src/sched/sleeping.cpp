@@ -21,35 +21,19 @@ void worker::spin() noexcept {
 
 // Until woken, or, if it watches, for a while.
 void worker::sleep() noexcept {
-    const bool watching = (core_.watcher_wanted() || posts_are_kept()) && core_.idle.begin_watch();
+    const bool watching = core_.watcher_wanted() && core_.idle.begin_watch();
     time_point limit = never;
     if (watching) {
         for (unsigned i = 0; i != core_.width(); ++i) {
             watched_finished_[i] = core_.slots[i]->finished.read();
-            watched_kept_[i] = core_.slots[i]->kept_after.read();
         }
         limit = clock::now() + watch_interval_;
     }
-    watched_ = watching;
     if (!sleep_in_driver(limit)) park(limit);
     if (watching) {
         core_.idle.end_watch();
         rescue_posts();
     }
-}
-
-// Whether it has watched, and steps have kept posts since, though none is kept now: the next ones would wake somebody to
-// watch, each of them.
-bool worker::posts_are_kept() const noexcept {
-    if (!watched_ || core_.idle.is_watched()) return false;
-    for (unsigned i = 0; i != core_.width(); ++i) {
-        const slot& each = *core_.slots[i];
-        // Relaxed: a hint.
-        if (each.keeps_post.load(sync::relaxed) && each.kept_after.read() != watched_kept_[i]) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // The posts that a step has kept which runs since the watch began. If the steps are short after all,

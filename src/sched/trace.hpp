@@ -14,7 +14,7 @@ namespace fairlead::sched {
 
 // What a front held.
 struct reversed_tasks {
-    const basic_task* newest;
+    basic_task* newest;
 };
 
 }  // namespace fairlead::sched

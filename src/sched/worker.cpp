@@ -28,7 +28,6 @@ worker::worker(core& owner, slot& own, unsigned index)
       alone_{owner.width() == 1},
       stealing_{owner.stealing},
       watched_finished_(owner.width()),
-      watched_kept_(owner.width()),
       seen_finished_(owner.width()) {}
 
 void worker::start() {
@@ -316,7 +315,7 @@ void worker::look_at_clock() noexcept {
         return;
     }
     round_if_free();
-    local_turn_ = local_turns;  // for what it has found
+    if (slot_.overtakes_since == never) local_turn_ = local_turns;  // for what it has found
 }
 
 bool worker::round_if_free() noexcept {
@@ -414,7 +413,6 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     }
     const bool kept = nothing_local && (slot_.posted.empty() || own_due_ == 0);
     newest.expired_ = true;
-    if (kept) slot_.kept_after.publish(slot_.finished.value());
     slot_.direct.add(1);  // before others can take it: see role::drained
     if (slot_.keeps_post.load(sync::relaxed) != kept) {
         slot_.keeps_post.store(kept, sync::relaxed);  // published below

@@ -100,7 +100,6 @@ private:
     void put_into_run(std::span<basic_task* const> tasks) noexcept;
     void spin() noexcept;
     void sleep() noexcept;
-    bool posts_are_kept() const noexcept;
     void rescue_posts() noexcept;
     bool time_to_look_for_stuck() noexcept;
     basic_task* take_over_stuck() noexcept;
@@ -152,12 +151,9 @@ private:
     // How many tasks of its own it may still take before it runs a round, with several workers.
     unsigned direct_left_ = direct_max;
 
-    // As a watcher: whether its last sleep was one, for how long it sleeps, and how many steps each slot had run when it
-    // began, and when the last post was kept.
-    bool watched_ = false;
+    // As a watcher: for how long it sleeps, and how many steps each slot had run when it began.
     duration watch_interval_ = watch_min;
     std::vector<std::uint64_t> watched_finished_;
-    std::vector<std::uint64_t> watched_kept_;
 
     // The search for stuck runs. The stride is 1 while steps are long.
     [[nodiscard]] bool steps_are_long() const noexcept { return look_stride_ == 1; }

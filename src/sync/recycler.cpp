@@ -68,7 +68,6 @@ void recycler::give_batch(std::size_t size_class, free_block* batch) noexcept {
     const bool has_room = kept_.fetch_add(bytes, relaxed) + bytes <= kept_max;
     const bool slabs_are_full = loose_.load(relaxed) <= kept_max;
     shelf& to = shelves_[size_class];
-    free_block* another = nullptr;
     if (has_room && slabs_are_full) {
         std::lock_guard lock{to.mutex};
         batch->next_batch = std::exchange(to.batches, batch);
@@ -78,6 +77,7 @@ void recycler::give_batch(std::size_t size_class, free_block* batch) noexcept {
     give_to_slabs(size_class, batch);
     if (slabs_are_full) return;
     // Each slab of which a block is in a batch is held because of that.
+    free_block* another = nullptr;
     {
         std::lock_guard lock{to.mutex};
         another = to.batches;

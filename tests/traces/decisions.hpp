@@ -223,14 +223,11 @@ private:
     [[nodiscard]] std::string tla(const auto& reversed) const
         requires requires { reversed.newest; }
     {
-        std::vector<const basic_task*> all;
-        for (const basic_task* each = reversed.newest; each != nullptr;
-             each = each->*basic_task::link) {
+        std::vector<basic_task*> all;
+        for (basic_task* each = reversed.newest; each != nullptr; each = each->*basic_task::link) {
             all.insert(all.begin(), each);
         }
-        std::string values;
-        for (const basic_task* each : all) values += (values.empty() ? "" : ",") + tla(*each);
-        return "<<" + values + ">>";
+        return tla(std::span<basic_task* const>{all});
     }
 
     // When a task that is posted is due.
