@@ -231,7 +231,7 @@ def write_report(results, planned, run, costs, options):
     kept.add(results, run, complete(results, planned, options.limited))
     kept.counted = costs
     path.write_text(record.text(kept), encoding="utf-8")
-    pages.write(options.results, REPOSITORY / pages.PAGE if options.results == REPOSITORY / pages.FOLDER else None)
+    pages.write(options.results, pages.pages_of(REPOSITORY) if options.results == REPOSITORY / pages.FOLDER else ())
     return path.with_suffix(".md")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the pages and plots in bench/results/ are what the JSON beside them says, and the figures in README.md.
+"""Checks that the pages and plots in bench/results/ are what the JSON beside them says, and the figures in other pages.
 
 `./do bench --report` writes them all. With --write they are made anew of the JSON, without measuring.
 """
@@ -16,8 +16,9 @@ sys.path.insert(0, str(tree.REPOSITORY / "bench"))
 from harness import record, report  # noqa: E402
 
 FOLDER = pathlib.Path("bench/results")
-PAGE = pathlib.Path("README.md")
-FIGURES = re.compile(r"(?<=<!-- figures: bench )([\w-]+)( -->\n).*?(?=<!-- /figures -->)", re.DOTALL)
+PAGES = (pathlib.Path("README.md"), pathlib.Path("docs/fairness.md"))
+# Of a machine: all workloads together, or one, or a kind of its cases: "box", "box W15", "box W15 noisy", "box W15 plot".
+FIGURES = re.compile(r"(?<=<!-- figures: bench )([\w-]+)((?: \w+){0,2})( -->\n).*?(?=<!-- /figures -->)", re.DOTALL)
 
 
 def made(folder):
@@ -29,26 +30,32 @@ def made(folder):
 def with_figures(page, folder):
     """The text of the page, with the figures of each machine that it names; none if it was not measured."""
     def figures(match):
-        found = record.read(folder / f"{match[1]}.json")
-        return match[1] + match[2] + (report.figures(match[1], found) if found.runs else "")
+        machine, of, end = match.groups()
+        found = record.read(folder / f"{machine}.json")
+        made_of = report.figures_of if of else report.figures
+        return machine + of + end + (made_of(machine, found, *of.split()) if found.runs else "")
     return FIGURES.sub(figures, page.read_text(encoding="utf-8"))
 
 
-def wanted(folder, page):
-    """{path: text} of all that is made; the page only if there is one."""
-    return made(folder) | ({page: with_figures(page, folder)} if page and page.is_file() else {})
+def wanted(folder, pages):
+    """{path: text} of all that is made; of the pages those that there are."""
+    return made(folder) | {page: with_figures(page, folder) for page in pages if page.is_file()}
+
+
+def pages_of(root):
+    return [root / page for page in PAGES]
 
 
 def check(root):
-    for path, text in wanted(root / FOLDER, root / PAGE).items():
+    for path, text in wanted(root / FOLDER, pages_of(root)).items():
         if not path.is_file():
             yield f"{path.relative_to(root)}: is missing; run ./do docs --write"
         elif path.read_text(encoding="utf-8") != text:
             yield f"{path.relative_to(root)}: is not what the JSON says; run ./do docs --write"
 
 
-def write(folder, page):
-    for path, text in wanted(folder, page).items():
+def write(folder, pages):
+    for path, text in wanted(folder, pages).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
@@ -60,7 +67,7 @@ def main():
     parser.add_argument("--write", action="store_true", help="make them anew first")
     options = parser.parse_args()
     if options.write:
-        write(options.root / FOLDER, options.root / PAGE)
+        write(options.root / FOLDER, pages_of(options.root))
     messages = list(check(options.root))
     for message in messages:
         print(message)

@@ -83,7 +83,8 @@ void meter::measure(const char* name, task_path run) {
 
     const std::string with_another = std::string{name} + ", of two workers";
     if (!is_asked(with_another)) return;
-    fl::scheduler both{{.workers = 2}};
+    fl::scheduler both{
+        {.workers = 2, .slice = fl::duration{0}}};  // no thread that looks at them now and then
     long_step other{both};
     fl::block_on(both, run_all(with_another, both, run));
     other.release();

@@ -150,7 +150,7 @@ func memory(asked options) (*measurement, error) {
 }
 
 func saturated(asked options) (*measurement, error) {
-	if asked.name != "saturated" {
+	if asked.name != "saturated" && asked.name != "slices" {
 		return nil, nil
 	}
 	var steps atomic.Int64
@@ -165,7 +165,9 @@ func saturated(asked options) (*measurement, error) {
 				for begin := time.Now(); time.Since(begin) < time.Duration(asked.workNs); {
 				}
 				steps.Add(1)
-				runtime.Gosched()
+				if asked.name == "saturated" {
+					runtime.Gosched()
+				}
 			}
 		}()
 	}

@@ -23,6 +23,7 @@ RUNTIMES = {
     "W11": ("trivial", "asio"),
     "W12": ("futex", "trivial", "updater", "moodycamel", "asio", "tbb"),
     "W13": ("asio", "epoll"),
+    "W15": ("fairlead_ungrouped", "asio"),
 }
 # Guests: rivals that are slow, have few of the workloads, or are of other languages. They take part in a few cases
 # of each workload, named here as the programs call them; with --full in all.
@@ -41,9 +42,11 @@ GUESTS = {
     "W10 parked": ("go", "tokio"),
     "W10 asleep": ("go", "tokio"),
     "W11 saturated": ("go", "tokio"),
+    "W11 slices": ("go",),
     "W12 wake": ("go", "tokio", "libuv", "std_async"),
     "W12 idle": ("go", "tokio", "libuv"),
     "W13 echo": ("go", "tokio", "libuv"),
+    "W15 noisy": ("go",),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -235,6 +238,14 @@ def w11(size):
                             workers=workers, chains=4 * workers, work_ns=work_ns,
                             span_ms=1000 if size.full else 10,
                             count=300 if size.full else size.scaled(count))
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        yield make_case("W11", f"slices W={workers}", "slices",
+                        size.guests("W11", "slices"), 100_000 * 200,
+                        workers=workers, chains=4 * workers, work_ns=100_000,
+                        span_ms=1000 if size.full else 10,
+                        count=300 if size.full else size.scaled(200))
 
 
 def w12(size):
@@ -274,6 +285,26 @@ def w13(size):
                             workers=workers, count=size.scaled(messages), **more)
 
 
+TENANTS = 64
+
+
+def w15(size):
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        span_ms = 500 if size.quick else 2_000
+        requests = 100 if size.quick else 250
+        yield make_case("W15", f"shares W={workers}", "shares", (), MILLION, workers=workers, chains=TENANTS,
+                        span_ms=span_ms)
+        yield make_case("W15", f"lag W={workers}", "lag", (), MILLION, workers=workers, chains=TENANTS,
+                        work_ns=50_000, span_ms=span_ms)
+        yield make_case("W15", f"noisy W={workers}", "noisy", RUNTIMES["W15"] + size.guests("W15", "noisy"),
+                        5_000 * requests, workers=workers, chains=1_000, work_ns=100_000, count=requests)
+        for name, count, chains in (("posts", MILLION, 1), ("hops", MILLION // 4, 4)):
+            yield make_case("W15", f"{name} W={workers}", name, RUNTIMES["W15"][:1], MILLION, workers=workers,
+                            chains=chains, count=size.scaled(count))
+
+
 def q1(size):
     count = size.scaled(MILLION)
     for producers in size.producers():
@@ -295,7 +326,7 @@ def q1(size):
 
 
 WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W9": w9,
-             "W10": w10, "W11": w11, "W12": w12, "W13": w13, "Q1": q1}
+             "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -318,6 +349,11 @@ CAPTIONS = {
            "of the workers",
     "W13": "ns for each message of 64 bytes, or as it says, that comes back over one of C connections, from W "
            "workers; CPU and memory are the server's",
+    "W15": "on W workers; shares: the largest error of the shares of 64 groups with weights of 1 to 64 that are always "
+           "busy, in %; lag: what such groups are entitled to and have not had when their only task, which sleeps between "
+           "its steps, begins, p99, in slices of 1 ms; noisy: us from a request of 100 us to its end, p99, beside a tenant "
+           "of the same weight with 1,000 tasks that are always ready; posts, hops: ns for each, of one producer, and of four "
+           "chains",
     "Q1": "ns per item",
 }
 
@@ -356,6 +392,13 @@ REMARKS = (
     "futex is one thread with room for one task, whatever W is: the floor.",
     "The client of W13 is a process of one thread, whatever the server is; it competes with it for the "
     "processors. epoll is a bare loop for each worker, with connections of its own: the floor of the kernel.",
+    "posts and hops of W15 are the callbacks of W1 and W2, in one group, so that turns are given; fairlead_ungrouped has "
+    "them in the default group, as W1 and W2 have: the ratio is what fairness costs. fairlead_ungrouped and asio have "
+    "both tenants of noisy in one queue, so a request waits for a thousand steps. go interrupts no step that is so short, "
+    "but runs a goroutine that wakes up, and what it starts, before those that are ready: its requests pass all the "
+    "others, whoever sends them.",
+    "Steps of W15 are measured by the clock on the wall: one that the kernel interrupts is charged in full. interrupted is "
+    "how much of the time that was, and what other programs took; then small shares, lags and tails are theirs.",
     "W5 and W6 count a worker that is the caller in openmp and tbb; the callers of Fairlead and rayon sleep.",
     "openmp divides the tiny loop of W6 statically, and the skewed one dynamically, 1,024 at once.",
     "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "

@@ -3,6 +3,9 @@
 A panel has the cases whose labels begin with the same word and whose unit is the same; they share an axis, which is
 logarithmic. Ours is dark, the rivals are lighter. The plot brings its own paper, so it can be read on a page
 of any colour. The same results give the same text.
+
+Below the panels are the profiles, what was measured along something, such as a group's share along its weight: of ours, for
+each case of one program case that has one, beside each other.
 """
 
 import math
@@ -16,11 +19,13 @@ LANE, GAP = 8, 8                        # height of a runtime in a case, and bet
 LINE = 20                               # of text
 ZERO = 30                               # before a logarithmic axis, for what is not above 0
 LABELS_MAX = 9                          # of an axis
+CURVE = 160                             # height of a profile
 
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#d8dee4"
 OURS = "#0a3069"
 RIVALS = ("#f0883e", "#54aeff", "#4ac26b", "#ff80c8", "#d4a72c", "#a475f9", "#39c5cf", "#8c959f")
 SHAPES = ("M-4 0L0 4L4 0L0 -4Z", "M-3 -3H3V3H-3Z", "M-4 3H4L0 -4Z", "M-4 -3H4L0 4Z")   # of rivals, about 0, 0
+DOT = "M-2 0A2 2 0 1 1 2 0A2 2 0 1 1 -2 0Z"
 DISC = "M-4 0A4 4 0 1 1 4 0A4 4 0 1 1 -4 0Z"
 
 
@@ -124,6 +129,31 @@ class Drawing:
                       f"{result.samples[runtime][0].unit}, {number(least)} to {number(greatest)}")
         self.y += LANE * len(runtimes) + GAP
 
+    def profiles(self, results):
+        """Of the cases of one kind, beside each other, with one axis."""
+        curves = [curve_of(result) for result in results]
+        along, what = curves[0][0].along, curves[0][0].what
+        values = [value for _, points in curves for _, found in points for value in found]
+        begin_y, end = self.y + LINE + GAP, self.y + LINE + GAP + CURVE
+        axis = Axis(values, -end, -begin_y)     # it grows upwards
+        self.text(MARGIN, self.y + 12, f"{group_of(results[0].case.label)[0]}: {what}", more=' font-weight="bold"')
+        width = (WIDTH - 2 * MARGIN) / len(results)
+        for index, (result, (_, points)) in enumerate(zip(results, curves)):
+            begin, last = MARGIN + index * width + 60, MARGIN + (index + 1) * width - MARGIN
+            for place, label in axis.labels():
+                self.line(begin, -place, last, -place, FAINT, 1)
+                self.text(begin - 6, -place + 4, label, "end")
+            first, scale = points[0][0], (last - begin) / max(1e-9, points[-1][0] - points[0][0])
+            for at_value, found in points:
+                x, middle = begin + scale * (at_value - first), -axis.place(statistics.median(found))
+                self.line(x, -axis.place(min(found)), x, -axis.place(max(found)), RIVALS[-1], 1)
+                self.mark(x, middle, (OURS, DOT), f"{result.case.label}, {along} {number(at_value)}: "
+                          f"{number(statistics.median(found))}, {number(min(found))} to {number(max(found))}")
+            self.text(begin, end + 16, f"{along} {number(first)}")
+            self.text(last, end + 16, number(points[-1][0]), "end")
+            self.text((begin + last) / 2, end + 16, group_of(result.case.label)[1], "middle")
+        self.y = end + 2 * LINE
+
     def finished(self, title):
         height = self.y - LINE + MARGIN
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
@@ -142,6 +172,17 @@ def styles_of(results):
         for index, runtime in enumerate(rivals)}
 
 
+def curve_of(result):
+    """Of ours: a profile, and its points in all turns: [(at, [value])]."""
+    found = [sample.profile for sample in result.samples[plan.OURS]]
+    return found[0], [(same[0][0], [value for _, value in same]) for same in zip(*(each.points for each in found))]
+
+
+def has_curve(result):
+    samples = result.samples.get(plan.OURS)
+    return bool(samples) and all(sample.profile is not None for sample in samples)
+
+
 def plot(workload, results):
     """Of the results that are published; None if there are none."""
     panels = {}
@@ -155,4 +196,7 @@ def plot(workload, results):
     drawing.legend(styles)
     for (name, unit), found in panels.items():
         drawing.panel(name, unit, found, styles)
+    for found in panels.values():
+        if curves := [result for result in found if has_curve(result)]:
+            drawing.profiles(curves)
     return drawing.finished(f"{workload}: medians, and from the least to the greatest, of each case")

@@ -59,13 +59,25 @@ def columns(samples):
     if samples[0].beside:
         found["beside"] = {name: {"unit": unit, "value": [sample.beside[name][0] for sample in samples]}
                            for name, (_, unit) in samples[0].beside.items()}
+    if samples[0].profile is not None:
+        curve = samples[0].profile
+        found["profile"] = {"along": curve.along, "what": curve.what, "at": [at for at, _ in curve.points],
+                            "value": [[value for _, value in sample.profile.points] for sample in samples]}
     return found
+
+
+def profile_of(found, turn):
+    if "profile" not in found:
+        return None
+    curve = found["profile"]
+    return rows.Profile(curve["along"], curve["what"], tuple(zip(curve["at"], curve["value"][turn])))
 
 
 def samples_of(found):
     beside = found.get("beside", {})
     return [rows.Sample(unit=found["unit"], **{name: found[name][turn] for name in MEASURED if name in found},
-                        beside={name: (each["value"][turn], each["unit"]) for name, each in beside.items()})
+                        beside={name: (each["value"][turn], each["unit"]) for name, each in beside.items()},
+                        profile=profile_of(found, turn))
             for turn in range(len(found["value"]))]
 
 

@@ -246,3 +246,41 @@ def figures(name, record):
                      [(rival, *found) for rival, found in standing(renamed).items()], (0, 3))
     return (f"\nBy `./do bench --report` on {where['processor']}, at commit {', '.join(commits)}; a ratio above 1 says "
             f"that ours is faster. [All cases, with their spread](bench/results/{name}.md).\n\n{table}\n")
+
+
+def figures_of(name, record, workload, kind=None):
+    """For another page: the medians of a workload, a line for each case; or, of one kind of its cases, a line for each
+    runtime, with what was measured beside. The kind "plot" is the plot of all."""
+    found = [result for result in published(record.results.get(workload, ()))
+             if kind in (None, "plot", result.case.program_case, plot.group_of(result.case.label)[0])]
+    if not found:
+        return f"\nNot measured yet: `./do bench {workload} --report`.\n\n"
+    if kind == "plot":
+        return f"\n![{workload}: the medians of each case](../bench/results/{name}/{workload.lower()}.svg)\n\n"
+    where = ", ".join(dict.fromkeys(f"commit {result.run.machine['commit']}" for result in found))
+    return (f"\n{table_of_runtimes(found) if kind is None else table_of_values(found)}\nMedians, by `./do bench {workload} "
+            f"--report` on {record.newest().machine['processor']}, at {where}: "
+            f"[all figures](../bench/results/{name}.md#{workload.lower()}).\n\n")
+
+
+def table_of_runtimes(results):
+    runtimes = list(dict.fromkeys(runtime for result in results for runtime in result.measured()))
+    return markdown(("case", *runtimes),
+                    [(f"{result.case.label}, {result.samples[result.measured()[0]][0].unit}",
+                      *(number(statistics.median(result.values(runtime))) if result.values(runtime) else ""
+                        for runtime in runtimes)) for result in results])
+
+
+def table_of_values(results):
+    names = list(dict.fromkeys(name for result in results for runtime in result.measured()
+                               for name in result.samples[runtime][0].beside))
+    return markdown(("case", "runtime", "median", "of the runs", *names),
+                    [values_of(result, runtime, names) for result in results for runtime in result.measured()], (0, 1))
+
+
+def values_of(result, runtime, names):
+    values, samples = result.values(runtime), result.samples[runtime]
+    others = [[sample.beside[name] for sample in samples if name in sample.beside] for name in names]
+    return (result.case.label, runtime, f"{number(statistics.median(values))} {samples[0].unit}",
+            f"{number(min(values))} to {number(max(values))}",
+            *(f"{number(statistics.median(value for value, _ in each))} {each[0][1]}" if each else "" for each in others))

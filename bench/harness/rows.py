@@ -15,6 +15,14 @@ class ProtocolError(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
+class Profile:
+    """What a run measured along something: a curve of the plot."""
+    along: str
+    what: str       # with its unit
+    points: tuple   # of (at, value)
+
+
+@dataclasses.dataclass(frozen=True)
 class Sample:
     value: float
     unit: str
@@ -25,6 +33,7 @@ class Sample:
     total: float | None = None   # what `value` is a small part of; tells how steady the run was
 
     beside: dict = dataclasses.field(default_factory=dict)   # {name: (value, unit)}
+    profile: object = None      # a Profile, where there is one
 
     def steadiness(self):
         return self.value if self.total is None else self.total
@@ -49,7 +58,17 @@ def parse_sample(output, case):
         raise ProtocolError(f"beside is {found['beside']!r}") from error
     return Sample(float(found["value"]), found["unit"], float(found["cpu_seconds"]),
                   int(found["peak_rss_bytes"]), int(found.get("items", 0)), found.get("contended"),
-                  found.get("total"), beside)
+                  found.get("total"), beside, parse_profile(found.get("profile")))
+
+
+def parse_profile(found):
+    if found is None:
+        return None
+    try:
+        return Profile(str(found["along"]), str(found["what"]),
+                       tuple((float(at), float(value)) for at, value in found["points"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProtocolError(f"profile is {found!r}") from error
 
 
 def spread(values):

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -18,6 +19,13 @@ struct side_value {
     const char* name;
     double value;
     const char* unit;
+};
+
+/// What a run measured along something, as a curve of the plot.
+struct profile {
+    const char* along = "";
+    const char* what = "";  // with its unit
+    std::vector<std::pair<double, double>> points;
 };
 
 struct measurement {
@@ -33,6 +41,9 @@ struct measurement {
     std::optional<std::uint64_t> contended = std::nullopt;
 
     std::vector<side_value> beside = {};
+
+    /// Without points: there is none.
+    bench::profile profile = {};
 
     /// Empty, or why the run is void: an item was lost, or came twice.
     std::string failure = {};
@@ -73,6 +84,16 @@ inline void print(const char* workload, const char* runtime, const options& aske
             before = ", ";
         }
         std::printf("}, ");
+    }
+    if (!found.profile.points.empty()) {
+        std::printf("\"profile\": {\"along\": \"%s\", \"what\": \"%s\", \"points\": ",
+                    found.profile.along, found.profile.what);
+        char before = '[';
+        for (const auto& [at, value] : found.profile.points) {
+            std::printf("%c[%g, %.4f]", before, at, value);
+            before = ',';
+        }
+        std::printf("]}, ");
     }
     std::printf("\"peak_rss_bytes\": %llu}\n", static_cast<unsigned long long>(peak_rss_bytes()));
 }

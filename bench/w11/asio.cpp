@@ -24,6 +24,7 @@ asio::awaitable<void> sleep_often(bench::w11::sleeper& self) {
 class asio_tasks {
 public:
     static constexpr const char* name = "asio";
+    static constexpr bool has_slices = false;
 
     explicit asio_tasks(std::uint64_t workers) : context_{workers} {}
 

@@ -11,7 +11,11 @@ namespace fl = fairlead;
 namespace {
 
 fl::task<> compute(bench::w11::load& load) {
-    while (load.step()) co_await fl::yield();
+    if (load.asks()) {
+        while (load.step()) co_await fl::checkpoint();
+    } else {
+        while (load.step()) co_await fl::yield();
+    }
     load.leave();
 }
 
@@ -24,6 +28,7 @@ fl::task<> sleep_often(bench::w11::sleeper& self) {
 class fairlead_tasks {
 public:
     static constexpr const char* name = "fairlead";
+    static constexpr bool has_slices = true;
 
     explicit fairlead_tasks(std::uint64_t workers)
         : scheduler_{{.workers = static_cast<unsigned>(workers)}} {}

@@ -1,8 +1,10 @@
 // W11, lateness under saturation: `chains` tasks compute all the time, each for `work_ns` before it lets
 // others have their turn, so that no worker is ever idle. Among them one task sleeps, `count` times, for
-// a random time below `span_ms`. One case:
+// a random time below `span_ms`. Cases:
 //
 //     saturated    microseconds from the deadline to the sleeper's next step, p99
+//     slices       the same, but after `work_ns` they only ask whether others should have their turn, where a runtime
+//                  has that; Go interrupts them
 //
 // Steps are measured by the wall clock: what counts is for how long nobody else has the worker. `busy`
 // is the share of the workers' time that was spent in steps: a runtime that looks for timers instead of
@@ -28,8 +30,11 @@ namespace bench::w11 {
 /// their turn between; at the end it calls leave(), once.
 class load {
 public:
-    load(std::uint64_t tasks, std::uint64_t step_ns)
-        : step_ns_{step_ns}, left_{static_cast<std::ptrdiff_t>(tasks)} {}
+    load(std::uint64_t tasks, std::uint64_t step_ns, bool asks)
+        : asks_{asks}, step_ns_{step_ns}, left_{static_cast<std::ptrdiff_t>(tasks)} {}
+
+    /// Whether others have their turn only if they should.
+    [[nodiscard]] bool asks() const noexcept { return asks_; }
 
     /// Computes. Whether there is another step.
     [[nodiscard]] bool step() noexcept {
@@ -49,6 +54,7 @@ public:
     }
 
 private:
+    const bool asks_;
     const std::uint64_t step_ns_;
     std::atomic<std::uint64_t> steps_{0};
     std::atomic<bool> ending_{false};
@@ -88,8 +94,9 @@ private:
 
 template <class Runtime>
 std::optional<measurement> measure(const options& asked) {
-    if (asked.name != "saturated") return std::nullopt;
-    load busy{asked.chains, asked.work_ns};  // both outlive the runtime
+    const bool asks = asked.name == "slices";
+    if (asked.name != "saturated" && !(asks && Runtime::has_slices)) return std::nullopt;
+    load busy{asked.chains, asked.work_ns, asks};  // both outlive the runtime
     sleeper late{asked.count, asked.span_ms};
     Runtime runtime{asked.workers};
     const stopwatch watch;

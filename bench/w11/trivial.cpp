@@ -10,6 +10,7 @@ namespace {
 class trivial_tasks {
 public:
     static constexpr const char* name = "trivial";
+    static constexpr bool has_slices = false;
 
     explicit trivial_tasks(std::uint64_t workers) : pool_{workers} {}
 

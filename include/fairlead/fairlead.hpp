@@ -12,4 +12,5 @@
 #include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/callback_task.hpp>
+#include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>

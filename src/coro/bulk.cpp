@@ -137,9 +137,9 @@ bool bulk::start(std::coroutine_handle<> leaf, frame_link& link) noexcept {
     } else {
         // In the parent's place. If there is no memory for it, another is at it already.
         if (helper == nullptr) helper = make_helper();
-        if (helper != nullptr) here.post(*helper);
+        if (helper != nullptr) bottom.where().post(*helper);
     }
-    if (leave()) return false;
+    if (leave()) return bottom.take_turn_if_due(leaf, link);
     bottom.wait_at(leaf, link, root::until::completion, never);
     bottom.await_operation(*this);
     return true;
@@ -157,16 +157,21 @@ void bulk::finish() {
 const task_kind bulk_helper::kind{
     .run = run, .abandon = abandon, .name = [](const basic_task&) noexcept { return "for_each"; }};
 
+executor bulk_helper::target() const noexcept { return loop_.parent_->where(); }
+
 void bulk_helper::run(basic_task& task) noexcept {
     auto& self = static_cast<bulk_helper&>(task);
-    scheduler& here = *scheduler::current();
-    bulk::claimant step{self.loop_, here, scheduler::current_offers()};
+    const executor where = self.target();
+    scheduler& here = where.owner();
+    sched::offered_forks& offers = scheduler::current_offers();
+    offers.begin(where.home());
+    bulk::claimant step{self.loop_, here, offers};
     const bool all_claimed = step.work(nullptr);
     if (bulk_helper* const helper = step.take_back()) self.loop_.discard(*helper);
     if (all_claimed) {
         self.loop_.helper_ended(self);
     } else {
-        here.post_last(self, immediately);
+        where.post_last(self, immediately);
     }
 }
 

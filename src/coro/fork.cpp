@@ -10,9 +10,11 @@ void fork_strand::on_abandon() noexcept {
 }
 
 // What belongs to the parent is constant since the offer, which published it.
-basic_task& fork_child::detach(scheduler& home) noexcept {
+executor fork_child::target() const noexcept { return group_->where_; }
+
+basic_task& fork_child::detach() noexcept {
     root& parent = *group_->parent_link_->bottom;
-    fork_strand& strand = *std::construct_at(&strand_, home, *group_, parent.depth() + 1);
+    fork_strand& strand = *std::construct_at(&strand_, group_->where_, *group_, parent.depth() + 1);
     *body_.link = {&strand, nullptr, nullptr, &body_.frame, group_};
     strand.start_at(body_.frame, *body_.link);
     // [FJ2] release: publishes the strand to who asks it to stop; acquire: not before it is asked.
@@ -86,10 +88,9 @@ void fork::pass_stop_on() noexcept {
 void fork::post_rest(sched::offered_forks& offers) noexcept {
     if (posted_) return;
     posted_ = true;
-    scheduler& here = *scheduler::current();
     for (fork_child* at = next_; at != end_; ++at) {
         if (at >= hidden_ && !offers.take_back(*at)) break;  // with all behind it
-        here.post(at->detach(here));
+        where_.post(at->detach());
     }
     hidden_ = next_;
 }

@@ -100,7 +100,7 @@ void root::run_forks(root& outermost) noexcept {
             self->post();
         } else {
             inner->become_task();
-            self->scheduler_->post_deadline(*self, self->begin_wait());
+            self->where_.post_deadline(*self, self->begin_wait());
         }
         if (is_last) return;
         offers.leave(outer.place);
@@ -110,7 +110,7 @@ void root::run_forks(root& outermost) noexcept {
 }
 
 // The last touch of this object: another worker may run it before post returns.
-void root::post() noexcept { scheduler_->post_last(*this, begin_wait()); }
+void root::post() noexcept { where_.post_last(*this, begin_wait()); }
 
 // Until when to wait.
 time_point root::begin_wait() noexcept {

@@ -30,6 +30,9 @@ void validate(scheduler_options& options) {
     if (options.policy != policy::fair && options.policy != policy::stealing) {
         throw std::invalid_argument{"fairlead: options.policy must be fair or stealing"};
     }
+    if (options.slice != 0s && (options.slice < 100us || options.slice > 10s)) {
+        throw std::invalid_argument{"fairlead: options.slice must be 100 us to 10 s, or 0"};
+    }
     if (options.spin < 0s || options.spin > 1s) {
         throw std::invalid_argument{"fairlead: options.spin must be 0 to 1 s"};
     }
@@ -49,13 +52,14 @@ scheduler_options validated(scheduler_options options) {
 }  // namespace
 
 core::core(scheduler& owned_by, scheduler_options given)
-    : owner{owned_by},
+    : home{owned_by, lane::everyone},
       options{validated(std::move(given))},
       stealing{options.policy == policy::stealing},
       reporter{options.on_unhandled},
       clock{options.clock},
       idle{options.workers, *options.driver},
-      role{*this} {
+      role{*this},
+      monitor{*this} {
     if (clock == nullptr) {
         own_clock = std::make_unique<steady_clock_source>();
         clock = own_clock.get();
@@ -172,7 +176,7 @@ void core::abandon_all() noexcept {
                 ++deferred;
                 continue;
             }
-            task->owner_ = nullptr;
+            home* const left_home = std::exchange(task->home_, nullptr);
             task->source_ = nullptr;
             task->deaf_ = false;
             task->told_ = 0;
@@ -180,6 +184,7 @@ void core::abandon_all() noexcept {
             task->state_.reset();
             trace("give_back", task);
             task->kind_->abandon(*task);
+            if (left_home->grouped()) static_cast<group_state*>(left_home)->let_task_go();
         }
     }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sched/idle.hpp"
+#include "sched/monitor.hpp"
 #include "sched/role.hpp"
 #include "sched/slot.hpp"
 #include "sched/trace.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace fairlead::sched {
@@ -24,10 +26,11 @@ struct drainer {
     drainer* next = nullptr;  // guarded by drain_mutex
 };
 
-class core {
+class core : public home {
     [[nodiscard]] bool shared_arrivals_visible(const slot& own) const noexcept {
-        if (!front.empty() || role.has_backlog()) return true;
-        return !(width() == 1 ? own.posted_alone.empty() : own.posted.empty());
+        if (!front.empty() || groups_visible() || role.has_backlog()) return true;
+        if (width() == 1) return !own.posted_alone.empty();
+        return !own.posted.empty() || (has_groups() && !own.posted_to_groups.empty());
     }
     // Whether posts that their owners keep are to be looked for.
     [[nodiscard]] bool unwatched() const noexcept { return width() != 1 && !idle.is_watched(); }
@@ -52,11 +55,41 @@ public:
     core& operator=(const core&) = delete;
     ~core();
 
-    // Moves tasks to the front, and wakes a thread if it was empty and all sleep. Any thread.
+    // Moves tasks of the default group to the front, and wakes a thread if it was empty and all sleep. Any thread.
     void push(basic_task& newest, basic_task& oldest) noexcept {
         const bool was_empty = front.push_reversed(newest, oldest);
         trace("push", &newest, was_empty);
         if (was_empty) idle.announce();
+    }
+
+    // Likewise of other groups, to the front of their lane. Who runs a line of others looks there soon.
+    void push_grouped(lane by, basic_task& newest, basic_task& oldest) noexcept {
+        const bool was_empty = front_of(by).push_reversed(newest, oldest);
+        trace("push", &newest, was_empty);
+        if (!was_empty) return;
+        role.call_attention();
+        idle.announce();
+    }
+
+    [[nodiscard]] front_queue& front_of(lane by) noexcept {
+        if (by == lane::everyone) return front;
+        return by == lane::groups ? front_of_groups : front_of_control;
+    }
+
+    // Whether a group was made, ever. Nothing about groups is looked at before that. seq_cst: whatever orders a
+    // post to a group with who goes to sleep [ID1] [ID2] orders this, too, as it is set before.
+    [[nodiscard]] bool has_groups() const noexcept { return groups_exist.load(sync::seq_cst); }
+
+    // Whether something waits for admission in the fronts of groups. Any thread; a hint likewise.
+    [[nodiscard]] bool groups_visible() const noexcept {
+        return has_groups() && (!front_of_groups.empty() || !front_of_control.empty());
+    }
+
+    // Whether a round has something to do for groups that it does not know of. Likewise, unless ordered by [GR2].
+    [[nodiscard]] bool groups_want_round() const noexcept {
+        return has_groups() &&
+               (groups_visible() || role.turns().has_noticed() ||
+                any_slot([](const slot& each) { return !each.posted_to_groups.empty(); }));
     }
 
     // Whether something waits for a round by the worker of `own`. Any thread; a hint unless ordered
@@ -76,9 +109,10 @@ public:
         return unwatched() && any_slot([this](const slot& each) { return keeps_post(each); });
     }
 
-    // Whether there is something that a worker can do without the role. Likewise.
+    // Whether there is something that a worker can do without the role. Likewise. While turns are given, what is in
+    // ready needs it; who has not seen their end yet is woken by the one who has ended them [ID1].
     [[nodiscard]] bool tasks_visible(const slot& own) const noexcept {
-        if (!own.ready_consumer.empty()) return true;
+        if (!own.ready_consumer.empty() && !role.turns().are_given()) return true;
         const bool kept_too = unwatched();
         return any_slot([this, kept_too](const slot& each) {
             return !each.runs.empty() || !each.offers.empty() ||
@@ -91,7 +125,7 @@ public:
         if (shared_arrivals_visible(own) || !own.ready_consumer.empty()) return true;
         const bool kept_too = unwatched();
         return any_slot([this, kept_too](const slot& each) {
-            if (!each.posted.empty() && (kept_too || each.has_open_posts())) return true;
+            if (!each.nothing_posted() && (kept_too || each.has_open_posts())) return true;
             return !each.runs.empty() || !each.offers.empty() || local_visible(each, kept_too);
         });
     }
@@ -100,6 +134,12 @@ public:
     // by the last searcher, which may have been there: one of them sees what the other did [ID2].
     [[nodiscard]] bool nobody_waits() const noexcept {
         return role.timed() && !idle.driver_taken();
+    }
+
+    // By what the word of `idle` said just now.
+    void wake_one_if(bool needed) noexcept {
+        trace("decide", needed);
+        if (needed) idle.wake_one();
     }
 
     // The number of workers among which tasks are dealt.
@@ -118,6 +158,23 @@ public:
     // Takes what is ready or in a run. With the role held, and no worker running tasks but those that
     // did not end.
     [[nodiscard]] basic_task::chain take_queued();
+
+    // --- groups: any thread ----------------------------------------------------------------------
+
+    // Throws std::bad_alloc.
+    [[nodiscard]] group_state* make_group(group_options options);
+    void forget_group(group_state& gone) noexcept;
+
+    // Something has changed that its next turn depends on.
+    void notice(group_state& group) noexcept;
+
+    // Of which the caller must hold the role. Also the default group.
+    template <class Visit>
+    void for_each_group(Visit&& visit) {
+        visit(role.turns().everyone());
+        std::lock_guard lock{groups_mutex};
+        for (group_state* each = groups; each != nullptr; each = each->following) visit(*each);
+    }
 
     // What is left, for the report of a stop. Takes the role. Counts all, names as many as there is
     // memory for.
@@ -145,7 +202,6 @@ public:
     void await_posters() noexcept;
 
     // Constant after construction.
-    scheduler& owner;
     scheduler_options options;
     const bool stealing;  // the policy
     unhandled_reporter reporter;
@@ -154,10 +210,18 @@ public:
 
     // Any thread.
     front_queue front;
+    front_queue front_of_groups;
+    front_queue front_of_control;
     sched::idle idle;
+    sync::atomic<bool> groups_exist{false};  // a group was made
+    // A group was made, or stop was called, ever. Set before anybody can know of these; steps look at it alone.
+    sync::atomic<bool> steps_need_more{false};
     sync::atomic<bool> stopping{false};      // stop was called
     sync::atomic<bool> halting{false};       // workers end after their step
     sync::atomic<bool> drain_wanted{false};  // somebody waits in drain
+
+    sync::mutex groups_mutex;
+    group_state* groups = nullptr;  // guarded by groups_mutex
 
     // The holder of the role pushes, workers claim.
     ready_queue ready;
@@ -166,6 +230,7 @@ public:
 
     // The thread that controls the life cycle.
     std::vector<std::unique_ptr<worker>> workers;
+    sched::monitor monitor;
 
     // Workers whose thread is in its loop, and who is told when the last one left it.
     sync::atomic<unsigned> running_workers{0};
@@ -176,5 +241,9 @@ public:
     sync::mutex drain_mutex;
     drainer* drainers = nullptr;  // guarded by drain_mutex
 };
+
+inline core& home::in() noexcept {
+    return grouped() ? static_cast<group_state*>(this)->in : static_cast<core&>(*this);
+}
 
 }  // namespace fairlead::sched

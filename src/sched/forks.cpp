@@ -1,12 +1,32 @@
+#include <fairlead/os/thread.hpp>
 #include <fairlead/sched/forks.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 namespace fairlead::sched {
 
-void offered_forks::post(forked& work) noexcept {
-    scheduler& here = *scheduler::current();
-    here.post(work.detach(here));
+// No more of a limited group may run than does: it keeps its forks to itself.
+void offered_forks::begin_in_group(const home& of) noexcept {
+    of_group_ = true;
+    if (!of.is_limited()) return;
+    closed_ = true;
+    deque_.set_open_min(0);
 }
+
+// Before the theft, in its order.
+void offered_forks::thief_comes() noexcept { thieves_.fetch_add(1, sync::seq_cst); }
+
+// Pairs with end_in_group.
+void offered_forks::thief_goes() noexcept { thieves_.fetch_sub(1, sync::release); }
+
+void offered_forks::end_in_group() noexcept {
+    of_group_ = false;
+    closed_ = false;
+    deque_.set_open_min(open_min_);
+    // seq_cst: the owner has seen that a fork is gone, so it sees who took it, or all that this one has done.
+    while (thieves_.load(sync::seq_cst) != 0) os::yield();  // for some instructions
+}
+
+void offered_forks::post(forked& work) noexcept { work.target().post(work.detach()); }
 
 // As where a child of a fork_join forks for a scope around it, and ends.
 bool offered_forks::take_back_below(forked& newest, const forked& work) noexcept {

@@ -23,11 +23,14 @@ void role::round(slot& own, afterwards next) noexcept {
     own.rounds.add(1);
     dealing_to_ = &own;
     own_share_ = 0;
+    groups_ = core_.has_groups();
+    if (groups_) turns_.begin_round(own);
     // Before anything that the wish is about is looked at: a later wish is for the next round.
     // [RL2] sees what every wish up to this one is about.
     const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
     time_point now = immediately;  // read only if somebody needs it
-    if (core_.options.driver->has_sources() || !deadlines_.empty() || !unplaced_.empty()) {
+    if (core_.options.driver->has_sources() || !deadlines_.empty() || !unplaced_.empty() ||
+        gives_turns()) {
         now = core_.now();
     }
     trace("begin", now);
@@ -39,17 +42,21 @@ void role::round(slot& own, afterwards next) noexcept {
     poll_events(now, asked, next);
     deal();
     if (!undealt_.empty()) {
-        undealt_.append(std::move(pending_));
-        pending_ = std::exchange(undealt_, {});
+        basic_task::chain& pending = arrivals_of(lane::everyone).first;
+        undealt_.append(std::move(pending));
+        pending = std::exchange(undealt_, {});
     }
+    if (groups_) give_turns(own, now);
 
-    backlog_.store(has_pending(), sync::release);  // pairs with has_backlog
+    // Pairs with has_backlog.
+    backlog_.store(has_pending() || (groups_ && turns_.wanted()), sync::release);
     // Asked again: the first source may have come with a task of this round, for which nobody would wait.
     const bool timed =
         now != immediately || core_.options.driver->has_sources() || !unplaced_.empty();
     // [ID2] who leaves the driver after the caller has looked for it there sees this. Only the
     // holder writes it.
     if (timed_.load(sync::relaxed) != timed) timed_.store(timed, sync::seq_cst);
+    if (wants_attention() != timed) update_attention(timed);
     if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
     const time_point due = next_deadline();
     if (next_due_.load(sync::relaxed) != due) next_due_.store(due, sync::relaxed);  // a hint
@@ -88,76 +95,24 @@ void role::put_off_sleeper() noexcept {
     if (std::min(sleep_limit_, next_deadline()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
 }
 
-// Sleepers whose deadline has passed become ready, before anything that arrived later. If others stand in line, the
-// first overtakes them, as it is late already, and the rest stays for a later round of whoever is free to run it or
-// may overtake; but who has been due for `overtaking_max` stands in line as well.
-void role::expire(slot& own, time_point now, afterwards next) noexcept {
-    if (deadlines_.empty() || deadlines_.next() > now) return;
-    const bool others_in_line = next == afterwards::looks_on && has_line(own);
-    trace("in_line", others_in_line);
-    time_point limit = now;
-    if (others_in_line) {
-        if (own.next == nullptr && may_overtake(now)) overtake(own, now);
-        limit = after(now, -overtaking_max);
-    }
-    while (!deadlines_.empty() && deadlines_.next() <= limit) {
-        if (basic_task* const task = take_due()) add_to_batch(*task);
-    }
+// Somebody pushed something of a group, and then looks whether there is attention. Either this exchange comes before that
+// look, and attention is called again, or what was pushed is seen here [GR2].
+void role::update_attention(bool timed) noexcept {
+    attention_.exchange(timed, sync::seq_cst);
+    if (!timed && core_.groups_want_round()) attention_.exchange(true, sync::acq_rel);
 }
 
-// Whether its worker has others to run.
-bool role::has_line(const slot& own) const noexcept {
-    return !own.runs.empty() || !own.ready_consumer.empty() ||
-           (core_.stealing && !own.local.empty());
-}
-
-// Goes before the run of the holder, at once. Until its step has ended it is the only one.
-void role::overtake(slot& own, time_point now) noexcept {
-    basic_task* task = nullptr;
-    while (task == nullptr && !deadlines_.empty() && deadlines_.next() <= now) task = take_due();
-    if (task == nullptr) return;
-    trace("overtake", task);
-    own.next = task;
-    own.overtakes_since = now;
-    overtakes_again_.store(never, sync::relaxed);  // a hint
-}
-
-void role::end_overtaking(slot& own) noexcept {
-    using namespace std::chrono_literals;
-    const time_point now = core_.now();
-    const duration took = std::min<duration>(now - own.overtakes_since, 1h);
-    own.overtakes_since = never;
-    overtakes_again_.store(after(now, (overtaking_share - 1) * took), sync::relaxed);  // a hint
-}
-
-void role::forget_overtaking() noexcept {
-    for (const auto& each : core_.slots) each->overtakes_since = never;
-    overtakes_again_.store(immediately, sync::relaxed);  // no worker runs
-}
-
-bool role::wants_round_for_deadlines(time_point now) const noexcept {
-    const time_point due = next_due_.load(sync::relaxed);
-    return due <= now && (may_overtake(now) || now - due >= overtaking_max);
-}
-
-// The first sleeper that is due. Null: its waker was faster, and brings it.
-basic_task* role::take_due() noexcept {
-    basic_task& task = deadlines_.top();
-    const bool ours = task.state_.unpark();
-    remove_sleeper(task);
-    if (ours) {
-        task.expired_ = true;
-        return &task;
-    }
-    send_through_front(task);
-    return nullptr;
+basic_task* role::take_front(front_queue& front) noexcept {
+    basic_task* const arrived = front.take_reversed();
+    trace("take", reversed_tasks{arrived});
+    if (arrived != nullptr) ++announced_pushes_;  // exactly one of its pushes found the front empty
+    return arrived;
 }
 
 // The front, and the fronts of the slots, behind what is still pending.
 void role::take_arrivals() noexcept {
-    basic_task* const arrived = core_.front.take_reversed();
-    trace("take", reversed_tasks{arrived});
-    if (arrived != nullptr) ++announced_pushes_;  // exactly one of its pushes found the front empty
+    basic_task* const arrived = take_front(core_.front);
+    arrivals& everyone = arrivals_of(lane::everyone);
     // What steps posted to their slots is older than what is in the front: see worker::post.
     if (core_.width() != 1) {
         for (const auto& each : core_.slots) {
@@ -168,40 +123,73 @@ void role::take_arrivals() noexcept {
     } else if (core_.single_worker_is_here()) {  // while its step runs they are its own
         trace("take_posts", core_.slots.front()->posted_alone);
         if (!core_.slots.front()->posted_alone.empty()) {
-            turn_arrived_over(SIZE_MAX);
-            pending_.append(std::move(core_.slots.front()->posted_alone));
+            everyone.turn_over(SIZE_MAX);
+            everyone.first.append(std::move(core_.slots.front()->posted_alone));
         }
     }
-    add_arrived(arrived);
+    everyone.add(arrived);
     trace("arrived");
+    if (groups_) take_arrivals_of_groups();
+}
+
+void role::give_turns(slot& own, time_point& now) noexcept {
+    if (!turns_.are_given() && !turns_.has_noticed()) return;
+    if (now == immediately) now = core_.now();
+    turns_.give(own, now);
 }
 
 void role::take_posts(slot& from) noexcept {
     basic_task* const posted = from.posted.take_reversed();
     trace("take_posts", reversed_tasks{posted});
-    add_arrived(posted);
+    arrivals_of(lane::everyone).add(posted);
 }
 
-void role::add_arrived(basic_task* newest) noexcept {
-    if (newest == nullptr) return;
-    if (arrived_.full()) pending_.append(arrived_.pop());
-    arrived_.push(*newest);
+// Likewise.
+void role::take_arrivals_of_groups() noexcept {
+    if (!core_.front_of_control.empty()) {
+        arrivals_of(lane::control).add(take_front(core_.front_of_control));
+    }
+    basic_task* const arrived =
+        core_.front_of_groups.empty() ? nullptr : take_front(core_.front_of_groups);
+    arrivals& groups = arrivals_of(lane::groups);
+    for (const auto& each : core_.slots) {
+        if (each.get() != dealing_to_) groups.add(each->posted_to_groups.take_reversed());
+    }
+    if (dealing_to_ != nullptr) groups.add(dealing_to_->posted_to_groups.take_reversed());
+    groups.add(arrived);
 }
 
-// Until so many are pending, if there are.
-void role::turn_arrived_over(std::size_t wanted) noexcept {
-    while (pending_.size() < wanted && !arrived_.empty()) pending_.append(arrived_.pop());
+basic_task::chain role::take_all_arrivals() noexcept {
+    groups_ = core_.has_groups();
+    take_arrivals();
+    basic_task::chain all;
+    for (arrivals& each : arrivals_) {
+        each.turn_over(SIZE_MAX);
+        all.append(std::exchange(each.first, {}));
+    }
+    return all;
 }
 
 void role::admit_arrivals(slot& own, time_point& now) noexcept {
     take_arrivals();
-    turn_arrived_over(admit_max);
-    const std::size_t count = std::min(pending_.size(), admit_max);
+    if (groups_) {
+        for (const lane each : {lane::control, lane::groups}) {
+            admit_first(arrivals_of(each), admit_max, now);
+        }
+    }
+    arrivals& everyone = arrivals_of(lane::everyone);
+    everyone.turn_over(admit_max);
+    const std::size_t count = std::min(everyone.first.size(), admit_max);
     // Its share of a burst the holder takes at once, unless older tasks are in ready, or should be.
-    const bool older = !own.ready_consumer.empty() || !undealt_.empty();
+    const bool older = !own.ready_consumer.empty() || !undealt_.empty() || gives_turns();
     own_share_ = older ? 0 : core_.share_of(count + batch_size_);
-    for (std::size_t i = 0; i != count; ++i) {
-        basic_task& task = *pending_.pop_front();
+    admit_first(everyone, count, now);
+}
+
+void role::admit_first(arrivals& of, std::size_t count, time_point& now) noexcept {
+    of.turn_over(count);
+    for (; count != 0 && !of.first.empty(); --count) {
+        basic_task& task = *of.first.pop_front();
         fetch_ahead(task);
         if (admit(task, now)) add_to_batch(task);
     }
@@ -353,6 +341,7 @@ void role::stop_all_sleepers() noexcept {
 }
 
 void role::add_to_batch(basic_task& task) noexcept {
+    if (groups_ && task.home_->grouped()) return turns_.queue(task);
     trace("batch", &task);
     batch_[batch_size_++] = &task;
     if (batch_size_ == batch_max) deal();
@@ -380,6 +369,7 @@ void role::deal() noexcept {
     }
     const std::size_t dealt = undealt_.empty() ? core_.ready.push(rest) : 0;
     trace("deal", dealt);
+    if (gives_turns() && dealt != 0) turns_.ready_has_more();
     keep_undealt(rest.subspan(dealt));
 }
 
@@ -398,10 +388,10 @@ bool role::drained() const noexcept {
     // the numbers are equal, nothing is left anywhere.
     std::uint64_t finished = 0;
     for (const auto& each : core_.slots) finished += each->finished.read();
-    if (has_pending() || !core_.front.empty()) return false;
+    if (has_pending() || !core_.front.empty() || core_.groups_visible()) return false;
     std::uint64_t begun = entered_;
     for (const auto& each : core_.slots) {
-        if (!each->posted.empty() || !each->posted_alone.empty()) return false;
+        if (!each->nothing_posted() || !each->posted_alone.empty()) return false;
     }
     for (const auto& each : core_.slots) begun += each->direct.read();
     return finished == begun;
@@ -410,23 +400,28 @@ bool role::drained() const noexcept {
 void role::hold_back(basic_task::chain dealt) noexcept {
     for (basic_task* task = dealt.front(); task != nullptr; task = task->*basic_task::link) {
         task->place_ = basic_task::dealt_before;  // it was admitted once
+        if (task->home_->grouped()) turns_.take_back(*task);
     }
-    dealt.append(std::move(pending_));
-    pending_ = std::move(dealt);
-    take_arrivals();
-    turn_arrived_over(SIZE_MAX);
+    core_.for_each_group([&](group_state& each) {
+        basic_task::chain queued = sched::turns::take_queued(each);
+        for (basic_task* task = queued.front(); task != nullptr; task = task->*basic_task::link) {
+            task->place_ = basic_task::dealt_before;
+        }
+        dealt.append(std::move(queued));
+    });
+    dealt.append(take_all_arrivals());
+    arrivals_of(lane::everyone).first = std::move(dealt);
     backlog_.store(has_pending(), sync::release);  // pairs with has_backlog
 }
 
 basic_task::chain role::take_everything() noexcept {
-    take_arrivals();
-    turn_arrived_over(SIZE_MAX);
-    for (basic_task* task = pending_.front(); task != nullptr; task = task->*basic_task::link) {
+    basic_task::chain all = take_all_arrivals();
+    for (basic_task* task = all.front(); task != nullptr; task = task->*basic_task::link) {
         leave_sleep(*task);
     }
     // A sleeper that was woken comes through the front, and is left alone until then.
     basic_task::chain asleep;
-    pending_.append(std::exchange(unplaced_, {}));
+    all.append(std::exchange(unplaced_, {}));
     retry_at_ = never;
     for_each_sleeper([&](basic_task& task) {
         const bool ours = task.state_.unpark();
@@ -436,8 +431,9 @@ basic_task::chain role::take_everything() noexcept {
     for (basic_task* task = asleep.front(); task != nullptr; task = task->*basic_task::link) {
         remove_sleeper(*task);
     }
-    pending_.append(std::move(asleep));
-    return std::exchange(pending_, {});
+    all.append(std::move(asleep));
+    core_.for_each_group([&](group_state& each) { all.append(sched::turns::take_queued(each)); });
+    return all;
 }
 
 }  // namespace fairlead::sched

@@ -18,12 +18,15 @@
 // at again every `retry_interval`.
 #pragma once
 
+#include "sched/arrivals.hpp"
 #include "sched/slot.hpp"
 #include "sched/trace.hpp"
+#include "sched/turns.hpp"
 #include "sched/waiting.hpp"
 
 #include <fairlead/sched/driver.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,35 +36,9 @@ namespace fairlead::sched {
 
 class core;
 
-// What was taken from fronts, in order, newest first each as it came. A burst is in no cache by the time that it is
-// admitted, so it is turned over only then.
-class arrived_tasks {
-public:
-    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-    [[nodiscard]] bool full() const noexcept { return size_ == stacks_.size(); }
-
-    void push(basic_task& newest) noexcept {
-        stacks_[(first_ + size_) % stacks_.size()] = &newest;
-        ++size_;
-    }
-
-    // The oldest of them, in order.
-    [[nodiscard]] basic_task::chain pop() noexcept {
-        basic_task* const newest = stacks_[first_];
-        first_ = (first_ + 1) % stacks_.size();
-        --size_;
-        return front_queue::turn_over(newest);
-    }
-
-private:
-    std::array<basic_task*, 1024> stacks_;
-    std::size_t first_ = 0;
-    std::size_t size_ = 0;
-};
-
 class role final : private event_sink {
 public:
-    explicit role(core& owner) noexcept : core_{owner} {}
+    explicit role(core& owner) : core_{owner}, turns_{owner} {}
     role(const role&) = delete;
     role& operator=(const role&) = delete;
 
@@ -100,8 +77,14 @@ public:
     // Whether deadlines or events may come, so that time matters; the holder updates it. seq_cst: [ID2].
     [[nodiscard]] bool timed() const noexcept { return timed_.load(sync::seq_cst); }
 
-    // Likewise. A hint.
-    [[nodiscard]] bool seems_timed() const noexcept { return timed_.load(sync::relaxed); }
+    // Whether workers are to look at the clock between steps now and then, and at what groups have. A hint.
+    [[nodiscard]] bool wants_attention() const noexcept { return attention_.load(sync::relaxed); }
+
+    // After something of a group was pushed, which workers would find only when they have nothing else to do. seq_cst
+    // [GR2]: see update_attention. The exchange comes after what it has read.
+    void call_attention() noexcept {
+        if (!attention_.load(sync::seq_cst)) attention_.exchange(true, sync::acq_rel);
+    }
 
     // When the last round with a look at the clock ended. A hint.
     [[nodiscard]] time_point last_timed_round() const noexcept {
@@ -119,6 +102,10 @@ public:
 
     // Before the workers start.
     void forget_overtaking() noexcept;
+
+    // Turns of groups.
+    [[nodiscard]] sched::turns& turns() noexcept { return turns_; }
+    [[nodiscard]] const sched::turns& turns() const noexcept { return turns_; }
 
     // --- the holder ---------------------------------------------------------------------------------
 
@@ -171,7 +158,8 @@ public:
     // Calls visit(task) for every task that the next round will look at first.
     template <class Visit>
     void for_each_held(Visit&& visit) const {
-        for (basic_task* task = pending_.front(); task != nullptr; task = task->*basic_task::link) {
+        const basic_task::chain& held = arrivals_of(lane::everyone).first;
+        for (basic_task* task = held.front(); task != nullptr; task = task->*basic_task::link) {
             if (task->place_ < 0) visit(*task);  // the others are among the sleepers still
         }
     }
@@ -208,20 +196,34 @@ private:
 
     // Whether something waits for admission.
     [[nodiscard]] bool has_pending() const noexcept {
-        return !pending_.empty() || !arrived_.empty();
+        if (!arrivals_of(lane::everyone).empty()) return true;
+        return groups_ &&
+               !(arrivals_of(lane::groups).empty() && arrivals_of(lane::control).empty());
+    }
+    [[nodiscard]] bool gives_turns() const noexcept { return groups_ && turns_.are_given(); }
+    [[nodiscard]] arrivals& arrivals_of(lane which) noexcept {
+        return arrivals_[static_cast<std::size_t>(which)];
+    }
+    [[nodiscard]] const arrivals& arrivals_of(lane which) const noexcept {
+        return arrivals_[static_cast<std::size_t>(which)];
     }
 
     void take_arrivals() noexcept;
+    void take_arrivals_of_groups() noexcept;
+    [[nodiscard]] basic_task* take_front(front_queue& front) noexcept;
     void take_posts(slot& from) noexcept;
-    void add_arrived(basic_task* newest) noexcept;
-    void turn_arrived_over(std::size_t wanted) noexcept;
+    [[nodiscard]] basic_task::chain take_all_arrivals() noexcept;
+    void update_attention(bool timed) noexcept;
     void poll_events(time_point now, bool asked, afterwards next) noexcept;
     void hurry_sleeper() noexcept;
     void expire(slot& own, time_point now, afterwards next) noexcept;
+    void expire_in_line(slot& own, time_point now) noexcept;
+    void give_turns(slot& own, time_point& now) noexcept;
     [[nodiscard]] bool has_line(const slot& own) const noexcept;
-    void overtake(slot& own, time_point now) noexcept;
+    void overtake(slot& own, basic_task& task, time_point now) noexcept;
     [[nodiscard]] basic_task* take_due() noexcept;
     void admit_arrivals(slot& own, time_point& now) noexcept;
+    void admit_first(arrivals& of, std::size_t count, time_point& now) noexcept;
     [[nodiscard]] inline bool admit(basic_task& task, time_point& now) noexcept;
     [[nodiscard]] inline bool sleeps_if_early(basic_task& task, time_point& now) noexcept;
     [[nodiscard]] bool sleeps(basic_task& task) noexcept;
@@ -238,10 +240,12 @@ private:
     void keep_undealt(std::span<basic_task* const> tasks) noexcept;
 
     core& core_;
+    sched::turns turns_;
     alignas(base::cache_line) sync::atomic<bool> held_{false};
     sync::atomic<bool> backlog_{false};
     sync::atomic<bool> wanted_{false};
     sync::atomic<bool> timed_{false};
+    sync::atomic<bool> attention_{false};
     sync::atomic<time_point> last_round_{time_point{}};
     sync::atomic<time_point> next_due_{never};
     sync::atomic<time_point> overtakes_again_{
@@ -249,14 +253,14 @@ private:
 
     timer::deadline_heap<basic_task, basic_task::place> deadlines_;
     sleeper_table sleepers_;
-    arrived_tasks arrived_;        // taken from the fronts
-    basic_task::chain pending_;    // older ones, next to be admitted
-    basic_task::chain undealt_;    // of this round: ready has no memory for them
-    basic_task::chain unplaced_;   // they would sleep, but there is no memory for their places
-    time_point retry_at_ = never;  // when those are looked at again
+    std::array<arrivals, 3> arrivals_;  // of each lane
+    basic_task::chain undealt_;         // of this round: ready has no memory for them
+    basic_task::chain unplaced_;        // they would sleep, but there is no memory for their places
+    time_point retry_at_ = never;       // when those are looked at again
     std::array<basic_task*, batch_max> batch_;
     std::size_t batch_size_ = 0;
     slot* dealing_to_ = nullptr;
+    bool groups_ = false;        // there are some
     std::size_t own_share_ = 0;  // how many more of this round's tasks the holder may keep
     std::uint64_t entered_ = 0;  // posts admitted, ever; each ends with one step
     std::uint32_t announced_pushes_ = 0;

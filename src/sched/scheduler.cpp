@@ -24,6 +24,7 @@ constexpr duration end_grace = std::chrono::milliseconds{50};
 
 scheduler::scheduler(scheduler_options options)
     : core_{std::make_unique<sched::core>(*this, std::move(options))} {
+    refer_to(*core_);
     start();
 }
 
@@ -33,69 +34,100 @@ scheduler::~scheduler() {
     while (!core_->role.try_acquire()) os::yield();
     core_->abandon_all();
     core_->await_posters();
+    core_->role.turns().let_all_go(core_->slots);
+    FAIRLEAD_ASSERT(core_->groups == nullptr, "a group was not destroyed before its scheduler");
 }
 
 // --- posting ------------------------------------------------------------------------------------------
 
-void scheduler::post(basic_task& task) noexcept {
-    accept(task, immediately);
-    enqueue(task, task, {.kind = post_kind::plain, .last = false});
+namespace {
+
+[[gnu::noinline]] void enqueue_for_everyone(sched::core& core, basic_task& newest,
+                                            basic_task& oldest, sched::posted how) noexcept {
+    worker* const here = worker::current();
+    if (here != nullptr && &here->owner() == &core) {
+        here->post(newest, oldest, how);
+    } else {
+        core.push(newest, oldest);
+    }
 }
 
-void scheduler::post_deadline(basic_task& task, time_point deadline) noexcept {
+[[gnu::noinline]] void enqueue_for_group(const sched::group_state& group, basic_task& newest,
+                                         basic_task& oldest, sched::posted how) noexcept {
+    worker* const here = worker::current();
+    if (here != nullptr && &here->owner() == &group.in) {
+        here->post_to_group(group, newest, oldest, how);
+    } else {
+        group.in.push_grouped(group.enters_by, newest, oldest);
+    }
+}
+
+inline void enqueue(sched::home& home, bool grouped, basic_task& newest, basic_task& oldest,
+                    sched::posted how) noexcept {
+    if (grouped) [[unlikely]] {
+        enqueue_for_group(static_cast<sched::group_state&>(home), newest, oldest, how);
+    } else {
+        enqueue_for_everyone(static_cast<sched::core&>(home), newest, oldest, how);
+    }
+}
+
+}  // namespace
+
+void executor::post(basic_task& task) const noexcept {
+    const bool grouped = accept(task, immediately);
+    enqueue(*home_, grouped, task, task, {.kind = post_kind::plain, .last = false});
+}
+
+void executor::post_deadline(basic_task& task, time_point deadline) const noexcept {
     submit(task, deadline, false);
 }
 
-void scheduler::post_last(basic_task& task, time_point deadline) noexcept {
+void executor::post_last(basic_task& task, time_point deadline) const noexcept {
     submit(task, deadline, true);
 }
 
-void scheduler::accept(basic_task& task, time_point deadline) noexcept {
-    FAIRLEAD_ASSERT(task.owner_ == nullptr, "a task was posted that is posted already");
-    task.owner_ = this;
+void executor::post_delay(basic_task& task, duration delay) const noexcept {
+    post_deadline(task, after(home_->in().now(), delay));
+}
+
+// Whether it belongs to a group that is not the default one.
+inline bool executor::accept(basic_task& task, time_point deadline) const noexcept {
+    FAIRLEAD_ASSERT(task.home_ == nullptr, "a task was posted that is posted already");
+    task.home_ = home_;
     task.deadline_ = deadline;
     // What an earlier stop told it, of this scheduler or another, does not count. Relaxed: a step that
     // was told posts it again on the thread that has seen the stop.
-    if (task.told_ != 0 && !core_->stopping.load(sync::relaxed)) task.told_ = 0;
+    if (task.told_ != 0 && !home_->in().stopping.load(sync::relaxed)) task.told_ = 0;
+    if (!home_->grouped()) [[likely]]
+        return false;
+    static_cast<sched::group_state*>(home_)->hold_for_task();
+    return true;
 }
 
-void scheduler::submit(basic_task& task, time_point deadline, bool last) noexcept {
-    accept(task, deadline);
+void executor::submit(basic_task& task, time_point deadline, bool last) const noexcept {
+    const bool grouped = accept(task, deadline);
     post_kind kind = post_kind::timed;
     if (deadline == immediately) kind = post_kind::again;
     if (deadline == never && task.source_ == nullptr) kind = post_kind::sleeps;
-    enqueue(task, task, {.kind = kind, .last = last});
+    enqueue(*home_, grouped, task, task, {.kind = kind, .last = last});
 }
 
-void scheduler::enqueue_woken(basic_task& task) noexcept {
-    sched::trace("duty", &task);
-    enqueue(task, task, {.kind = post_kind::woken, .last = false});
-}
-
-void scheduler::post_delay(basic_task& task, duration delay) noexcept {
-    post_deadline(task, after(now(), delay));
-}
-
-void scheduler::post(std::span<basic_task* const> tasks) noexcept {
+void executor::post(std::span<basic_task* const> tasks) const noexcept {
     if (tasks.empty()) return;
     basic_task* newest = nullptr;
+    bool grouped = false;
     for (basic_task* const task : tasks) {
-        accept(*task, immediately);
+        grouped = accept(*task, immediately);
         task->next_ = newest;
         newest = task;
     }
     const post_kind kind = tasks.size() == 1 ? post_kind::plain : post_kind::batch;
-    enqueue(*newest, *tasks.front(), {.kind = kind, .last = false});
+    enqueue(*home_, grouped, *newest, *tasks.front(), {.kind = kind, .last = false});
 }
 
-[[gnu::noinline]] void scheduler::enqueue(basic_task& newest, basic_task& oldest,
-                                          sched::posted how) noexcept {
-    worker* const here = worker::current();
-    if (here != nullptr && &here->owner() == core_.get()) {
-        here->post(newest, oldest, how);
-    } else {
-        core_->push(newest, oldest);
-    }
+void sched::home::enqueue_woken(basic_task& task) noexcept {
+    trace("duty", &task);
+    enqueue(*this, grouped(), task, task, {.kind = post_kind::woken, .last = false});
 }
 
 // --- life cycle -------------------------------------------------------------------------------------------
@@ -114,10 +146,12 @@ void scheduler::start() {
     if (core_->options.run_on_caller) return;
     try {
         std::lock_guard lock{core_->drain_mutex};
+        core_->monitor.start();
         for (const auto& each : core_->workers) each->start();
     } catch (...) {
         halt();
         for (const auto& each : core_->workers) each->join();
+        core_->monitor.stop();
         throw;
     }
 }
@@ -173,8 +207,10 @@ bool scheduler::drain_on_caller(time_point deadline) {
 stop_report scheduler::stop(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
     const time_point deadline = after(clock::now(), limit);
-    core_->stopping.store(true, sync::release);  // pairs with stopping() and with role::round
-    core_->role.want_round();                    // which tells the sleepers
+    core_->steps_need_more.store(true,
+                                 sync::release);  // first: who has seen the stop is told of it
+    core_->stopping.store(true, sync::release);   // pairs with stopping() and with role::round
+    core_->role.want_round();                     // which tells the sleepers
     core_->idle.wake_all();
     // After an earlier stop nothing runs any more but a step that was stuck.
     if (!core_->halting.load(sync::acquire)) static_cast<void>(drain_for(limit));
@@ -188,6 +224,7 @@ stop_report scheduler::stop(duration limit) {
         for (const auto& each : core_->workers) {
             if (each->ended()) each->join();
         }
+        core_->monitor.stop();
     }
     return core_->report();
 }
@@ -251,6 +288,11 @@ std::vector<worker_stats> scheduler::stats() const {
 }
 
 driver& scheduler::driver() const noexcept { return *core_->options.driver; }
+
+[[gnu::noinline]] bool scheduler::should_yield() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr && here->should_yield();
+}
 
 [[gnu::noinline]] scheduler* scheduler::current() noexcept {
     worker* const here = worker::current();

@@ -30,6 +30,7 @@ void worker::sleep() noexcept {
         limit = clock::now() + watch_interval_;
     }
     if (!sleep_in_driver(limit)) park(limit);
+    core_.monitor.notice_awake();
     if (watching) {
         core_.idle.end_watch();
         rescue_posts();
@@ -89,7 +90,7 @@ void worker::answer_drain() noexcept {
 
 void worker::park(time_point limit) noexcept {
     // Nobody needs to be woken for it otherwise: its owner would look at it.
-    if (!slot_.posted.empty()) slot_.keeps_post.store(false, sync::relaxed);  // published below
+    if (!slot_.nothing_posted()) slot_.keeps_post.store(false, sync::relaxed);  // published below
     core_.idle.prepare_park(index_);
     // Once more, after the word [ID1].
     bool stay = !core_.tasks_visible(slot_) && !core_.halting.load(sync::acquire);

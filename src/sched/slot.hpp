@@ -2,9 +2,10 @@
 // runs; the slot stays when the thread blocks or ends.
 #pragma once
 
+#include "sched/arrivals.hpp"
+
 #include <fairlead/lockfree/block_queue.hpp>
 #include <fairlead/lockfree/fork_deque.hpp>
-#include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/lockfree/run_queue.hpp>
 #include <fairlead/sched/forks.hpp>
 #include <fairlead/sched/task.hpp>
@@ -14,7 +15,6 @@
 
 namespace fairlead::sched {
 
-using front_queue = lockfree::front_queue<basic_task, basic_task::link>;
 using ready_queue = lockfree::block_queue<basic_task>;
 using run_queue = lockfree::run_queue<basic_task>;
 using local_deque = lockfree::fork_deque<basic_task>;
@@ -31,6 +31,8 @@ public:
 private:
     sync::atomic<std::uint64_t> value_{0};
 };
+
+class group_state;
 
 struct alignas(base::cache_line) slot {
     slot(ready_queue& ready, std::size_t others) : ready_consumer{ready}, offers{others} {}
@@ -49,11 +51,25 @@ struct alignas(base::cache_line) slot {
     // Otherwise `never`.
     time_point overtakes_since = never;
 
+    // The owner's alone, too, while turns are given: see turns.hpp. Its turn, of what it holds the group; and from when on
+    // the time of the step that runs is measured, and in which turns that was.
+    struct {
+        group_state* of = nullptr;
+        duration expected{};  // to be used, which was charged
+        time_point until{};
+        std::uint32_t number = 0;
+    } turn;
+    time_point measured_from{};
+    std::uint32_t measured_in = 0;
+
     // What steps on this slot post or wake: a front of its own, which the role empties like the
     // shared one, so that workers do not meet on one word. With a single worker the plain list
     // serves instead, while the shared front is empty: its tasks are older than any in the front.
     front_queue posted;
     basic_task::chain posted_alone;
+
+    // Likewise, with several workers, of groups but for the default one. What is said of `posted` below is said of both.
+    front_queue posted_to_groups;
 
     // With policy::stealing: plain posts of steps on this slot, all of them open to thieves. Each is counted in
     // `direct` before it is opened.
@@ -67,16 +83,20 @@ struct alignas(base::cache_line) slot {
     // How many steps had finished when the oldest of them was posted. Written by the owner, before the push.
     counter kept_after;
 
+    [[nodiscard]] bool nothing_posted() const noexcept {
+        return posted.empty() && posted_to_groups.empty();
+    }
+
     // Whether there is a post from before the step that runs now. A hint.
     [[nodiscard]] bool has_older_posts() const noexcept {
-        return !posted.empty() &&
+        return !nothing_posted() &&
                (!keeps_post.load(sync::relaxed) || kept_after.read() != finished.read());
     }
 
     // Whether others should see to `posted`.
     [[nodiscard]] bool has_open_posts() const noexcept {
         // Relaxed: not older than the push that was seen.
-        return !posted.empty() && !keeps_post.load(sync::relaxed);
+        return !nothing_posted() && !keeps_post.load(sync::relaxed);
     }
     // Whether thieves should take from `local`.
     [[nodiscard]] bool has_open_local() const noexcept {
@@ -84,7 +104,7 @@ struct alignas(base::cache_line) slot {
     }
     // Whether its owner has kept a post, which others should not forget.
     [[nodiscard]] bool has_kept_post() const noexcept {
-        return !posted.empty() && keeps_post.load(sync::relaxed);  // likewise
+        return !nothing_posted() && keeps_post.load(sync::relaxed);  // likewise
     }
     [[nodiscard]] bool has_kept_local() const noexcept {
         return !local.empty() && keeps_post.load(sync::relaxed);  // likewise
@@ -97,6 +117,8 @@ struct alignas(base::cache_line) slot {
     counter rounds;
     counter wakeups;
     counter stolen;
+    // The number of the step that is to let others have their turn: how many were before it. A hint, by the monitor.
+    sync::atomic<std::uint64_t> asked_to_yield{~std::uint64_t{0}};
     // What runs now, for reports. Only its name is read, and only after a stop gave up on the step.
     sync::atomic<const char*> running{nullptr};
 };

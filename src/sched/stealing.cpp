@@ -51,7 +51,7 @@ basic_task* worker::take_over_stuck() noexcept {
         if (stuck && (!other.runs.empty() || (stealing_ && !other.local.empty()))) {
             stuck_slot = &other;
         }
-        posts_are_stuck |= stuck && !other.posted.empty();
+        posts_are_stuck |= stuck && !other.nothing_posted();
     }
     // The round may leave a task in `next`, which must run before any other. If the role is not free,
     // the next look sees to them.
@@ -80,14 +80,23 @@ basic_task* worker::steal() noexcept {
 // The oldest fork of the step that runs there, which waits for it.
 basic_task* worker::steal_fork(slot& victim) noexcept {
     if (victim.offers.empty()) return nullptr;
+    const bool groups = core_.has_groups();
+    if (groups) victim.offers.thief_comes();
     slot_.direct.add(1);  // before it disappears: see role::drained
     forked* const work = victim.offers.steal();
+    home* const of = work == nullptr ? nullptr : &work->target().home();
+    if (of != nullptr && of->grouped()) {
+        static_cast<group_state*>(of)->hold_for_task();
+        static_cast<group_state*>(of)->begin_stolen_step();
+    }
+    if (groups) victim.offers.thief_goes();
     if (work == nullptr) {  // another was faster, or the step itself
         slot_.direct.publish(slot_.direct.value() - 1);
         return nullptr;
     }
     slot_.stolen.add(1);
-    basic_task& task = work->detach(core_.owner);
+    basic_task& task = work->detach();
+    task.home_ = of;
     task.expired_ = true;
     return &task;
 }

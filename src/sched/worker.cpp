@@ -12,15 +12,6 @@
 #include <utility>
 
 namespace fairlead::sched {
-namespace {
-
-// How many tasks of the post are to run now, as far as is known; two: or more.
-unsigned due_of(post_kind kind) noexcept {
-    return kind == post_kind::batch ? 2 : kind <= post_kind::woken;
-}
-
-}  // namespace
-
 worker::worker(core& owner, slot& own, unsigned index)
     : core_{owner},
       slot_{own},
@@ -73,21 +64,42 @@ void worker::run() noexcept {
 }
 
 [[gnu::always_inline]] inline void worker::execute(basic_task& task) noexcept {
-    FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
-    slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
-    slot_.offers.begin_step(task.depth_);
-    running_ = &task;
-    task.owner_ = nullptr;
-    task.deaf_ = false;
-    task.source_ = nullptr;
-    task.state_.begin_run();
-    trace("step", &task);
+    // acquire: pairs with stop.
+    if (core_.steps_need_more.load(sync::acquire)) [[unlikely]]
+        return execute_with_more(task);
+    begin_step(task);
+    task.kind_->run(task);  // the last touch of the task
+    end_step();
+}
+
+// It may have to be told of a stop, and its group to be charged.
+[[gnu::noinline]] void worker::execute_with_more(basic_task& task) noexcept {
+    home& of = *task.home_;
+    if (of.grouped() || core_.role.turns().are_given()) begin_measuring();
+    begin_step(task);
     // acquire: pairs with stop.
     if (core_.stopping.load(sync::acquire)) {
         task.state_.mark_stopping();
         task.told_ = core_.role.stop_number();
     }
-    task.kind_->run(task);                        // the last touch of the task
+    task.kind_->run(task);
+    if (of.grouped() || core_.role.turns().are_given()) account(core_.role.turns().group_of(of));
+    end_step();
+}
+
+[[gnu::always_inline]] inline void worker::begin_step(basic_task& task) noexcept {
+    FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
+    slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
+    slot_.offers.begin_step(task.depth_);
+    running_ = &task;
+    task.home_ = nullptr;
+    task.deaf_ = false;
+    task.source_ = nullptr;
+    task.state_.begin_run();
+    trace("step", &task);
+}
+
+[[gnu::always_inline]] inline void worker::end_step() noexcept {
     slot_.running.store(nullptr, sync::relaxed);  // only for reports
     slot_.finished.add(1);                        // after what the step posted: see role::drained
     if (slot_.overtakes_since != never) [[unlikely]]
@@ -95,9 +107,33 @@ void worker::run() noexcept {
     trace("finished");
 }
 
+// What lies between two steps is counted with the second; but not what this worker did before it knew of these turns.
+void worker::begin_measuring() noexcept {
+    const std::uint32_t number = core_.role.turns().number();
+    if (slot_.measured_in == number) return;
+    slot_.measured_in = number;
+    slot_.measured_from = core_.now();
+}
+
+// While turns are given.
+void worker::account(group_state& group) noexcept {
+    const std::uint32_t number = core_.role.turns().number();
+    const time_point now = core_.now();
+    if (slot_.measured_in == number) group.charge(now - slot_.measured_from);
+    slot_.measured_in = number;
+    slot_.measured_from = now;
+    if (slot_.turn.number != number || slot_.turn.until <= now) steps_to_look_ = 1;
+    // Who takes one of its forks holds the group and counts a step of it before this one ends.
+    if (group.grouped()) slot_.offers.end_forking();
+    const bool waited_for = group.end_step();
+    if (!group.grouped()) return;
+    if (waited_for) core_.notice(group);
+    group.let_task_go();
+}
+
 // The next task without sleeping, or null.
 basic_task* worker::next() noexcept {
-    if (core_.role.seems_timed() && --steps_to_look_ == 0) look_at_clock();
+    if (core_.role.wants_attention() && --steps_to_look_ == 0) look_at_clock();
     return look();
 }
 
@@ -116,8 +152,8 @@ basic_task* worker::look() noexcept {
         task = look_elsewhere();
     }
     // It turns to something else than the post that it has kept.
-    if (task != nullptr && !alone_ && !slot_.posted.empty()) {
-        wake_one_if(core_.idle.needs_watcher());
+    if (task != nullptr && !alone_ && !slot_.nothing_posted()) {
+        core_.wake_one_if(core_.idle.needs_watcher());
     }
     return task;
 }
@@ -134,6 +170,7 @@ basic_task* worker::look_elsewhere() noexcept {
 // Nothing to do: looks again as a searcher, and sleeps. Null: the scheduler halts.
 basic_task* worker::search() noexcept {
     core_.idle.begin_search();
+    slot_.measured_in = 0;
     basic_task* task = look();
     if (task == nullptr && core_.options.spin != duration::zero()) spin();
     while (task == nullptr && !core_.halting.load(sync::acquire)) {
@@ -258,7 +295,9 @@ basic_task* worker::move_own_posts_to_run() noexcept {
     return first;
 }
 
+// While turns are given it is the role that takes tasks from ready.
 basic_task* worker::claim() noexcept {
+    if (core_.role.turns().are_given()) return nullptr;
     std::array<basic_task*, claim_max> out;
     const std::size_t visible = slot_.ready_consumer.visible();
     const std::size_t share = std::max<std::size_t>(core_.share_of(visible), 1);
@@ -275,7 +314,7 @@ basic_task* worker::claim() noexcept {
 void worker::put_into_run(std::span<basic_task* const> tasks) noexcept {
     if (tasks.empty()) return;
     slot_.runs.push(tasks);
-    wake_one_if(core_.idle.seems_asleep());
+    core_.wake_one_if(core_.idle.seems_asleep());
 }
 
 // Under saturation nobody is idle, so nobody steals. A run whose owner has not finished a step since
@@ -310,7 +349,12 @@ void worker::look_at_clock() noexcept {
     stride_ = short_steps ? std::min(stride_ * 2, stride_max) : 1;
     steps_to_look_ = stride_;
     last_look_ = now;
-    if (!core_.role.wants_round_for_deadlines(now) &&
+    // Turns are short: between two of them groups have no wish that could not wait.
+    const bool groups_want = core_.role.turns().are_given()
+                                 ? slot_.turn.until <= now
+                                 : core_.groups_visible() || core_.role.turns().has_noticed() ||
+                                       !slot_.posted_to_groups.empty();
+    if (!groups_want && !core_.role.wants_round_for_deadlines(now) &&
         now - core_.role.last_timed_round() < core_.options.round_interval) {
         return;
     }
@@ -333,12 +377,6 @@ bool worker::round_if_free() noexcept {
     return true;
 }
 
-// By what the word of `idle` said just now.
-void worker::wake_one_if(bool needed) noexcept {
-    trace("decide", needed);
-    if (needed) core_.idle.wake_one();
-}
-
 // Wakes another worker if there is more to do than this one will: tasks for it, or the duty to sleep
 // on deadlines and events.
 void worker::wake_another() noexcept {
@@ -346,86 +384,7 @@ void worker::wake_another() noexcept {
     if (core_.nobody_waits() || core_.work_visible(slot_)) core_.idle.wake_one();
 }
 
-// --- posts from a step, and running without a thread ---------------------------------------------------
-
-// From a step. To the slot while the shared front is empty, so that what is in a slot is older than
-// what is in the front; a post that comes after one from outside stands behind it, and so do those that
-// follow in the step: a round that has taken the first may not have dealt it yet. The worker looks at
-// what it posted when the step and its run are done; others can take it in a round before that, but a
-// single worker keeps it in a plain list.
-//
-// Whether to wake another for it: not for one task to run, which this worker will take itself, nor for
-// those that go to sleep, if somebody watches in case the step takes long, or the step ends with this
-// post. For a second one to run, yes.
-[[gnu::always_inline]] inline void worker::post_to_slot(basic_task& newest, basic_task& oldest,
-                                                        posted how,
-                                                        unsigned due_in_local) noexcept {
-    if (!core_.front.empty() || front_step_ == slot_.finished.value()) {
-        front_step_ = slot_.finished.value();
-        core_.push(newest, oldest);
-        return;
-    }
-    if (alone_) {
-        if (slot_.posted_alone.empty()) own_kind_ = post_kind::plain;
-        own_kind_ = std::max(own_kind_, how.kind);
-        slot_.posted_alone.append(front_queue::turn_over(&newest));
-        trace("keep", &newest);
-        return;
-    }
-    const bool first = slot_.posted.empty();  // this worker alone adds to it
-    if (first) {
-        own_kind_ = post_kind::plain;
-        own_posts_ = own_due_ = 0;
-    }
-    own_kind_ = std::max(own_kind_, how.kind);
-    ++own_posts_;
-    own_due_ += due_of(how.kind);
-    const bool kept = own_due_ + due_in_local <= 1;
-    trace("post", &newest, kept);
-    if (first) slot_.kept_after.publish(slot_.finished.value());
-    if (slot_.keeps_post.load(sync::relaxed) != kept) {
-        slot_.keeps_post.store(kept, sync::relaxed);  // published by the push
-    }
-    slot_.posted.push_reversed(newest, oldest);
-    trace("keep", &newest);
-    if (kept && how.last && slot_.runs.empty() && due_in_local == 0) return;
-    wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
-}
-
-void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
-    if (stealing_) return post_stealing(newest, oldest, how);
-    post_to_slot(newest, oldest, how, 0);
-}
-
-// A plain post goes to `local`, unless there is no room; but a task that posts itself again stands behind
-// others, as one that yields must.
-[[gnu::noinline]] void worker::post_stealing(basic_task& newest, basic_task& oldest,
-                                             posted how) noexcept {
-    const bool nothing_local = slot_.local.empty();
-    const bool local =
-        how.kind == post_kind::plain && &newest != running_ && slot_.local.push(newest);
-    if (!local) {
-        // Not empty: one that is kept, or more.
-        const unsigned due_in_local = nothing_local                          ? 0
-                                      : slot_.keeps_post.load(sync::relaxed) ? 1
-                                                                             : 2;
-        return post_to_slot(newest, oldest, how, due_in_local);
-    }
-    const bool kept = nothing_local && (slot_.posted.empty() || own_due_ == 0);
-    newest.expired_ = true;
-    slot_.direct.add(1);  // before others can take it: see role::drained
-    if (slot_.keeps_post.load(sync::relaxed) != kept) {
-        slot_.keeps_post.store(kept, sync::relaxed);  // published below
-    }
-    static_cast<void>(slot_.local.open_all());
-    if (!alone_) wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
-}
-
-void worker::wake_thief() noexcept {
-    if (core_.idle.seems_asleep()) core_.idle.wake_one();
-}
-
-[[gnu::noinline]] void offered_forks::wake_thief() noexcept { worker::current()->wake_thief(); }
+// --- running without a thread ---------------------------------------------------------------------------
 
 // A round admits only so many: what is ready may stand behind thousands that go to sleep.
 basic_task* worker::next_behind_arrivals() noexcept {
@@ -440,15 +399,26 @@ basic_task* worker::next_behind_arrivals() noexcept {
     return task;
 }
 
+bool worker::should_yield() noexcept {
+    const std::uint64_t step = slot_.finished.value();
+    if (!core_.options.run_on_caller) return slot_.asked_to_yield.load(sync::relaxed) == step;
+    if (core_.options.slice == duration::zero()) return false;
+    const time_point now = core_.now();
+    if (std::exchange(asked_in_step_, step) != step) asked_first_ = now;
+    return now - asked_first_ >= core_.options.slice;
+}
+
 [[gnu::noinline]] std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {
     worker* const outer = current();
     FAIRLEAD_ASSERT(outer != this, "a scheduler was run from a task of its own");
     of_thread::set(this);
+    slot_.measured_in = 0;
     basic_task* task = next_behind_arrivals();
     if (task == nullptr) {
         core_.idle.begin_search();
         static_cast<void>(sleep_in_driver(limit));
         static_cast<void>(core_.idle.end_search());
+        slot_.measured_in = 0;
         task = next_behind_arrivals();
     }
     std::size_t steps = 0;

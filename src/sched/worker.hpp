@@ -54,12 +54,19 @@ public:
     // Posts what a step posts or wakes: newest -> ... -> oldest. Only on this worker's thread.
     void post(basic_task& newest, basic_task& oldest, posted how) noexcept;
 
+    // Likewise, to a group that is not the default one.
+    void post_to_group(const group_state& group, basic_task& newest, basic_task& oldest,
+                       posted how) noexcept;
+
     // The worker of the calling thread, or null. Only in functions that are not inlined: a coroutine
     // that moves to another thread must not reuse an address of thread-local memory.
     [[nodiscard]] static worker* current() noexcept { return of_thread::get(); }
 
     [[nodiscard]] core& owner() const noexcept { return core_; }
     [[nodiscard]] unsigned index() const noexcept { return index_; }
+
+    // Whether the step that runs is to let others have their turn. Only on this worker's thread.
+    [[nodiscard]] bool should_yield() noexcept;
 
     // Wakes another worker for what this one has opened to it. Only on this worker's thread.
     void wake_thief() noexcept;
@@ -90,6 +97,8 @@ private:
     inline void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
                              unsigned due_in_local) noexcept;
     void post_stealing(basic_task& newest, basic_task& oldest, posted how) noexcept;
+    inline void begin_posts() noexcept;
+    inline bool count_post(post_kind kind, unsigned due_in_local) noexcept;
     inline basic_task* take_own_posts() noexcept;
     inline basic_task* take_own_post() noexcept;
     basic_task* take_other_own_posts() noexcept;
@@ -106,12 +115,16 @@ private:
     basic_task* take_from(slot& victim) noexcept;
     void look_at_clock() noexcept;
     bool round_if_free() noexcept;
-    inline void wake_one_if(bool needed) noexcept;
     void wake_another() noexcept;
     bool sleep_in_driver(time_point limit) noexcept;
     void park(time_point limit) noexcept;
     void answer_drain() noexcept;
     inline void execute(basic_task& task) noexcept;
+    void execute_with_more(basic_task& task) noexcept;
+    inline void begin_step(basic_task& task) noexcept;
+    inline void end_step() noexcept;
+    void begin_measuring() noexcept;
+    void account(group_state& group) noexcept;
 
     static constexpr unsigned claim_max = 128;
     static constexpr unsigned stride_max = 16;
@@ -139,7 +152,11 @@ private:
     time_point last_look_{};
 
     const basic_task* running_ = nullptr;  // may be gone already
-    unsigned victim_ = 0;                  // whom to steal from first
+
+    // Without a monitor, on the caller: in which step should_yield was asked first, and when.
+    std::uint64_t asked_in_step_ = ~std::uint64_t{0};
+    time_point asked_first_{};
+    unsigned victim_ = 0;  // whom to steal from first
 
     // What is in the slot's own front: the last kind that occurs, and with several workers how many posts
     // there are, and how many tasks of them are due, where a batch counts as two.

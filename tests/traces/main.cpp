@@ -28,6 +28,7 @@ void record_all(const wanted& wanted) {
     record_kept_posts(wanted.folder, "code", wanted.count / 4);
     if constexpr (!by_model_checker) record_edge_source(wanted.folder, "code", wanted.count / 2);
     record_destruction(wanted.folder, "code", wanted.count);
+    record_groups(wanted.folder, "code", wanted.count / 2);
 }
 
 void record_planted(const std::string& folder, std::string_view name, unsigned count) {
@@ -35,6 +36,7 @@ void record_planted(const std::string& folder, std::string_view name, unsigned c
     const std::string bug{name.substr(specification.size() + 1)};
     if (specification == "Parking") return record_parking(folder, bug, count / 2);
     if (specification == "Destruction") return record_destruction(folder, bug, count);
+    if (specification == "Groups") return record_groups(folder, bug, count);
     if (specification == "KeptPosts") return record_kept_posts(folder, bug, count / 2);
     if constexpr (!by_model_checker) {
         if (specification == "EdgeSource") return record_edge_source(folder, bug, count);

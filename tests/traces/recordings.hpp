@@ -27,6 +27,7 @@ void record_scheduler(const std::string& folder, const std::string& variant, uns
 void record_kept_posts(const std::string& folder, const std::string& variant, unsigned count);
 void record_edge_source(const std::string& folder, const std::string& variant,
                         unsigned count);  // on threads
+void record_groups(const std::string& folder, const std::string& variant, unsigned count);
 void record_destruction(const std::string& folder, const std::string& variant, unsigned count);
 
 }  // namespace fairlead::traces

@@ -97,6 +97,13 @@ class Protocol(unittest.TestCase):
         with self.assertRaises(rows.ProtocolError):
             rows.parse_sample(bad, CASE)
 
+    def test_a_profile(self):
+        line = self.line.replace('"items"', '"profile": {"along": "weight", "what": "%", "points": [[1, 99], [2, 100.5]]}, '
+                                 '"items"')
+        self.assertEqual(rows.parse_sample(line, CASE).profile, rows.Profile("weight", "%", ((1, 99), (2, 100.5))))
+        with self.assertRaises(rows.ProtocolError):
+            rows.parse_sample(line.replace("[1, 99]", "1"), CASE)
+
     def test_anything_else_is_refused(self):
         for output in ("", "no JSON", "{}", "[]", "3", "null", self.line.replace("value", "val"),
                        self.line.replace("W1", "W2"), self.line.replace("callback", "one_shot")):

@@ -64,7 +64,21 @@ def record_of_repeated(*results):
     return record_of(*results)
 
 
+def result_with_profiles(label, *values):
+    """Of ours, with a profile for each turn: its values at 1, 2, ..."""
+    result = result_of(label, "W15", "%", fairlead=[5] * len(values))
+    result.samples["fairlead"] = [
+        plan.dataclasses.replace(sample, beside={"mean": (0.5, "%")},
+                                 profile=rows.Profile("weight", "its share", tuple(enumerate(found, start=1))))
+        for sample, found in zip(result.samples["fairlead"], values)]
+    return result
+
+
 class Records(unittest.TestCase):
+    def test_json_has_profiles(self):
+        made = record_of(result_with_profiles("shares W=1", (99, 101.5), (98, 102)))
+        self.assertEqual(record.parse(record.text(made)), made)
+
     def test_json_has_every_sample(self):
         case = plan.Case("W9", "single W=2", "single", (("workers", 2), ("count", 300)),
                          ("fairlead", "asio", "tbb"), 7)
@@ -160,6 +174,19 @@ class Page(unittest.TestCase):
             page = report.page("box", record_of(calm, noisy))
             self.assertIn("| trivial | 1 of 2 |", page)
             self.assertIn(f"spread up to 67 %, repeated {said}", page)
+
+    def test_figures_of_a_workload_and_of_some_of_its_cases(self):
+        made = record_of_repeated(result_of("callback W=1", fairlead=[10], trivial=[25]),
+                                  result_of("one_shot W=1", unit="us", fairlead=[20], asio=[30]),
+                                  result_with_profiles("shares W=1", (99, 101), (98, 102)))
+        self.assertIn("| case | fairlead | trivial | asio |\n| --- | ---: | ---: | ---: |\n"
+                      "| callback W=1, ns | 10.0 | 25.0 |  |\n| one_shot W=1, us | 20.0 |  | 30.0 |\n",
+                      report.figures_of("box", made, "W1"))
+        self.assertIn("| case | runtime | median | of the runs | mean |\n| --- | --- | ---: | ---: | ---: |\n"
+                      "| shares W=1 | fairlead | 5.00 % | 5.00 to 5.00 | 0.50 % |\n",
+                      report.figures_of("box", made, "W15", "shares"))
+        self.assertIn("](../bench/results/box/w15.svg)", report.figures_of("box", made, "W15", "plot"))
+        self.assertIn("Not measured yet", report.figures_of("box", made, "W2"))
 
     def test_a_busy_machine_is_told(self):
         result = result_of(fairlead=[1])
@@ -263,6 +290,19 @@ class Plot(unittest.TestCase):
         self.assertEqual(ticks[200], plot.LABELS + plot.ZERO)
         self.assertIn("≤ 0", [text.text for text in image.iter(SVG + "text")])
 
+    def test_profiles_are_below_and_grow_upwards(self):
+        image = ElementTree.fromstring(plot.plot("W15", [
+            plan.dataclasses.replace(result_with_profiles(f"shares W={workers}", (100, 200), (100, 180)), repeats=1)
+            for workers in (1, 2)]))
+        marks = self.marks(image)
+        first, second = marks["shares W=1, weight 1: 100, 100 to 100"], marks["shares W=1, weight 2: 190, 180 to 200"]
+        self.assertLess(first[0], second[0])
+        self.assertGreater(first[1], second[1])
+        self.assertGreater(first[1], marks["shares W=2, fairlead: 5 %, 5 to 5"][1])
+        other = marks["shares W=2, weight 1: 100, 100 to 100"]
+        self.assertEqual(other[1], first[1])
+        self.assertGreater(other[0], second[0])
+
     def test_steps_of_an_axis(self):
         steps = plot.Axis.steps_around
         self.assertEqual(steps(3, 30, (1, 2, 5)), [2, 5, 10, 20, 50])
@@ -322,7 +362,7 @@ class Check(TemporaryTree):
         made = record_of(result_of(fairlead=[10], trivial=[25]))
         self.write("bench/results/box.json", record.text(made))
         self.write("README.md", self.PAGE)
-        check.write(self.root / check.FOLDER, self.root / check.PAGE)
+        check.write(self.root / check.FOLDER, check.pages_of(self.root))
 
     def test_what_was_written_is_right(self):
         self.assertEqual(list(check.check(self.root)), [])
@@ -337,6 +377,13 @@ class Check(TemporaryTree):
                 self.assert_finds(list(check.check(self.root)), path, "is not what the JSON says")
                 self.write(path, old)
 
+    def test_figures_of_a_workload_on_another_page(self):
+        self.write("docs/fairness.md", "<!-- figures: bench box W1 -->\n<!-- /figures -->\n")
+        self.assert_finds(list(check.check(self.root)), "docs/fairness.md", "is not what the JSON says")
+        check.write(self.root / check.FOLDER, check.pages_of(self.root))
+        self.assertIn("| callback P=1 W=1, ns | 10.0 | 25.0 |", (self.root / "docs/fairness.md").read_text())
+        self.assertEqual(list(check.check(self.root)), [])
+
     def test_a_missing_plot_is_found(self):
         (self.root / "bench/results/box/w1.svg").unlink()
         self.assert_finds(list(check.check(self.root)), "bench/results/box/w1.svg", "is missing")
@@ -344,7 +391,7 @@ class Check(TemporaryTree):
     def test_a_page_without_json_is_left_and_has_no_figures(self):
         (self.root / "bench/results/box.json").unlink()
         self.assert_finds(list(check.check(self.root)), "README.md", "is not what the JSON says")
-        check.write(self.root / check.FOLDER, self.root / check.PAGE)
+        check.write(self.root / check.FOLDER, check.pages_of(self.root))
         self.assertIn("<!-- figures: bench box -->\n<!-- /figures -->\n", (self.root / "README.md").read_text())
         self.assertEqual(list(check.check(self.root)), [])
 

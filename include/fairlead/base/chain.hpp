@@ -35,6 +35,13 @@ public:
         ++size_;
     }
 
+    void push_front(Node& node) noexcept {
+        node.*Next = head_;
+        head_ = &node;
+        if (tail_ == nullptr) tail_ = &node;
+        ++size_;
+    }
+
     /// Moves all nodes of `other` behind those of this chain. O(1).
     void append(chain&& other) noexcept {
         if (other.empty()) return;

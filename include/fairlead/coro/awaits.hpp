@@ -48,6 +48,12 @@ public:
     void await_resume() const noexcept {}
 };
 
+// The same if the step has used up its slice.
+class checkpoint_turn : public turn {
+public:
+    [[nodiscard]] bool await_ready() const noexcept { return !scheduler::should_yield(); }
+};
+
 // The same as timed_wait, from now on by the clock of the task's scheduler.
 class delayed_wait {
 public:
@@ -91,7 +97,7 @@ private:
 
 class hop {
 public:
-    explicit hop(scheduler& target) noexcept : target_{target} {}
+    explicit hop(executor target) noexcept : target_{target} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
@@ -103,7 +109,7 @@ public:
     void await_resume() const noexcept {}
 
 private:
-    scheduler& target_;
+    executor target_;
 };
 
 }  // namespace coro
@@ -123,6 +129,10 @@ template <class Rep, class Period>
 
 /// Gives up the worker and runs again after what is ready now.
 [[nodiscard]] inline coro::turn yield() noexcept { return {}; }
+
+/// Like `yield` if the step has used up its slice, or somebody who is due waits for the worker; otherwise it goes on at
+/// once. For loops that compute: costs a few loads. Other awaits do the same when they need not wait.
+[[nodiscard]] inline coro::checkpoint_turn checkpoint() noexcept { return {}; }
 
 /// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came before
 /// ends it at once; a wakeup may also be one that an earlier wait did not need: look for yourself.
@@ -153,7 +163,7 @@ template <class Rep, class Period>
     return coro::root_question{[](coro::root& self) noexcept -> scheduler& { return self.home(); }};
 }
 
-/// Goes on on another scheduler, and stays there. It must outlive the task's stay.
-[[nodiscard]] inline coro::hop resume_on(scheduler& target) noexcept { return coro::hop{target}; }
+/// Goes on on another scheduler, or in another group, and stays there. A scheduler must outlive the task's stay.
+[[nodiscard]] inline coro::hop resume_on(executor target) noexcept { return coro::hop{target}; }
 
 }  // namespace fairlead

@@ -57,10 +57,8 @@ class bulk_helper final : public basic_task, public sched::forked, public sync::
 public:
     bulk_helper(bulk& loop, std::uint32_t depth) noexcept : basic_task{kind, depth}, loop_{loop} {}
 
-    [[nodiscard]] basic_task& detach(scheduler& home) noexcept override {
-        static_cast<void>(home);
-        return *this;
-    }
+    [[nodiscard]] basic_task& detach() noexcept override { return *this; }
+    [[nodiscard]] executor target() const noexcept override;
 
 private:
     static const task_kind kind;

@@ -40,8 +40,8 @@ struct unstarted {
 // The root of a child that somebody has taken.
 class fork_strand final : public root {
 public:
-    fork_strand(scheduler& home, fork& group, std::uint32_t depth) noexcept
-        : root{home, "fork_join", depth}, group_{group} {}
+    fork_strand(executor where, fork& group, std::uint32_t depth) noexcept
+        : root{where, "fork_join", depth}, group_{group} {}
 
 private:
     void on_end() noexcept override;
@@ -69,7 +69,8 @@ public:
     }
     [[nodiscard]] unstarted& body() noexcept { return body_; }
 
-    [[nodiscard]] basic_task& detach(scheduler& home) noexcept override;
+    [[nodiscard]] basic_task& detach() noexcept override;
+    [[nodiscard]] executor target() const noexcept override;
 
     // Asks the strand to stop: now, or when it is made.
     void request_stop() noexcept;
@@ -99,6 +100,7 @@ public:
         if (!bottom.has_forked()) return start_first(parent, link, first);
         parent_ = parent;
         parent_link_ = &link;
+        where_ = bottom.where();
         was_told_stop_ = bottom.has_told_stop();
         sched::offered_forks& offers = bottom.offers();
         offer(offers);
@@ -195,6 +197,7 @@ private:
 
     std::coroutine_handle<> parent_;
     frame_link* parent_link_ = nullptr;
+    executor where_;           // of the children, also if the parent moves meanwhile
     fork_child* const begin_;  // all but the first child
     fork_child* const end_;
     fork_child* next_;    // the child that is to run here next

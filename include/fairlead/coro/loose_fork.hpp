@@ -28,11 +28,11 @@ private:
     /// It is taken, is posted, or waits: from now on it is a task like any other.
     virtual void become_task() noexcept = 0;
 
-    [[nodiscard]] basic_task& detach(scheduler& home) noexcept final {
-        static_cast<void>(home);
+    [[nodiscard]] basic_task& detach() noexcept final {
         become_task();
         return task_;
     }
+    [[nodiscard]] executor target() const noexcept final { return task_.where(); }
     [[nodiscard]] bool is_loose() const noexcept final { return true; }
 
     // Whom it interrupts while it runs as part of a step.
@@ -49,7 +49,7 @@ private:
 inline void root::offer_fork(loose_fork& work) noexcept {
     if (!has_forked()) start_forking();
     if (!offers_->offer(work)) {
-        scheduler_->post(work.detach(*scheduler_));
+        where_.post(work.detach());
     } else if (offers_->must_open()) {
         offers_->open_some();
     }

@@ -111,11 +111,14 @@ public:
     };
 
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
-    root(scheduler& home, const char* name,
+    root(executor where, const char* name,
          std::uint32_t depth = scheduler::depth_of_new_task()) noexcept
-        : basic_task{kind, depth}, scheduler_{&home}, name_{name} {}
+        : basic_task{kind, depth}, where_{where}, name_{name} {}
 
-    [[nodiscard]] scheduler& home() const noexcept { return *scheduler_; }
+    /// Where it is posted, and its children are.
+    [[nodiscard]] executor where() const noexcept { return where_; }
+
+    [[nodiscard]] scheduler& home() const noexcept { return where_.owner(); }
 
     /// Starts at `body`, whose link is `frame`, in the next step.
     void start_at(std::coroutine_handle<> body, frame_link& frame) noexcept {
@@ -146,19 +149,27 @@ public:
         source_ = &source;
     }
 
-    /// Whether the task may go on without waiting once more in this step. Otherwise a task that always
-    /// finds its data ready would keep its worker for ever.
-    [[nodiscard]] bool spend_budget() noexcept {
-        if (budget_ == 0) return false;
+    /// Whether the task may go on without waiting once more in this step: it has gone on so less than `budget_of_step`
+    /// times, and has not used up its slice. Otherwise a task that always finds its data ready would keep its worker
+    /// for ever.
+    [[nodiscard]] bool may_go_on() noexcept {
+        if (budget_ == 0 || scheduler::should_yield()) return false;
         --budget_;
+        return true;
+    }
+
+    /// `leaf` need not wait. Goes on at once if it may: false; otherwise it is suspended, and others have their turn.
+    [[nodiscard]] bool take_turn_if_due(std::coroutine_handle<> leaf, frame_link& frame) noexcept {
+        if (may_go_on()) return false;
+        wait_at(leaf, frame, until::deadline, immediately);
         return true;
     }
 
     /// After `retry_at`: lets others have their turn before the next attempt.
     void take_turn_first() noexcept { turn_first_ = true; }
 
-    /// `leaf` is suspended and goes on on another scheduler.
-    void move_to(scheduler& other) noexcept { scheduler_ = &other; }
+    /// `leaf` is suspended and goes on elsewhere.
+    void move_to(executor other) noexcept { where_ = other; }
 
     /// After `wait_at` for a completion: of what.
     void await_operation(awaited_operation& awaited) noexcept { awaited_ = &awaited; }
@@ -191,7 +202,7 @@ public:
     [[nodiscard]] sched::offered_forks& offers() const noexcept { return *offers_; }
     void start_forking() noexcept {
         offers_ = &scheduler::current_offers();
-        offers_->begin();
+        offers_->begin(where_.home());
     }
 
     /// Offers `work`, which runs here unless it is taken. What there is no room for is posted.
@@ -259,7 +270,7 @@ private:
 
     std::coroutine_handle<> resume_point_;
     frame_link* leaf_ = nullptr;
-    scheduler* scheduler_;
+    executor where_;
     sched::offered_forks* offers_ = nullptr;  // of this step's worker, once it has forked
     union {
         awaited_operation* awaited_ = nullptr;  // of a completion

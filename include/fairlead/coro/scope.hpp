@@ -34,7 +34,7 @@ namespace fairlead {
 /// until the child has ended, whatever the owner waits for.
 class scope final : public coro::awaited_operation {
 public:
-    explicit scope(scheduler& home) noexcept : home_{home} {}
+    explicit scope(executor where) noexcept : where_{where} {}
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
     ~scope() {
@@ -47,12 +47,12 @@ public:
     /// and the child was not started. Allocates one object. `name` must have static storage.
     bool spawn(task<> body, const char* name = "scope child") {
         auto* const started = new coro::scope_child{
-            *this, home_, std::move(body), name, std::max(depth_, scheduler::depth_of_new_task())};
+            *this, where_, std::move(body), name, std::max(depth_, scheduler::depth_of_new_task())};
         {
             std::lock_guard lock{mutex_};
             if (!is_stopping()) {
                 list(*started);
-                home_.post(*started);  // under the mutex: a stop must find it posted or not at all
+                where_.post(*started);  // under the mutex: a stop must find it posted or not at all
                 return true;
             }
         }
@@ -109,7 +109,7 @@ public:
             if (forks_first) {
                 if (bottom.stop_requested()) owner_.request_stop();
             } else if (!owner_.must_wait(bottom)) {
-                return false;
+                return bottom.take_turn_if_due(leaf, leaf.promise());
             }
             bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
             bottom.await_operation(owner_);
@@ -134,7 +134,7 @@ private:
     [[nodiscard]] bool start_fork(coro::root& forker, task<> body, const char* name) {
         if (is_stopping()) return false;
         auto* const started = new coro::forked_scope_child{
-            *this, forker.home(), std::move(body), name, std::max(depth_, forker.depth() + 1)};
+            *this, forker.where(), std::move(body), name, std::max(depth_, forker.depth() + 1)};
         // Relaxed: who forks has not ended, or joins later.
         unlisted_.fetch_add(1, sync::relaxed);
         forker.offer_fork(*started);
@@ -233,7 +233,7 @@ private:
         if (to_tell != nullptr) to_tell->complete();
     }
 
-    scheduler& home_;
+    const sched::held_executor where_;
     const std::uint32_t depth_ = scheduler::depth_of_new_task();  // children go before their owner
     mutable sync::mutex mutex_;
     coro::scope_child* children_ = nullptr;  // guarded by mutex_
@@ -267,7 +267,7 @@ template <class Body>
 task<> with_scope(Body body) {
     auto& holder =
         co_await coro::root_question{[](coro::root& self) noexcept -> auto& { return self; }};
-    scope children{holder.home()};
+    scope children{holder.where()};
     const coro::held_operation held{holder, children};
     std::exception_ptr failure;
     try {

@@ -17,8 +17,8 @@ namespace coro {
 
 class scope_child : public root, public sync::recycled {
 public:
-    scope_child(scope& owner, scheduler& home, task<> body, const char* name, std::uint32_t depth)
-        : root{home, name, depth}, owner_{owner}, body_{std::move(body)} {
+    scope_child(scope& owner, executor where, task<> body, const char* name, std::uint32_t depth)
+        : root{where, name, depth}, owner_{owner}, body_{std::move(body)} {
         body_.start_on(*this);
     }
     virtual ~scope_child() = default;
@@ -41,9 +41,9 @@ private:
 
 class forked_scope_child final : public scope_child, public loose_fork {
 public:
-    forked_scope_child(scope& owner, scheduler& home, task<> body, const char* name,
+    forked_scope_child(scope& owner, executor where, task<> body, const char* name,
                        std::uint32_t depth)
-        : scope_child{owner, home, std::move(body), name, depth},
+        : scope_child{owner, where, std::move(body), name, depth},
           loose_fork{static_cast<root&>(*this)} {}
 
 private:

@@ -19,8 +19,8 @@ namespace coro {
 template <class T>
 class spawned : public root, public sync::recycled {
 public:
-    spawned(scheduler& home, task<T> body, const char* name)
-        : root{home, name}, body_{std::move(body)} {
+    spawned(executor where, task<T> body, const char* name)
+        : root{where, name}, body_{std::move(body)} {
         body_.start_on(*this);
     }
 
@@ -107,8 +107,8 @@ private:
 template <class T>
 class spawned_with_token final : public spawned<T> {
 public:
-    spawned_with_token(scheduler& home, task<T> body, std::stop_token stop, const char* name)
-        : spawned<T>{home, std::move(body), name},
+    spawned_with_token(executor where, task<T> body, std::stop_token stop, const char* name)
+        : spawned<T>{where, std::move(body), name},
           on_stop_{std::in_place, std::move(stop), stop_request{*this}} {}
 
 private:
@@ -129,9 +129,9 @@ private:
 template <class T>
 class blocked_on final : public root {
 public:
-    blocked_on(scheduler& home, task<T> body, const char* name)
-        : root{home, name},
-          thread_{home.runs_on_caller() ? &home : nullptr},
+    blocked_on(executor where, task<T> body, const char* name)
+        : root{where, name},
+          thread_{home().runs_on_caller() ? &home() : nullptr},
           body_{std::move(body)} {
         body_.start_on(*this);
     }
@@ -207,10 +207,11 @@ public:
     class awaiter final : public coro::awaited_operation, coro::joiner {
     public:
         explicit awaiter(join_handle& handle) noexcept : handle_{handle} {}
-        [[nodiscard]] bool await_ready() const noexcept { return handle_.ended(); }
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             coro::root& bottom = *leaf.promise().bottom;
+            if (handle_.ended()) return bottom.take_turn_if_due(leaf, leaf.promise());
             waiting_task_ = &bottom;
             if (!handle_.started_->join(*this)) return false;
             bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
@@ -248,28 +249,28 @@ private:
     scheduler* run_here_;
 };
 
-/// Starts `body` on `home`. `stop`, if it can be stopped, asks the task to stop. Any thread.
+/// Starts `body` on a scheduler, or in a group of one. `stop`, if it can be stopped, asks the task to stop. Any thread.
 /// Allocates one object. `name` must have static storage.
 template <class T>
-join_handle<T> spawn(scheduler& home, task<T> body, std::stop_token stop = {},
+join_handle<T> spawn(executor where, task<T> body, std::stop_token stop = {},
                      const char* name = "coroutine") {
     coro::spawned<T>* started =
         stop.stop_possible()
-            ? new coro::spawned_with_token<T>{home, std::move(body), std::move(stop), name}
-            : new coro::spawned<T>{home, std::move(body), name};
-    join_handle<T> handle{*started, home};
-    home.post(*started);
+            ? new coro::spawned_with_token<T>{where, std::move(body), std::move(stop), name}
+            : new coro::spawned<T>{where, std::move(body), name};
+    join_handle<T> handle{*started, where.owner()};
+    where.post(*started);
     return handle;
 }
 
-/// Runs `body` on `home` and waits on this thread for its result. Not from a worker. With
+/// Runs `body` on a scheduler, or in a group of one, and waits on this thread for its result. Not from a worker. With
 /// `run_on_caller` this thread runs the tasks.
 template <class T>
-T block_on(scheduler& home, task<T> body, const char* name = "block_on") {
+T block_on(executor where, task<T> body, const char* name = "block_on") {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                     "block_on on a worker would block it: co_await");
-    coro::blocked_on<T> waiting{home, std::move(body), name};
-    home.post(waiting);
+    coro::blocked_on<T> waiting{where, std::move(body), name};
+    where.post(waiting);
     waiting.wait();
     return waiting.take();
 }

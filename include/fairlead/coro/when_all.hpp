@@ -30,7 +30,7 @@ public:
         children_ = children;
         running_.store(children.size(), sync::relaxed);  // the post publishes it
         waiting.await_operation(*this);
-        waiting.home().post(children);
+        waiting.where().post(children);
     }
 
     // The last touch of the group and of the child, which is one of `children`.
@@ -57,13 +57,13 @@ template <class T>
 class child final : public root {
 public:
     struct parts {
-        scheduler& home;
+        executor where;
         all_children& group;
         task<T>& body;
     };
 
     explicit child(parts from) noexcept
-        : root{from.home, "when_all"}, group_{from.group}, body_{std::move(from.body)} {
+        : root{from.where, "when_all"}, group_{from.group}, body_{std::move(from.body)} {
         body_.start_on(*this);
     }
 
@@ -121,9 +121,10 @@ private:
 /// the waiting task is passed on.
 template <class... T>
 task<std::tuple<coro::value_of<T>...>> when_all(task<T>... bodies) {
-    scheduler& home = co_await current_scheduler();
+    [[maybe_unused]] const executor where =
+        co_await coro::root_question{[](coro::root& self) noexcept { return self.where(); }};
     coro::all_children group;
-    std::tuple<coro::child<T>...> children{typename coro::child<T>::parts{home, group, bodies}...};
+    std::tuple<coro::child<T>...> children{typename coro::child<T>::parts{where, group, bodies}...};
     const auto tasks = std::apply(
         [](auto&... each) { return std::array<basic_task*, sizeof...(T)>{&each...}; }, children);
     co_await coro::all_ended{group, tasks};
@@ -140,13 +141,14 @@ task<std::tuple<coro::value_of<T>...>> when_all(task<T>... bodies) {
 /// The same for any number of coroutines of one type. Gives `std::vector` of the results.
 template <class T>
 task<std::vector<coro::value_of<T>>> when_all(std::vector<task<T>> bodies) {
-    scheduler& home = co_await current_scheduler();
+    const executor where =
+        co_await coro::root_question{[](coro::root& self) noexcept { return self.where(); }};
     coro::all_children group;
     std::deque<coro::child<T>> children;
     std::vector<basic_task*> tasks;
     tasks.reserve(bodies.size());
     for (task<T>& body : bodies) {
-        tasks.push_back(&children.emplace_back(typename coro::child<T>::parts{home, group, body}));
+        tasks.push_back(&children.emplace_back(typename coro::child<T>::parts{where, group, body}));
     }
     co_await coro::all_ended{group, tasks};
     std::vector<coro::value_of<T>> results;

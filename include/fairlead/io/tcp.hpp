@@ -34,7 +34,7 @@ class tcp_stream;
 namespace detail {
 
 // An operation that is tried at once, and again when its descriptor is ready for it. A task whose
-// operations are always ready gives up its worker after some of them: see root::spend_budget.
+// operations are always ready gives up its worker after some of them: see root::may_go_on.
 class waiting_operation : public coro::retried_operation {
 public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -44,10 +44,10 @@ public:
         bottom_ = leaf.promise().bottom;
         check_driver(*bottom_);
         if (bottom_->must_tell_stop()) return false;
-        const bool in_budget = bottom_->spend_budget();
-        if (in_budget && try_now_ && attempt()) return false;
+        const bool may_go_on = bottom_->may_go_on();
+        if (may_go_on && try_now_ && attempt()) return false;
         bottom_->retry_at(leaf, leaf.promise(), *this, source_, deadline_);
-        if (!in_budget) bottom_->take_turn_first();
+        if (!may_go_on) bottom_->take_turn_first();
         return true;
     }
 

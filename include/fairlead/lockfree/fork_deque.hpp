@@ -72,6 +72,9 @@ public:
     /// Where the next item goes. What is pushed from now on, and only that, lies there or above.
     [[nodiscard]] std::uint64_t bottom() const noexcept { return bottom_; }
 
+    /// Another `open_min`. Nothing is closed.
+    void set_open_min(std::size_t count) noexcept { open_min_ = count; }
+
     /// Whether less than `open_min` items are open, and others are hidden.
     [[nodiscard]] bool must_open() const noexcept { return opens_less_than(open_min_); }
 
@@ -148,7 +151,7 @@ private:
         return won ? slots_[(split - 1) & mask].load(sync::relaxed) : nullptr;
     }
 
-    const std::uint64_t open_min_;
+    std::uint64_t open_min_;
 
     alignas(base::cache_line) sync::atomic<std::uint64_t> top_{0};
     alignas(base::cache_line) sync::atomic<std::uint64_t> split_{0};  // written by the owner

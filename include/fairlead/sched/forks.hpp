@@ -9,7 +9,9 @@
 
 #include <fairlead/base/assert.hpp>
 #include <fairlead/lockfree/fork_deque.hpp>
+#include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/task.hpp>
+#include <fairlead/sync/atomic.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,15 +19,16 @@
 
 namespace fairlead {
 
-class scheduler;
-
 namespace sched {
 
 /// One piece of forked work. Whoever gets it from the deque runs it.
 class forked {
 public:
-    /// Makes a task of it, for `home`, whose worker has taken it. Called once.
-    [[nodiscard]] virtual basic_task& detach(scheduler& home) noexcept = 0;
+    /// Makes a task of it, for the worker that has taken it. Called once.
+    [[nodiscard]] virtual basic_task& detach() noexcept = 0;
+
+    /// Where its task is to be.
+    [[nodiscard]] virtual executor target() const noexcept = 0;
 
     [[nodiscard]] virtual bool is_loose() const noexcept { return false; }
 
@@ -36,7 +39,7 @@ protected:
 /// The forks of the step that one worker runs. Only `steal` and `empty` are for other threads.
 class offered_forks {
 public:
-    explicit offered_forks(std::size_t open_min) noexcept : deque_{open_min} {}
+    explicit offered_forks(std::size_t open_min) noexcept : deque_{open_min}, open_min_{open_min} {}
 
     /// The newest fork from now on, which others may take once it is open. False: there is no room.
     [[nodiscard]] bool offer(forked& work) noexcept { return deque_.push(work); }
@@ -77,8 +80,11 @@ public:
         std::uint32_t depth = 0;
     };
 
-    /// The task of the step begins to fork.
-    void begin() noexcept { running_.base = deque_.bottom(); }
+    /// The task of the step, which was posted to `of`, begins to fork.
+    void begin(const home& of) noexcept {
+        running_.base = deque_.bottom();
+        if (of.grouped()) begin_in_group(of);
+    }
 
     /// A loose fork of this depth begins to run here. The place of the task that it interrupts.
     [[nodiscard]] place enter(std::uint32_t depth) noexcept {
@@ -103,7 +109,7 @@ public:
 
     /// Others may take all that is offered.
     void open_all() noexcept {
-        if (deque_.open_all()) wake_thief();
+        if (!closed_ && deque_.open_all()) wake_thief();
     }
 
     // --- for workers -----------------------------------------------------------------------------
@@ -111,10 +117,22 @@ public:
     /// A step begins, of a task of this depth.
     void begin_step(std::uint32_t depth) noexcept { running_.depth = depth; }
 
+    /// A step of a group has ended, and has no forks any more. Waits for thieves that are about to say what they have taken.
+    void end_forking() noexcept {
+        if (of_group_) end_in_group();
+    }
+
+    /// A thief comes, before `steal`; and has counted what it took. Only needed if there are groups.
+    void thief_comes() noexcept;
+    void thief_goes() noexcept;
+
     [[nodiscard]] forked* steal() noexcept { return deque_.steal(); }
     [[nodiscard]] bool empty() const noexcept { return deque_.empty(); }
 
 private:
+    void begin_in_group(const home& of) noexcept;
+    void end_in_group() noexcept;
+
     // On the worker whose forks these are.
     static void wake_thief() noexcept;
     static void post(forked& work) noexcept;
@@ -124,6 +142,10 @@ private:
 
     lockfree::fork_deque<forked> deque_;
     place running_;
+    const std::size_t open_min_;
+    bool closed_ = false;    // nobody may take what this step forks
+    bool of_group_ = false;  // the step that has begun to fork
+    sync::atomic<unsigned> thieves_{0};
 };
 
 }  // namespace sched

@@ -56,6 +56,11 @@ struct scheduler_options {
     /// a step that runs longer delays it by as much. Due deadlines wait for a few steps.
     duration round_interval = std::chrono::milliseconds{1};
 
+    /// How long a step may take before it is asked to let others have their turn, 100 us to 10 s. It is asked at its
+    /// next safepoint: each await, `checkpoint`, `scheduler::should_yield`. A thread, the monitor, looks at the workers
+    /// for that, up to four times in a slice while steps are long, and not while all sleep. 0: no slices, no thread.
+    duration slice = std::chrono::milliseconds{1};
+
     /// How long a worker that has run out of tasks looks on before it goes to sleep, 0 to 1 s. While one
     /// does, a post wakes no thread, which saves some microseconds and a system call if tasks come again
     /// within that time, and costs the processor as long if not. Events and deadlines are not waited for

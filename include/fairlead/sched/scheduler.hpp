@@ -12,6 +12,7 @@
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
 
+#include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/forks.hpp>
 #include <fairlead/sched/options.hpp>
 #include <fairlead/sched/task.hpp>
@@ -28,11 +29,6 @@
 #include <vector>
 
 namespace fairlead {
-
-namespace sched {
-class core;
-struct posted;
-}  // namespace sched
 
 /// What one worker did so far.
 struct worker_stats {
@@ -60,7 +56,8 @@ struct stop_report {
     [[nodiscard]] std::string to_string() const;
 };
 
-class scheduler {
+/// What is posted to it itself is in its default group.
+class scheduler : public executor {
 public:
     /// Starts the workers. Throws `std::invalid_argument` for a wrong option, `std::system_error` if
     /// a thread cannot be started, `std::bad_alloc`.
@@ -73,33 +70,6 @@ public:
     /// callback tasks are free to be destroyed or posted elsewhere. Threads that are still inside a
     /// post, wakeup or signal are waited for. Not from one of its workers.
     ~scheduler();
-
-    // --- posting: any thread, never blocks, never fails, unbounded, allocates nothing ------------
-
-    /// Runs the task once, after what was posted before. The task must not be posted anywhere.
-    void post(basic_task& task) noexcept;
-
-    /// Posts the tasks in order, in one exchange.
-    void post(std::span<basic_task* const> tasks) noexcept;
-
-    /// Runs the task when `deadline` has come, never before, or when it is woken or signalled.
-    void post_deadline(basic_task& task, time_point deadline) noexcept;
-
-    /// Like `post_deadline` with `now() + delay`.
-    void post_delay(basic_task& task, duration delay) noexcept;
-
-    /// Like `post_deadline`, as the last thing that a step does: nobody is woken to take the task
-    /// from this worker, which has nothing else to do for it.
-    void post_last(basic_task& task, time_point deadline) noexcept;
-
-    /// Runs the task when it is woken or signalled.
-    void post_wait(basic_task& task) noexcept { post_deadline(task, never); }
-
-    /// Runs a copy of `callable` once. Allocates one object; throws `std::bad_alloc` if it cannot.
-    /// An exception that leaves the callable goes to `on_unhandled`.
-    template <std::invocable Callable>
-        requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
-    void post(Callable&& callable);
 
     // --- life cycle: from outside the workers ------------------------------------------------------
 
@@ -155,6 +125,11 @@ public:
     /// they refer to.
     [[nodiscard]] static std::uint32_t depth_of_new_task() noexcept;
 
+    /// Whether the step that runs on the calling thread has used up its slice (`options.slice`), or somebody who is due
+    /// waits for its worker: then it should post itself again and end. Costs a few loads, but with `run_on_caller` a look
+    /// at the clock, from the first question on. False on other threads. Coroutines await `checkpoint()` instead.
+    [[nodiscard]] static bool should_yield() noexcept;
+
     /// The scheduler whose worker is the calling thread, or null.
     [[nodiscard]] static scheduler* current() noexcept;
 
@@ -168,12 +143,8 @@ public:
     [[nodiscard]] std::size_t order_bound() const noexcept;
 
 private:
-    friend class basic_task;
+    friend class group;
 
-    void accept(basic_task& task, time_point deadline) noexcept;
-    void submit(basic_task& task, time_point deadline, bool last) noexcept;
-    void enqueue(basic_task& newest, basic_task& oldest, sched::posted how) noexcept;
-    void enqueue_woken(basic_task& task) noexcept;
     void halt() noexcept;
     [[nodiscard]] bool on_own_worker() const noexcept;
     [[nodiscard]] bool workers_ended() const noexcept;
@@ -216,25 +187,29 @@ private:
 
 template <std::invocable Callable>
     requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
-void scheduler::post(Callable&& callable) {
+void executor::post(Callable&& callable) const {
     auto* task = new sched::one_shot<std::decay_t<Callable>>(std::forward<Callable>(callable));
     post(static_cast<basic_task&>(*task));
 }
 
+inline scheduler* basic_task::owner() const noexcept {
+    return home_ == nullptr ? nullptr : &home_->owner;
+}
+
 inline void basic_task::wakeup() noexcept {
-    if (state_.wake()) owner_->enqueue_woken(*this);
+    if (state_.wake()) home_->enqueue_woken(*this);
 }
 
 inline void basic_task::signal() noexcept {
-    if (state_.signal()) owner_->enqueue_woken(*this);
+    if (state_.signal()) home_->enqueue_woken(*this);
 }
 
 inline void basic_task::complete() noexcept {
-    if (state_.complete()) owner_->enqueue_woken(*this);
+    if (state_.complete()) home_->enqueue_woken(*this);
 }
 
 inline void basic_task::request_stop() noexcept {
-    if (state_.request_stop()) owner_->enqueue_woken(*this);
+    if (state_.request_stop()) home_->enqueue_woken(*this);
 }
 
 }  // namespace fairlead

@@ -16,12 +16,15 @@
 namespace fairlead {
 
 class basic_task;
+class executor;
 class scheduler;
 
 namespace sched {
 class core;
 class role;
+class turns;
 class worker;
+struct home;
 }  // namespace sched
 
 /// What a kind of task does. One constant object for each kind.
@@ -64,7 +67,7 @@ public:
     basic_task& operator=(const basic_task&) = delete;
 
     ~basic_task() {
-        FAIRLEAD_ASSERT(owner_ == nullptr, "a task was destroyed while a scheduler holds it");
+        FAIRLEAD_ASSERT(home_ == nullptr, "a task was destroyed while a scheduler holds it");
     }
 
     // --- any thread, while the task cannot have been freed --------------------------------------
@@ -103,7 +106,7 @@ public:
     [[nodiscard]] const char* name() const noexcept { return kind_->name(*this); }
 
     /// Where it was posted last, while it is there; null while it runs or is with its user.
-    [[nodiscard]] scheduler* owner() const noexcept { return owner_; }
+    [[nodiscard]] scheduler* owner() const noexcept;
 
     // --- for awaits of the library: set before a post, used up by it -----------------------------
 
@@ -120,10 +123,13 @@ public:
     [[nodiscard]] bool take_completed() noexcept { return state_.take_completed(); }
 
 private:
+    friend class executor;
     friend class scheduler;
     friend class sched::core;
     friend class sched::role;
+    friend class sched::turns;
     friend class sched::worker;
+    friend struct sched::home;
 
     // Where the role keeps the task.
     enum : std::int32_t {
@@ -135,7 +141,7 @@ private:
     basic_task* next_ = nullptr;  // in the front, and in chains
     task_state state_;
     std::int32_t place_ = not_waiting;
-    scheduler* owner_ = nullptr;
+    sched::home* home_ = nullptr;  // where it was posted, while it is there
     time_point deadline_ = immediately;
     const task_kind* kind_;
     wait_source* source_ = nullptr;

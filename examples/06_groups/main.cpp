@@ -1,0 +1,81 @@
+// Groups: tenants with shares, a pool with a limit, messages that do not wait.
+#include <fairlead/fairlead.hpp>
+
+#include <cstdio>
+
+namespace fl = fairlead;
+using namespace std::chrono_literals;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool holds, const char* what) {
+    std::printf("%s  %s\n", holds ? "ok  " : "FAIL", what);
+    if (!holds) ++failures;
+}
+
+void compute_for(fl::duration time) {
+    const fl::time_point end = fl::clock::now() + time;
+    while (fl::clock::now() < end) {
+    }
+}
+
+fl::task<> requests(fl::time_point end) {
+    while (fl::clock::now() < end) {
+        compute_for(50us);
+        co_await fl::yield();
+    }
+}
+
+}  // namespace
+
+int main() {
+    fl::scheduler scheduler{{.workers = 1}};
+
+    // [tenants]
+    // The tenants share the workers three to one while both have something to run, however many tasks they have.
+    fl::group gold{scheduler, {.name = "gold", .weight = 300}};
+    fl::group basic{scheduler, {.name = "basic", .weight = 100}};
+
+    const fl::time_point end = fl::clock::now() + 200ms;
+    fl::spawn(gold, requests(end)).detach();
+    for (int i = 0; i != 10; ++i) fl::spawn(basic, requests(end)).detach();
+    scheduler.drain();
+
+    const double share = gold.stats().used / (gold.stats().used + basic.stats().used + 1.0ns);
+    std::printf("gold had %.0f %% of the worker\n", 100 * share);
+    // [/tenants]
+    expect(share > 0.6 && share < 0.9, "the share is by weight, not by tasks");
+
+    // [strand]
+    // One at a time, in order, on any worker: no lock is needed. With another number it is a pool of that capacity.
+    fl::group strand{scheduler, {.name = "ledger", .max_concurrency = 1}};
+    int balance = 0;
+    for (int i = 1; i <= 100; ++i) strand.post([&balance, i] { balance += i; });
+    // [/strand]
+    scheduler.drain();
+    expect(balance == 5050, "a strand needs no lock");
+
+    // [control]
+    // Goes before all others, also before a thousand that were posted earlier.
+    fl::group control{scheduler, {.name = "control", .priority = fl::priority::highest}};
+    int ran = 0;
+    for (int i = 0; i != 1'000; ++i) {
+        basic.post([&ran] {
+            compute_for(20us);
+            ++ran;
+        });
+    }
+    control.post([&ran] { std::printf("the message came after %d of 1,000\n", ran); });
+    // [/control]
+    scheduler.drain();
+
+    // [pause]
+    basic.pause();  // its tasks wait; what is posted meanwhile as well
+    basic.set_weight(200);
+    basic.resume();
+    // [/pause]
+    expect(basic.stats().tasks == 0, "nothing is left");
+    return failures;
+}

@@ -1,0 +1,120 @@
+// Where tasks belong: each to a group of a scheduler. What is posted to a scheduler itself belongs to its default group.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace fairlead {
+
+class basic_task;
+class scheduler;
+
+namespace sched {
+
+class core;
+struct posted;
+
+/// Through which front a task enters. They are admitted in turn, so that none waits behind a burst in another.
+enum class lane : std::uint8_t { everyone, groups, control };
+
+/// What of a group tasks refer to. That of the default group is the core itself.
+struct home {
+    /// Pushes a task whose sleep the caller has ended. Any thread.
+    void enqueue_woken(basic_task& task) noexcept;
+
+    /// Whether no more than so many of its steps may run at once.
+    [[nodiscard]] bool is_limited() const noexcept;
+
+    /// Whether it is not the default one: its tasks are counted, and have their turn by its weight.
+    [[nodiscard]] bool grouped() const noexcept { return enters_by != lane::everyone; }
+
+    [[nodiscard]] core& in() noexcept;
+
+    /// Keeps a group alive that nobody may have a handle of any more. The caller has a right to it, such as a task in it.
+    void hold() noexcept {
+        if (grouped()) hold_group();
+    }
+    void let_go() noexcept {
+        if (grouped()) let_group_go();
+    }
+
+    scheduler& owner;
+    const lane enters_by;
+
+private:
+    void hold_group() noexcept;
+    void let_group_go() noexcept;
+};
+
+}  // namespace sched
+
+/// What tasks can be posted to: a scheduler, or a group of one. Refers to it, like a pointer.
+class executor {
+public:
+    /// Nowhere.
+    executor() = default;
+
+    explicit executor(sched::home& of) noexcept : home_{&of} {}
+
+    // --- posting: any thread, never blocks, never fails, unbounded, allocates nothing ------------
+
+    /// Runs the task once, after what this thread posted to the same group before. What others posted to it before runs
+    /// before as well in a strand, and otherwise up to `scheduler::order_bound`. The task must not be posted anywhere.
+    void post(basic_task& task) const noexcept;
+
+    /// Posts the tasks in order, in one exchange.
+    void post(std::span<basic_task* const> tasks) const noexcept;
+
+    /// Runs the task when `deadline` has come, never before, or when it is woken or signalled.
+    void post_deadline(basic_task& task, time_point deadline) const noexcept;
+
+    /// Like `post_deadline` with `now() + delay`.
+    void post_delay(basic_task& task, duration delay) const noexcept;
+
+    /// Like `post_deadline`, as the last thing that a step does: nobody is woken to take the task
+    /// from this worker, which has nothing else to do for it.
+    void post_last(basic_task& task, time_point deadline) const noexcept;
+
+    /// Runs the task when it is woken or signalled.
+    void post_wait(basic_task& task) const noexcept { post_deadline(task, never); }
+
+    /// Runs a copy of `callable` once. Allocates one object; throws `std::bad_alloc` if it cannot.
+    /// An exception that leaves the callable goes to `on_unhandled`.
+    template <std::invocable Callable>
+        requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
+    void post(Callable&& callable) const;
+
+    /// The scheduler of the tasks that are posted here.
+    [[nodiscard]] scheduler& owner() const noexcept { return home_->owner; }
+
+    [[nodiscard]] sched::home& home() const noexcept { return *home_; }
+
+    friend bool operator==(executor, executor) = default;
+
+protected:
+    void refer_to(sched::home& of) noexcept { home_ = &of; }
+
+private:
+    [[nodiscard]] bool accept(basic_task& task, time_point deadline) const noexcept;
+    void submit(basic_task& task, time_point deadline, bool last) const noexcept;
+
+    sched::home* home_ = nullptr;
+};
+
+namespace sched {
+
+/// An executor that may outlive the handle of its group.
+class held_executor : public executor {
+public:
+    explicit held_executor(executor of) noexcept : executor{of} { home().hold(); }
+    held_executor(const held_executor&) = delete;
+    held_executor& operator=(const held_executor&) = delete;
+    ~held_executor() { home().let_go(); }
+};
+
+}  // namespace sched
+}  // namespace fairlead

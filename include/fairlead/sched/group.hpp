@@ -1,0 +1,91 @@
+// Groups: classes of tasks that share the workers by weight, such as the tenants of a service.
+//
+//     fl::group game{scheduler, {.name = "game 7", .weight = 200, .max_concurrency = 2}};
+//     game.post([] { ... });
+//     fl::spawn(game, session(std::move(stream)));
+//
+// A group is charged the measured time of its tasks' steps, whichever worker runs them, and those with tasks have
+// their turn by what they are owed: see docs/groups.md. What is posted to the scheduler itself is in its default group,
+// of weight 100 and normal priority. Until the first other one is made, that costs nothing.
+#pragma once
+
+#include <fairlead/sched/executor.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace fairlead {
+
+namespace sched {
+class group_state;
+}  // namespace sched
+
+/// Who goes first. Strict: a group has its turn when none of a higher priority has something to run; but if none of a
+/// priority had one for 100 ms, one of them has one all the same.
+enum class priority : std::uint8_t { low, normal, high, highest };
+
+/// Wrong values throw `std::invalid_argument`, which names the field and its range.
+struct group_options {
+    /// For reports.
+    std::string name = "group";
+
+    /// Its share of the workers, against those of other groups of its priority with tasks to run: 1 to 10,000.
+    unsigned weight = 100;
+
+    fairlead::priority priority = fairlead::priority::normal;
+
+    /// How many of its steps may run at once; 1: one after the other, on any worker, in the order of their posts by
+    /// whomever. 0: as many as there are workers.
+    /// A task that sleeps does not count.
+    unsigned max_concurrency = 0;
+
+    /// How much it wants to be served at a time, 10 us to 1 s. A group with shorter slices waits less for its turn,
+    /// and has turns more often.
+    duration slice = std::chrono::milliseconds{1};
+};
+
+/// What a group did so far.
+struct group_stats {
+    std::size_t tasks = 0;    ///< posted and not ended: queued, asleep, or in a step
+    std::size_t queued = 0;   ///< of these, ready to run, when the holder of the role looked last
+    std::uint64_t steps = 0;  ///< run
+    duration used{};          ///< the time of these steps
+};
+
+/// Made by its constructor, and dropped by its destructor, at any time and on any thread. Tasks that it has then go on
+/// in it. A group must be destroyed before its scheduler. It can be moved from one handle to another, and its address
+/// means nothing.
+class group : public executor {
+public:
+    /// Throws `std::invalid_argument` for a wrong option, `std::bad_alloc`.
+    explicit group(scheduler& owner, group_options options = {});
+    group(group&& other) noexcept;
+    group& operator=(group&& other) noexcept;
+    ~group();
+
+    // --- any thread -------------------------------------------------------------------------------
+
+    /// Throws `std::invalid_argument`. From its next turn on.
+    void set_weight(unsigned weight);
+
+    /// 0: no limit. When lowered, steps that run go on, and others may take what they fork. From 1 to another or back, the
+    /// order of posts is that of the number at the time of each.
+    void set_max_concurrency(unsigned count) noexcept;
+
+    /// No more of its steps begin until `resume`. Posts are kept, and tasks go on sleeping. While it has tasks, a `drain`
+    /// waits, and a `stop` takes its whole limit and reports them.
+    void pause() noexcept;
+    void resume() noexcept;
+
+    [[nodiscard]] group_stats stats() const noexcept;
+    [[nodiscard]] const std::string& name() const noexcept;
+
+private:
+    void drop() noexcept;
+
+    sched::group_state* state_;
+};
+
+}  // namespace fairlead

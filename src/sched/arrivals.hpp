@@ -1,0 +1,59 @@
+// What the role has taken from the fronts, on its way to admission.
+#pragma once
+
+#include <fairlead/lockfree/front_queue.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace fairlead::sched {
+
+using front_queue = lockfree::front_queue<basic_task, basic_task::link>;
+
+// What was taken from fronts, in order, newest first each as it came. A burst is in no cache by the time that it is
+// admitted, so it is turned over only then.
+class arrived_tasks {
+public:
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] bool full() const noexcept { return size_ == stacks_.size(); }
+
+    void push(basic_task& newest) noexcept {
+        stacks_[(first_ + size_) % stacks_.size()] = &newest;
+        ++size_;
+    }
+
+    // The oldest of them, in order.
+    [[nodiscard]] basic_task::chain pop() noexcept {
+        basic_task* const newest = stacks_[first_];
+        first_ = (first_ + 1) % stacks_.size();
+        --size_;
+        return front_queue::turn_over(newest);
+    }
+
+private:
+    std::array<basic_task*, 1024> stacks_;
+    std::size_t first_ = 0;
+    std::size_t size_ = 0;
+};
+
+// What was taken from fronts and waits for admission.
+struct arrivals {
+    [[nodiscard]] bool empty() const noexcept { return first.empty() && then.empty(); }
+
+    void add(basic_task* newest) noexcept {
+        if (newest == nullptr) return;
+        if (then.full()) first.append(then.pop());
+        then.push(*newest);
+    }
+
+    // Until `first` has so many, if there are.
+    void turn_over(std::size_t wanted) noexcept {
+        while (first.size() < wanted && !then.empty()) first.append(then.pop());
+    }
+
+    basic_task::chain first;
+    arrived_tasks then;
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,139 @@
+#include <fairlead/sched/group.hpp>
+
+#include "sched/core.hpp"
+#include "sched/group_state.hpp"
+
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+constexpr unsigned weight_max = 10'000;
+
+void validate_weight(unsigned weight) {
+    if (weight < 1 || weight > weight_max) {
+        throw std::invalid_argument{"fairlead: group_options.weight must be 1 to 10000"};
+    }
+}
+
+group_options validated(group_options options) {
+    using namespace std::chrono_literals;
+    validate_weight(options.weight);
+    if (options.priority > priority::highest) {
+        throw std::invalid_argument{
+            "fairlead: group_options.priority must be low, normal, high or highest"};
+    }
+    if (options.slice < 10us || options.slice > 1s) {
+        throw std::invalid_argument{"fairlead: group_options.slice must be 10 us to 1 s"};
+    }
+    return options;
+}
+
+}  // namespace
+
+group::group(scheduler& owner, group_options options)
+    : state_{owner.core_->make_group(validated(std::move(options)))} {
+    refer_to(*state_);
+}
+
+group::group(group&& other) noexcept
+    : executor{std::exchange<executor>(other, {})}, state_{std::exchange(other.state_, nullptr)} {}
+
+group& group::operator=(group&& other) noexcept {
+    if (this == &other) return *this;
+    drop();
+    static_cast<executor&>(*this) = std::exchange<executor>(other, {});
+    state_ = std::exchange(other.state_, nullptr);
+    return *this;
+}
+
+group::~group() { drop(); }
+
+// Nobody could resume what is left.
+void group::drop() noexcept {
+    if (state_ == nullptr) return;
+    if (state_->paused.load(sync::relaxed)) resume();
+    std::exchange(state_, nullptr)->let_go();
+}
+
+void group::set_weight(unsigned weight) {
+    validate_weight(weight);
+    state_->weight_wanted.store(weight, sync::relaxed);  // published by the notice
+    state_->in.notice(*state_);
+}
+
+void group::set_max_concurrency(unsigned count) noexcept {
+    state_->running_max.store(count, sync::relaxed);  // likewise
+    state_->in.notice(*state_);
+}
+
+void group::pause() noexcept {
+    state_->paused.store(true, sync::relaxed);  // seen at its next turn
+}
+
+void group::resume() noexcept {
+    state_->paused.store(false, sync::relaxed);  // likewise
+    state_->in.notice(*state_);
+}
+
+group_stats group::stats() const noexcept {
+    return {.tasks = state_->tasks(),
+            .queued = state_->queued.load(sync::relaxed),
+            .steps = state_->ended(),
+            .used = state_->used()};
+}
+
+const std::string& group::name() const noexcept { return state_->name; }
+
+namespace sched {
+
+void home::hold_group() noexcept { static_cast<group_state&>(*this).hold(); }
+void home::let_group_go() noexcept { static_cast<group_state&>(*this).let_go(); }
+
+bool home::is_limited() const noexcept {
+    return grouped() && static_cast<const group_state&>(*this).has_limit();
+}
+
+group_state::group_state(core& its_core, lane by, group_options options) noexcept
+    : home{its_core.owner, by},
+      share{static_cast<double>(options.weight), options.slice},
+      in{its_core},
+      name{std::move(options.name)},
+      level{static_cast<std::size_t>(options.priority)},
+      weight_wanted{options.weight},
+      running_max{options.max_concurrency} {}
+
+void group_state::destroy() noexcept {
+    in.forget_group(*this);
+    delete this;
+}
+
+group_state* core::make_group(group_options with) {
+    const lane by = with.priority == priority::highest ? lane::control : lane::groups;
+    auto* const made = new group_state{*this, by, std::move(with)};
+    std::lock_guard lock{groups_mutex};
+    made->following = groups;
+    if (groups != nullptr) groups->previous = made;
+    groups = made;
+    steps_need_more.store(true, sync::release);  // before anything is posted to it
+    groups_exist.store(true, sync::seq_cst);
+    return made;
+}
+
+void core::forget_group(group_state& gone) noexcept {
+    std::lock_guard lock{groups_mutex};
+    (gone.previous != nullptr ? gone.previous->following : groups) = gone.following;
+    if (gone.following != nullptr) gone.following->previous = gone.previous;
+}
+
+void core::notice(group_state& group) noexcept {
+    if (!role.turns().notice(group)) return;
+    role.want_round();
+    role.call_attention();  // who runs a line of others looks there soon
+    idle.wake_one();
+}
+
+}  // namespace sched
+}  // namespace fairlead

@@ -1,0 +1,150 @@
+// A group, as the role and the workers see it. It lives as long as its handle, its tasks, or the role need it.
+#pragma once
+
+#include "sched/shares.hpp"
+#include "sched/slot.hpp"
+
+#include <fairlead/sched/executor.hpp>
+#include <fairlead/sched/group.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace fairlead::sched {
+
+class group_state final : public home, public share {
+public:
+    group_state(core& its_core, lane by, group_options options) noexcept;
+
+    // --- any thread: who needs it ------------------------------------------------------------------
+
+    // The caller has a right to it already.
+    void hold() noexcept { holders_.fetch_add(1, sync::relaxed); }
+    void let_go() noexcept { let_go_of(1); }  // the last touch
+
+    // Likewise, for a task that is posted.
+    void hold_for_task() noexcept { holders_.fetch_add(one_task, sync::relaxed); }
+    void let_task_go() noexcept { let_go_of(one_task); }
+    [[nodiscard]] std::size_t tasks() const noexcept {
+        return holders_.load(sync::relaxed) / one_task;
+    }
+
+    core& in;
+    const std::string name;
+    const std::size_t level;
+
+    // --- workers: steps of its tasks -----------------------------------------------------------------
+
+    // A step has run for so long.
+    void charge(duration time) noexcept {
+        used_.fetch_add(static_cast<std::uint64_t>(time.count()),
+                        sync::relaxed);  // published by what follows
+    }
+
+    // Whether no more than so many of its steps may run.
+    [[nodiscard]] bool has_limit() const noexcept { return running_max.load(sync::relaxed) != 0; }
+
+    // One after the other, in order.
+    [[nodiscard]] bool is_strand() const noexcept { return running_max.load(sync::relaxed) == 1; }
+
+    // A step begins that was not dealt.
+    void begin_stolen_step() noexcept { stolen_.fetch_add(1, sync::relaxed); }
+
+    // It has ended. True: the role waits for that, and must be told, once.
+    [[nodiscard]] bool end_step() noexcept {
+        // [GR1] the role says that it is held back, and then looks at this number once more.
+        ended_.fetch_add(1, sync::seq_cst);
+        return held_back_.load(sync::seq_cst) && held_back_.exchange(false, sync::seq_cst);
+    }
+
+    [[nodiscard]] duration used() const noexcept {
+        return duration{static_cast<std::int64_t>(used_.load(sync::relaxed))};
+    }
+    [[nodiscard]] std::uint64_t ended() const noexcept { return ended_.load(sync::acquire); }
+
+    // --- any thread: what is wished --------------------------------------------------------------------
+
+    sync::atomic<unsigned> weight_wanted;
+    sync::atomic<unsigned> running_max;  // 0: any number
+    sync::atomic<bool> paused{false};
+    sync::atomic<std::size_t> queued{0};  // for reports
+
+    // Of those that the role is to look at.
+    group_state* next_noticed = nullptr;
+    sync::atomic<bool> noticed{false};
+
+    // --- the holder of the role -------------------------------------------------------------------------
+
+    // How many of its tasks have been dealt and have not ended their step.
+    [[nodiscard]] std::uint64_t running() const noexcept {
+        const std::uint64_t ended_now =
+            ended_.load(sync::seq_cst);  // [GR1] and before the others of these steps
+        return begun_ + stolen_.load(sync::relaxed) - ended_now;
+    }
+    [[nodiscard]] std::size_t room() const noexcept {
+        const unsigned most = running_max.load(sync::relaxed);
+        const std::uint64_t now = running();
+        return most == 0 ? SIZE_MAX : now >= most ? 0 : most - now;
+    }
+    void begin_steps(std::size_t count) noexcept { begun_ += count; }
+    // They were taken back.
+    void take_back_steps(std::size_t count) noexcept { begun_ -= count; }
+
+    // It is held back until a step ends. False: one has.
+    [[nodiscard]] bool hold_back() noexcept {
+        held_back_.store(true, sync::seq_cst);  // [GR1]
+        if (room() == 0) return true;
+        return !held_back_.exchange(false, sync::seq_cst);  // unless who has ended it says so
+    }
+
+    // The time that its steps took since the last call, and from it how long they are.
+    [[nodiscard]] virtual_duration collect() noexcept {
+        const std::uint64_t ended_now = ended();
+        const duration used_now = used();
+        const duration more = used_now - collected_;
+        if (ended_now != collected_steps_) {
+            const auto mean = more / static_cast<std::int64_t>(ended_now - collected_steps_);
+            step_ = step_ == duration::zero() ? mean : (7 * step_ + mean) / 8;
+        }
+        collected_ = used_now;
+        collected_steps_ = ended_now;
+        return more;
+    }
+    [[nodiscard]] duration step() const noexcept { return step_; }
+
+    basic_task::chain queue;  // ready to run, not dealt yet
+    bool is_held = false;     // until one of its steps ends, or is taken back
+    group_state* next_resting = nullptr;
+    bool is_in_resting = false;
+
+    // The groups of a scheduler, under a mutex of its own.
+    group_state* previous = nullptr;
+    group_state* following = nullptr;
+
+private:
+    static constexpr std::uint64_t one_task = std::uint64_t{1} << 32;
+
+    ~group_state() = default;
+    void destroy() noexcept;
+
+    void let_go_of(std::uint64_t what) noexcept {
+        // release: what the caller did; acquire: the last one has seen the others'.
+        if (holders_.fetch_sub(what, sync::acq_rel) == what) destroy();
+    }
+
+    sync::atomic<std::uint64_t> holders_{1};  // the upper half: tasks
+    alignas(base::cache_line) sync::atomic<std::uint64_t> used_{0};
+    sync::atomic<std::uint64_t> stolen_{0};
+    sync::atomic<std::uint64_t> ended_{0};
+    sync::atomic<bool> held_back_{false};
+
+    std::uint64_t begun_ = 0;
+    duration collected_{};
+    std::uint64_t collected_steps_ = 0;
+    duration step_{};  // how long one is, about
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,75 @@
+// The monitor: a thread that looks at the workers now and then, and asks a step that has used up its slice to let others
+// have their turn.
+//
+// It cannot interrupt a step: it says in the slot which step it asks, by its number, and the step looks there at its next
+// safepoint (scheduler::should_yield). A step that has ended meanwhile is asked in vain, and nothing has to be taken back.
+//
+// It looks often while steps are long, rarely while they are short, and not at all while all workers sleep. Who falls
+// asleep and who wakes it are ordered by read-modify-writes of one word [MO1]:
+//     the monitor                         a worker that has slept
+//     1. exchange: asleep                 1. is awake, by the word of `idle`
+//     2. look whether all workers sleep   2. exchange: awake; if it was asleep, wake it
+// Either the second exchange finds `asleep`, or the first comes after it, and sees that somebody is awake.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/os/thread.hpp>
+#include <fairlead/sync/atomic.hpp>
+#include <fairlead/sync/signal.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fairlead::sched {
+
+class core;
+struct slot;
+
+class monitor {
+public:
+    explicit monitor(core& owner) noexcept : core_{owner} {}
+    monitor(const monitor&) = delete;
+    monitor& operator=(const monitor&) = delete;
+
+    // Starts the thread, unless the options say that steps have no slices. Throws std::system_error, std::bad_alloc.
+    void start();
+    // Ends it.
+    void stop() noexcept;
+
+    // The calling worker has slept.
+    void notice_awake() noexcept {
+        // [MO1]
+        if (watches_ && asleep_.exchange(false, sync::acq_rel)) wake_.send();
+    }
+
+private:
+    // What it knows of a worker.
+    struct sight {
+        std::uint64_t number = 0;  // of the step: how many were before it
+        time_point since{};        // when it saw this step first
+    };
+
+    void run() noexcept;
+    [[nodiscard]] bool look(time_point now) noexcept;
+    void ask(const sight& step) noexcept;
+    [[nodiscard]] time_point next_look(time_point now) const noexcept;
+    void sleep_if_all_do() noexcept;
+
+    static constexpr duration pause_max = std::chrono::milliseconds{10};
+    static constexpr int looks_of_slice = 4;
+    static constexpr int idle_looks = 3;  // before it sleeps
+
+    core& core_;
+    bool watches_ = false;  // constant while workers run
+    duration pause_min_{};
+    duration pause_{};
+    std::vector<sight> seen_;
+    sync::atomic<bool> asleep_{false};
+    sync::atomic<bool> ending_{false};
+    sync::signal wake_;
+    os::thread thread_;
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,259 @@
+#include "sched/turns.hpp"
+
+#include "sched/core.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace fairlead::sched {
+
+turns::turns(core& owner)
+    : core_{owner}, everyone_{new group_state{owner, lane::everyone, {.name = "default"}}} {}
+
+turns::~turns() { everyone_->let_go(); }
+
+// All queues are empty, and only what the role holds is left.
+void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
+    for (const auto& each : slots) {
+        if (group_state* const group = std::exchange(each->turn.of, nullptr)) group->let_go();
+    }
+    for (level& each : levels_) {
+        while (share* const left = each.all.next()) leave(static_cast<group_state&>(*left));
+    }
+    while (group_state* const left = resting_.pop_front()) {
+        left->is_in_resting = false;
+        if (left->where == share::place::resting) leave(*left);
+        left->let_go();
+    }
+    auto noticed = noticed_.take_all();
+    while (group_state* const left = noticed.pop_front()) left->let_go();
+}
+
+bool turns::notice(group_state& group) noexcept {
+    // acq_rel: if it is noticed already, the role sees the caller's wish when it takes that back.
+    if (group.noticed.exchange(true, sync::acq_rel)) return false;
+    group.hold();
+    noticed_.push(group);
+    return true;
+}
+
+void turns::queue(basic_task& task) noexcept {
+    auto& group = group_of(*task.home_);
+    group.queue.push_back(task);
+    want(group);
+}
+
+void turns::ready_has_more() noexcept { want(*everyone_); }
+
+// --- who competes -------------------------------------------------------------------------------------
+
+// It has tasks.
+void turns::want(group_state& group) noexcept {
+    group.queued.store(group.queue.size(), sync::relaxed);
+    if (group.is_held || group.paused.load(sync::relaxed)) return;
+    if (group.where == share::place::away) {
+        join(group);
+    } else if (group.where == share::place::resting) {
+        shares_of(group).go_on(group);
+    }
+}
+
+void turns::join(group_state& group) noexcept {
+    group.hold();
+    shares_of(group).join(group);
+    if (&group == everyone_) return;
+    ++listed_;
+    if (are_given()) return;
+    number_.store(number() + 1, sync::relaxed);  // a hint
+    if (!holder_->ready_consumer.empty()) want(*everyone_);
+}
+
+void turns::leave(group_state& group) noexcept {
+    shares_of(group).leave(group);
+    if (&group != everyone_) --listed_;
+    group.let_go();
+}
+
+// All of its tasks are in the hands of workers, or as many as may be.
+void turns::rest(group_state& group) noexcept {
+    shares_of(group).rest(group);
+    if (group.is_in_resting) return;
+    group.is_in_resting = true;
+    group.hold();
+    resting_.push_back(group);
+}
+
+// Nobody has tasks but the default group, of which all are in ready.
+void turns::end_if_over() noexcept {
+    if (listed_ != 0 || !everyone_->queue.empty()) return;
+    if (everyone_->where != share::place::away) leave(*everyone_);
+    number_.store(number() + 1, sync::relaxed);  // a hint
+}
+
+void turns::look_at_noticed() noexcept {
+    auto noticed = noticed_.take_all();
+    while (group_state* const group = noticed.pop_front()) {
+        // Before its wishes are looked at: a later one is noticed again.
+        group->noticed.exchange(false, sync::acq_rel);
+        group->is_held = false;
+        const double weight = group->weight_wanted.load(sync::relaxed);
+        if (weight != group->weight) shares_of(*group).set_weight(*group, weight);
+        if (has_tasks(*group)) want(*group);
+        group->let_go();
+    }
+}
+
+// Whose last step has ended has nothing to do. Only some of them: there are as many as workers have tasks in hand.
+void turns::look_at_resting(time_point now) noexcept {
+    for (std::size_t left = std::min<std::size_t>(resting_.size(), 8); left != 0; --left) {
+        group_state& group = *resting_.pop_front();
+        const bool rests = group.where == share::place::resting;
+        const bool runs =
+            &group == everyone_ ? now - everyone_turn_ < 2 * turn_max : group.running() != 0;
+        if (rests && (runs || group.is_held)) {
+            resting_.push_back(group);
+            continue;
+        }
+        group.is_in_resting = false;
+        if (rests) {
+            shares_of(group).serve(group, group.collect());
+            leave(group);
+        }
+        group.let_go();
+    }
+}
+
+// --- turns --------------------------------------------------------------------------------------------
+
+void turns::give(slot& own, time_point now) noexcept {
+    look_at_noticed();
+    look_at_resting(now);
+    if (!are_given()) return;
+    const bool over = own.turn.number != number() || own.turn.until <= now;
+    if (own.next == nullptr && (over || own.runs.empty())) {
+        end_turn(own);
+        while (group_state* const group = next(now)) {
+            if (deal(own, *group)) break;
+        }
+    }
+    end_if_over();
+}
+
+// What has not begun goes back, before what is queued.
+void turns::end_turn(slot& own) noexcept {
+    if (group_state* const group = std::exchange(own.turn.of, nullptr)) {
+        shares_of(*group).serve(*group, -own.turn.expected);
+        group->let_go();
+    }
+    std::array<basic_task*, run_queue::capacity> left;
+    std::size_t count = 0;
+    while (basic_task* const task = own.runs.pop()) left[count++] = task;
+    while (count != 0) {
+        basic_task& task = *left[--count];
+        auto& group = group_of(*task.home_);
+        take_back(task);
+        group.queue.push_front(task);
+        want(group);
+    }
+}
+
+void turns::take_back(basic_task& task) noexcept {
+    auto& group = group_of(*task.home_);
+    if (!group.grouped()) return;
+    group.take_back_steps(1);
+    group.is_held = false;  // there is room, and nobody else would say so
+}
+
+// By priority, but for one that has waited for too long.
+group_state* turns::next(time_point now) noexcept {
+    for (level& each : levels_) {
+        if (each.all.all_rest()) {
+            each.waits_since = never;
+        } else if (each.waits_since == never) {
+            each.waits_since = now;
+        } else if (now - each.waits_since >= ageing) {
+            if (group_state* const group = next_of(each)) return group;
+        }
+    }
+    for (std::size_t i = levels; i-- != 0;) {
+        if (group_state* const group = next_of(levels_[i])) return group;
+    }
+    return nullptr;
+}
+
+group_state* turns::next_of(level& from) noexcept {
+    int corrections = 16;  // workers may end steps as fast as this looks
+    while (share* const first = from.all.next()) {
+        auto& group = static_cast<group_state&>(*first);
+        const virtual_duration used = group.collect();
+        if (used != virtual_duration::zero()) from.all.serve(group, used);
+        if (used != virtual_duration::zero() && --corrections > 0) {
+            continue;  // it may not be the first any more
+        } else if (!has_tasks(group)) {
+            rest(group);
+        } else if (group.paused.load(sync::relaxed)) {
+            leave(group);
+        } else if (group.room() == 0 && group.hold_back()) {
+            group.is_held = true;
+            rest(group);
+        } else {
+            return &group;
+        }
+    }
+    return nullptr;
+}
+
+bool turns::has_tasks(const group_state& group) const noexcept {
+    return !group.queue.empty() || (&group == everyone_ && !holder_->ready_consumer.empty());
+}
+
+// As many tasks as fill a turn, as far as is known. False: others were faster.
+bool turns::deal(slot& own, group_state& group) noexcept {
+    const auto request = std::chrono::duration_cast<duration>(shares_of(group).request(group));
+    const duration length = std::min(request, turn_max);
+    const duration step = group.step();
+    std::size_t wanted = 1;  // whose steps are of a length that is not known
+    if (step != duration::zero()) {
+        wanted = std::clamp<std::size_t>(static_cast<std::size_t>(length / step), 1, deal_max);
+    }
+    std::array<basic_task*, deal_max> out;
+    const std::size_t count = take(own, group, {out.data(), std::min(wanted, group.room())});
+    if (count == 0) return false;
+    group.begin_steps(count);
+    group.hold();
+    const time_point now = core_.now();  // admission before it is nobody's
+    const duration expected = std::min(step * static_cast<std::int64_t>(count), length);
+    shares_of(group).serve(group, expected);
+    own.turn = {.of = &group, .expected = expected, .until = now + length, .number = number()};
+    own.measured_in = number();
+    own.measured_from = now;
+    own.next = out[0];
+    own.runs.push({out.data() + 1, count - 1});
+    trace("turn", std::span{out.data(), count});
+    levels_[group.level].waits_since = never;
+    if (&group == everyone_) everyone_turn_ = now;
+    if (!has_tasks(group)) rest(group);
+    return true;
+}
+
+std::size_t turns::take(slot& own, group_state& group, std::span<basic_task*> out) noexcept {
+    std::size_t count = 0;
+    while (count != out.size() && !group.queue.empty()) out[count++] = group.queue.pop_front();
+    group.queued.store(group.queue.size(), sync::relaxed);
+    if (!group.grouped() && count == 0) count = own.ready_consumer.claim(out);
+    return count;
+}
+
+bool turns::wanted() const noexcept {
+    if (!noticed_.empty()) return true;
+    return are_given() &&
+           std::ranges::any_of(levels_, [](const level& each) { return !each.all.all_rest(); });
+}
+
+basic_task::chain turns::take_queued(group_state& of) noexcept {
+    of.queued.store(0, sync::relaxed);
+    return std::exchange(of.queue, {});
+}
+
+}  // namespace fairlead::sched

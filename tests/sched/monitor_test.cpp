@@ -1,0 +1,185 @@
+// Slices: steps that are long are asked to let others have their turn. In simulated time, and on threads by the monitor.
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/for_each.hpp>
+#include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
+
+#include "support/tasks.hpp"
+#include "support/watchdog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using test::scripted;
+using test::simulation;
+
+TEST(Slice, RefusesWrongOptions) {
+    const auto refusal = [](duration slice) -> std::string {
+        try {
+            const scheduler made{{.workers = 1, .slice = slice}};
+            return "accepted";
+        } catch (const std::invalid_argument& refused) {
+            return refused.what();
+        }
+    };
+    EXPECT_EQ(refusal(0s), "accepted");
+    EXPECT_EQ(refusal(100us), "accepted");
+    EXPECT_NE(refusal(99us).find("slice must be 100 us to 10 s, or 0"), std::string::npos);
+    EXPECT_NE(refusal(11s).find("slice"), std::string::npos);
+    EXPECT_NE(refusal(-1s).find("slice"), std::string::npos);
+}
+
+TEST(Slice, NobodyIsAskedOutsideAStep) { EXPECT_FALSE(scheduler::should_yield()); }
+
+// The slice is a millisecond, and begins with the first question.
+TEST(Slice, IsMeasuredFromTheFirstQuestionOfAStep) {
+    simulation sim;
+    std::string log;
+    scripted steps{[&](scripted& self) {
+        for (int i = 0; i != 3; ++i) {
+            log += scheduler::should_yield() ? 'y' : 'n';
+            sim.clock.advance(500us);
+        }
+        if (self.runs == 1) sim.scheduler.post(self);
+    }};
+    sim.scheduler.post(steps);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, "nnynny");
+}
+
+task<> computes(test::manual_clock& clock, std::string& log, char name, int parts) {
+    for (int i = 0; i != parts; ++i) {
+        log += name;
+        clock.advance(500us);
+        co_await checkpoint();
+    }
+}
+
+TEST(Slice, CheckpointsTakeTurnsWhenItIsUsedUp) {
+    simulation sim;
+    std::string log;
+    auto first = spawn(sim.scheduler, computes(sim.clock, log, 'a', 6));
+    auto second = spawn(sim.scheduler, computes(sim.clock, log, 'b', 6));
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, "aaabbbaaabbb");
+}
+
+// What an await does that has nothing to wait for.
+template <class Await>
+task<> goes_on(Await each, const std::atomic<bool>& over) {
+    while (!over) co_await each();
+}
+
+task<> nothing() { co_return; }
+
+// A task posted behind one that never waits has its turn, by the number of times that it goes on.
+TEST(Budget, WhoNeedNotWaitLetsOthersHaveTheirTurn) {
+    const auto ends = [](auto each) {
+        simulation sim;
+        std::atomic<bool> over{false};
+        auto loop = spawn(sim.scheduler, goes_on(each, over));
+        sim.scheduler.post([&] { over = true; });
+        sim.scheduler.run_until_idle();
+        return loop.ended();
+    };
+    EXPECT_TRUE(ends([] { return for_each_index(3, [](std::size_t) {}); }));
+    EXPECT_TRUE(ends([] { return with_scope([](scope&) { return nothing(); }); }));
+}
+
+TEST(Budget, WhoAwaitsWhatHasEndedLetsOthersHaveTheirTurn) {
+    simulation sim;
+    std::atomic<bool> over{false};
+    std::vector<join_handle<void>> ended;
+    for (int i = 0; i != 1'000; ++i) ended.push_back(spawn(sim.scheduler, nothing()));
+    sim.scheduler.run_until_idle();
+    int joined = 0;
+    const auto joins = [&]() -> task<> {
+        for (join_handle<void>& each : ended) {
+            if (over) co_return;
+            co_await each;
+            ++joined;
+        }
+    };
+    auto loop = spawn(sim.scheduler, joins());
+    sim.scheduler.post([&] { over = true; });
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(loop.ended());
+    EXPECT_LT(joined, 100);
+}
+
+// --- on threads ----------------------------------------------------------------------------------------
+
+// One worker, which a task computes on for ever. Without the monitor no other would run.
+TEST(Monitor, AsksWhoHasUsedUpItsSlice) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 1}};
+    std::atomic<bool> over{false};
+    const auto computes = [&]() -> task<> {
+        while (!over) co_await checkpoint();
+    };
+    auto busy = spawn(scheduler, computes());
+    scheduler.post([&] { over = true; });
+    busy.get();
+}
+
+TEST(Monitor, AsksCallbacks) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 1}};
+    std::atomic<bool> over{false};
+    scripted busy{[&](scripted& self) {
+        while (!over && !scheduler::should_yield()) {
+        }
+        if (!over) scheduler.post(self);
+    }};
+    scheduler.post(busy);
+    scheduler.post([&] { over = true; });
+    scheduler.drain();
+}
+
+TEST(Monitor, WakesUpForEachStepThatIsLong) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2}};
+    for (int i = 0; i != 20; ++i) {
+        std::this_thread::sleep_for(i % 2 == 0 ? 60ms : 1ms);  // it sleeps as well, now and then
+        std::atomic<int> asked{0};
+        for (int k = 0; k != 2; ++k) {
+            scheduler.post([&] {
+                while (!scheduler::should_yield()) {
+                }
+                ++asked;
+            });
+        }
+        scheduler.drain();
+        EXPECT_EQ(asked, 2);
+    }
+}
+
+// Sleepers need not wait for the end of a slice.
+TEST(Monitor, AsksSomebodyForWhoIsDue) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .slice = 10s}};
+    for (int i = 0; i != 20; ++i) {
+        std::atomic<bool> over{false};
+        scripted sleeper{[&](scripted&) { over = true; }};
+        scheduler.post_delay(sleeper, 2ms);
+        const auto computes = [&]() -> task<> {
+            while (!over) co_await checkpoint();
+        };
+        spawn(scheduler, computes()).detach();
+        spawn(scheduler, computes()).detach();
+        scheduler.drain();
+    }
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,262 @@
+// Shares by virtual time, without threads: servers that take turns by what `shares` says.
+#include "sched/shares.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <vector>
+
+namespace fairlead::sched {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration usual_slice = 1ms;
+
+struct client : share {
+    explicit client(double its_weight, duration its_slice = usual_slice)
+        : share{its_weight, its_slice} {}
+    virtual_duration service{};
+};
+
+client& next_of(shares& all) { return static_cast<client&>(*all.next()); }
+
+// --- the heap --------------------------------------------------------------------------------------
+
+struct item {
+    int key = 0;
+    heap_links<item> links;
+};
+
+TEST(PairingHeap, IsAPriorityQueueWithErasure) {
+    std::mt19937 random{1};
+    pairing_heap<item, &item::links, &item::key> heap;
+    std::deque<item> items;
+    std::vector<item*> inside;
+    const auto first = [&] {
+        return (*std::ranges::min_element(inside, {}, [](const item* each) { return each->key; }))
+            ->key;
+    };
+    for (int i = 0; i != 20'000; ++i) {
+        switch (random() % (i < 10'000 ? 3 : 5)) {  // first it grows
+            case 0:
+            case 1:
+                inside.push_back(&items.emplace_back(static_cast<int>(random() % 1'000)));
+                heap.push(*inside.back());
+                break;
+            case 2:
+            case 3:
+                if (inside.empty()) break;
+                ASSERT_EQ(heap.top()->key, first());
+                std::erase(inside, heap.top());
+                heap.pop();
+                break;
+            default:
+                if (inside.empty()) break;
+                const auto erased =
+                    inside.begin() + static_cast<std::ptrdiff_t>(random() % inside.size());
+                heap.erase(**erased);
+                inside.erase(erased);
+        }
+        ASSERT_EQ(heap.empty(), inside.empty());
+        if (i % 100 == 0 && !inside.empty()) {
+            ASSERT_EQ(heap.top()->key, first());
+        }
+    }
+}
+
+// --- shares ----------------------------------------------------------------------------------------
+
+TEST(Shares, NobodyIsNextWhileNobodyCompetes) {
+    shares all;
+    EXPECT_EQ(all.next(), nullptr);
+    client one{1};
+    all.join(one);
+    EXPECT_EQ(all.next(), &one);
+    all.serve(one, 5ms);
+    EXPECT_EQ(all.next(), &one) << "who is alone is always next";
+    all.leave(one);
+    EXPECT_EQ(all.next(), nullptr);
+    EXPECT_TRUE(all.empty());
+}
+
+// Steps of 1 to 50 us, by one server and by two, each of which says beforehand what it will use at most.
+TEST(Shares, AreByWeight) {
+    for (const int servers : {1, 2, 8}) {
+        SCOPED_TRACE(servers);
+        std::mt19937 random{7};
+        shares all;
+        std::deque<client> clients;
+        double weights = 0;
+        for (int weight = 1; weight <= 64; ++weight) {
+            all.join(clients.emplace_back(weight));
+            weights += weight;
+        }
+        struct server {
+            client* of = nullptr;
+            duration step{};
+            duration until{};
+        };
+        std::vector<server> all_servers(static_cast<std::size_t>(servers));
+        constexpr duration most = 50us;
+        duration now{};
+        while (now < 10s) {
+            server& free = *std::ranges::min_element(all_servers, {}, &server::until);
+            now = free.until;
+            if (free.of != nullptr) all.serve(*free.of, free.step - most);
+            free.of = &next_of(all);
+            all.serve(*free.of, most);
+            free.step = std::chrono::microseconds{1 + random() % 50};
+            free.of->service += free.step;
+            free.until = now + free.step;
+        }
+        for (const client& each : clients) {
+            const virtual_duration wanted = 10s * servers * (each.weight / weights);
+            EXPECT_NEAR(each.service / wanted, 1, 0.02) << each.weight;
+        }
+    }
+}
+
+// Who comes and goes, with steps up to a slice: nobody is owed more than a slice and a step, or owes more.
+TEST(Shares, LagIsBounded) {
+    std::mt19937 random{3};
+    shares all;
+    std::deque<client> clients;
+    std::vector<client*> away;
+    std::vector<client*> here;
+    for (int i = 0; i != 100; ++i)
+        away.push_back(&clients.emplace_back(static_cast<double>(1 + random() % 100)));
+    for (int i = 0; i != 200'000; ++i) {
+        if (!away.empty() && random() % 3 == 0) {
+            std::swap(away[random() % away.size()], away.back());
+            all.join(*away.back());
+            here.push_back(away.back());
+            away.pop_back();
+        }
+        if (here.empty()) continue;
+        client& served = next_of(all);
+        all.serve(served, std::chrono::microseconds{random() % 1'000});
+        for (const client* each : here) {
+            ASSERT_LE(all.lag(*each), 2 * usual_slice) << i;
+            ASSERT_GE(all.lag(*each), -2 * usual_slice) << i;
+        }
+        if (random() % 3 == 0) {
+            all.leave(served);
+            std::erase(here, &served);
+            away.push_back(&served);
+        }
+    }
+}
+
+// After an hour away it gets what it is owed from before, a slice at most, and then its half.
+TEST(Shares, WhoSleepsGainsNothing) {
+    shares all;
+    client busy{1};
+    client sleeper{1};
+    all.join(busy);
+    all.join(sleeper);
+    for (int i = 0; i != 50; ++i) all.serve(busy, 1ms);  // though it was not next
+    all.leave(sleeper);
+    for (int i = 0; i != 3'600; ++i) all.serve(busy, 1s);
+    all.join(sleeper);
+    for (int i = 0; i != 1'000; ++i) {
+        client& next = next_of(all);
+        all.serve(next, 100us);
+        next.service += 100us;
+    }
+    EXPECT_LE(sleeper.service, 50ms + 2 * usual_slice);
+    EXPECT_GE(sleeper.service, 50ms);
+}
+
+// It leaves after each step, which is much longer than its slice, and comes back at once.
+TEST(Shares, WhoLeavesStillOwes) {
+    shares all;
+    client busy{1};
+    client evader{1};
+    all.join(busy);
+    all.join(evader);
+    for (int i = 0; i != 10'000; ++i) {
+        client& next = next_of(all);
+        const duration step = &next == &busy ? 100us : 10ms;
+        all.serve(next, step);
+        next.service += step;
+        if (&next == &evader) {
+            all.leave(evader);
+            all.join(evader);
+        }
+    }
+    EXPECT_NEAR(evader.service / busy.service, 1, 0.02);
+}
+
+// Pauses between two steps cost nothing: the half of one that always has the next is no more.
+TEST(Shares, WhoPausesForAMomentKeepsItsShare) {
+    shares all;
+    client busy{1};
+    client pausing{3};
+    all.join(busy);
+    all.join(pausing);
+    for (int i = 0; i != 40'000; ++i) {
+        client& next = next_of(all);
+        all.serve(next, 50us);
+        next.service += 50us;
+        if (&next == &pausing) {
+            all.leave(pausing);
+            if (i % 2 == 0) {
+                all.serve(busy, 10us);
+                busy.service += 10us;
+            }
+            all.join(pausing);
+        }
+    }
+    // Three quarters, but for 5 us of each pause at most.
+    EXPECT_GE(pausing.service / busy.service, 50 / (50.0 / 3 + 5) * 0.98);
+    EXPECT_LE(pausing.service / busy.service, 3.02);
+}
+
+// Two of one weight. Who wants short slices waits for the other's long ones less often than the other way round.
+TEST(Shares, ShortSlicesAreServedSooner) {
+    shares all;
+    client patient{1, 10ms};
+    client hasty{1, 1ms};
+    all.join(patient);
+    all.join(hasty);
+    int turns_of_hasty = 0;
+    const client* last = nullptr;
+    for (int i = 0; i != 10'000; ++i) {
+        client& next = next_of(all);
+        turns_of_hasty += &next == &hasty && last != &hasty;
+        last = &next;
+        all.serve(next, 100us);
+        next.service += 100us;
+    }
+    EXPECT_NEAR(hasty.service / patient.service, 1, 0.02);
+    EXPECT_GE(turns_of_hasty,
+              300);  // of 500 ms in slices of 1 ms; alone it had 50 by the other's slices
+}
+
+TEST(Shares, AWeightMayChange) {
+    shares all;
+    std::deque<client> clients;
+    for (int i = 0; i != 4; ++i) all.join(clients.emplace_back(1));
+    const auto serve_for = [&](duration time) {
+        for (client& each : clients) each.service = {};
+        for (duration done{}; done < time; done += 100us) {
+            client& next = next_of(all);
+            all.serve(next, 100us);
+            next.service += 100us;
+        }
+    };
+    serve_for(1s);
+    all.set_weight(clients[0], 5);
+    serve_for(1s);
+    EXPECT_NEAR(clients[0].service / 1s, 5.0 / 8, 0.01);
+    EXPECT_NEAR(clients[1].service / 1s, 1.0 / 8, 0.01);
+    all.set_weight(clients[0], 1);
+    serve_for(1s);
+    EXPECT_NEAR(clients[0].service / 1s, 0.25, 0.01);
+}
+
+}  // namespace
+}  // namespace fairlead::sched
