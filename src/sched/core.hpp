@@ -64,16 +64,12 @@ public:
 
     // Likewise of other groups, to the front of their lane. Who runs a line of others looks there soon.
     void push_grouped(lane by, basic_task& newest, basic_task& oldest) noexcept {
-        const bool was_empty = front_of(by).push_reversed(newest, oldest);
+        front_queue& to = by == lane::groups ? front_of_groups : front_of_control;
+        const bool was_empty = to.push_reversed(newest, oldest);
         trace("push", &newest, was_empty);
         if (!was_empty) return;
         role.call_attention();
         idle.announce();
-    }
-
-    [[nodiscard]] front_queue& front_of(lane by) noexcept {
-        if (by == lane::everyone) return front;
-        return by == lane::groups ? front_of_groups : front_of_control;
     }
 
     // Whether a group was made, ever. Nothing about groups is looked at before that. seq_cst: whatever orders a

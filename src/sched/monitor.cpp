@@ -63,7 +63,7 @@ bool monitor::look(time_point now) noexcept {
         const std::uint64_t step = each.finished.read();
         some_run |= runs;
         if (!runs || step != seen.number) {
-            seen = {step, now};
+            seen = {runs ? step : none, now};
             continue;
         }
         some_are_long = true;

@@ -45,10 +45,12 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+
     // What it knows of a worker.
     struct sight {
-        std::uint64_t number = 0;  // of the step: how many were before it
-        time_point since{};        // when it saw this step first
+        std::uint64_t number = none;  // of the step: how many were before it
+        time_point since{};           // when it saw this step first
     };
 
     void run() noexcept;

@@ -164,6 +164,24 @@ TEST(Monitor, WakesUpForEachStepThatIsLong) {
     }
 }
 
+// However long its worker has slept before.
+TEST(Monitor, DoesNotAskWhoHasOnlyJustBegun) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 1, .slice = 100ms}};
+    bool asked_early = false;
+    for (int i = 0; i != 6; ++i) {
+        std::this_thread::sleep_for(150ms);  // more than a slice passes without a step
+        scheduler.post([&] {
+            for (const time_point begin = clock::now(); clock::now() - begin < 20ms;) {
+                const bool asked = scheduler::should_yield();
+                if (clock::now() - begin < 50ms) asked_early |= asked;
+            }
+        });
+        scheduler.drain();
+    }
+    EXPECT_FALSE(asked_early);
+}
+
 // Sleepers need not wait for the end of a slice.
 TEST(Monitor, AsksSomebodyForWhoIsDue) {
     test::watchdog guard;
