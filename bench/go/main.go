@@ -28,7 +28,7 @@ const notOffered = 3
 // A workload's cases. nil, nil: there is none of that name.
 var workloads = map[string]func(asked options) (*measurement, error){
 	"w1": postStorm, "w2": repost, "w3": avalanche, "w4": recursive, "w7": pingPong, "w9": timers, "w10": memory,
-	"w11": saturated, "w12": wakeUp, "w13": echo, "w15": tenants,
+	"w11": saturated, "w12": wakeUp, "w13": echo, "w15": tenants, "w16": blocking,
 }
 
 func parse() (asked options) {

@@ -47,6 +47,7 @@ GUESTS = {
     "W12 idle": ("go", "tokio", "libuv"),
     "W13 echo": ("go", "tokio", "libuv"),
     "W15 noisy": ("go",),
+    "W16 calls": ("go",),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -305,6 +306,17 @@ def w15(size):
                             chains=chains, count=size.scaled(count))
 
 
+def w16(size):
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        for name in ("calls", "in_place"):
+            yield make_case("W16", f"{name} W={workers}", name, size.guests("W16", name), MILLION, workers=workers,
+                            chains=4 * workers, work_ns=20_000, span_ms=50, count=1_000)
+    yield make_case("W16", "rescue W=1", "rescue", (), MILLION, workers=1, chains=4, work_ns=20_000, span_ms=50,
+                    count=20 if size.quick else 100)
+
+
 def q1(size):
     count = size.scaled(MILLION)
     for producers in size.producers():
@@ -326,7 +338,7 @@ def q1(size):
 
 
 WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W9": w9,
-             "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "Q1": q1}
+             "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "W16": w16, "Q1": q1}
 
 # What the numbers of a workload mean, above its table.
 CAPTIONS = {
@@ -354,6 +366,8 @@ CAPTIONS = {
            "its steps, begins, p99, in slices of 1 ms; noisy: us from a request of 100 us to its end, p99, beside a tenant "
            "of the same weight with 1,000 tasks that are always ready; posts, hops: ns for each, of one producer, and of four "
            "chains",
+    "W16": "on W workers; calls, in_place: ns for a step of 20 us of others, beside 1,000 calls of 50 ms each; rescue: us "
+           "from the begin of a step that blocks and does not say so to the next step of another task, p99",
     "Q1": "ns per item",
 }
 

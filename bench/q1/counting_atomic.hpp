@@ -21,6 +21,8 @@ inline constexpr auto release = std::memory_order_release;
 inline constexpr auto acq_rel = std::memory_order_acq_rel;
 inline constexpr auto seq_cst = std::memory_order_seq_cst;
 
+inline void light_barrier() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
 template <class T>
 class atomic {
 public:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/blocking.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/scope.hpp>
@@ -11,6 +12,7 @@
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/io/tcp.hpp>
+#include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>

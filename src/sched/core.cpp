@@ -33,6 +33,13 @@ void validate(scheduler_options& options) {
     if (options.slice != 0s && (options.slice < 100us || options.slice > 10s)) {
         throw std::invalid_argument{"fairlead: options.slice must be 100 us to 10 s, or 0"};
     }
+    if (options.blocked_after.value_or(0s) != 0s &&
+        (*options.blocked_after < 1ms || *options.blocked_after > 10s)) {
+        throw std::invalid_argument{"fairlead: options.blocked_after must be 1 ms to 10 s, or 0"};
+    }
+    if (options.blocking_threads < 1 || options.blocking_threads > 10'000) {
+        throw std::invalid_argument{"fairlead: options.blocking_threads must be 1 to 10000"};
+    }
     if (options.spin < 0s || options.spin > 1s) {
         throw std::invalid_argument{"fairlead: options.spin must be 0 to 1 s"};
     }
@@ -41,6 +48,7 @@ void validate(scheduler_options& options) {
     }
     if (options.run_on_caller) options.workers = 1;
     if (options.workers == 0) options.workers = std::min(os::available_cpus(), idle::workers_max);
+    if (!options.blocked_after) options.blocked_after = options.workers == 1 ? 0ms : 5ms;
     if (options.driver == nullptr) options.driver = std::make_unique<futex_driver>();
 }
 
@@ -59,32 +67,34 @@ core::core(scheduler& owned_by, scheduler_options given)
       clock{options.clock},
       idle{options.workers, *options.driver},
       role{*this},
-      monitor{*this} {
+      handover{*this},
+      monitor{*this},
+      blocking{options.name, options.blocking_threads} {
     if (clock == nullptr) {
         own_clock = std::make_unique<steady_clock_source>();
         clock = own_clock.get();
     }
     for (unsigned i = 0; i != options.workers; ++i) {
         slots.push_back(std::make_unique<slot>(ready, options.workers - 1));
-    }
-    for (unsigned i = 0; i != options.workers; ++i) {
-        workers.push_back(std::make_unique<worker>(*this, *slots[i], i));
+        workers.push_back(std::make_unique<worker>(*this, *slots.back(), i, false));
+        workers.back()->take_slot();
     }
 }
 
 core::~core() = default;
 
 [[gnu::noinline]] bool core::single_worker_is_here() const noexcept {
-    return worker::current() == workers.front().get() || workers.front()->ended();
+    const worker* const here = worker::current();
+    return (here != nullptr && &here->owner() == this && here->has_slot()) ||
+           !slots.front()->held.load(sync::acquire);
 }
 
 basic_task::chain core::take_queued() {
     basic_task::chain taken;
     std::array<basic_task*, 256> out;
-    for (std::size_t slot = 0; slot != slots.size(); ++slot) {
-        const auto& each = slots[slot];
+    for (const auto& each : slots) {
         // Its worker's alone, until that has ended.
-        if (workers[slot]->ended() && each->next != nullptr) {
+        if (!each->held.load(sync::acquire) && each->next != nullptr) {
             taken.push_back(*std::exchange(each->next, nullptr));
         }
         while (!each->local.empty()) {
@@ -114,14 +124,9 @@ stop_report core::report() noexcept {
             // It is counted all the same.
         }
     };
-    for (const auto& each : workers) {
-        if (each->ended()) continue;
-        // acquire: the name belongs to the step that was published with it.
-        if (const char* name = slots[each->index()]->running.load(sync::acquire)) {
-            ++report.running;
-            add(name, "running");
-        }
-    }
+    std::array<const char*, named_max> names{};
+    report.running = handover.running_steps(names);
+    for (std::size_t i = 0; i != std::min(report.running, named_max); ++i) add(names[i], "running");
     while (!role.try_acquire()) os::yield();
     role.hold_back(take_queued());
     role.for_each_held([&](const basic_task& task) {
@@ -168,7 +173,10 @@ void core::abandon_all() noexcept {
     for (;;) {
         basic_task::chain left = take_all_that_is_left();
         if (left.empty() && deferred == 0) return;
-        if (left.empty()) os::yield();
+        if (left.empty()) {  // a call that blocks may take long
+            sync::signal nobody;
+            static_cast<void>(nobody.receive_until(clock::now() + std::chrono::milliseconds{1}));
+        }
         left = deepest_first(std::move(left));  // children before what they may refer to
         while (basic_task* const task = left.pop_front()) {
             if (std::exchange(task->deferred_, false)) --deferred;
@@ -220,6 +228,16 @@ bool core::is_drained() noexcept {
     trace("answer", drained);
     role.release();
     return drained;
+}
+
+void core::worker_left() noexcept {
+    // acq_rel: the last one has seen the others end.
+    if (running_workers.fetch_sub(1, sync::acq_rel) != 1) return;
+    {
+        std::lock_guard lock{drain_mutex};
+        tell_drainers(is_drained());
+    }
+    all_ended.send();
 }
 
 void core::tell_drainers(bool drained) noexcept {

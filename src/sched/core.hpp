@@ -1,6 +1,8 @@
 // The parts of a scheduler, and the few operations that span them.
 #pragma once
 
+#include "sched/blocking_pool.hpp"
+#include "sched/handover.hpp"
 #include "sched/idle.hpp"
 #include "sched/monitor.hpp"
 #include "sched/role.hpp"
@@ -62,6 +64,17 @@ public:
         if (was_empty) idle.announce();
     }
 
+    // Likewise, of what has a deadline or a source. The hint may be lost if somebody pushes something else just before: then
+    // they wait until the run of who takes them is empty.
+    void push_timed(basic_task& newest, basic_task& oldest) noexcept {
+        role.call_attention();
+        const bool was_empty = front.push_reversed(newest, oldest);
+        trace("push", &newest, was_empty);
+        if (!was_empty) return;  // this was the last touch
+        role.call_attention();
+        idle.announce();
+    }
+
     // Likewise of other groups, to the front of their lane. Who runs a line of others looks there soon.
     void push_grouped(lane by, basic_task& newest, basic_task& oldest) noexcept {
         front_queue& to = by == lane::groups ? front_of_groups : front_of_control;
@@ -79,6 +92,11 @@ public:
     // Whether something waits for admission in the fronts of groups. Any thread; a hint likewise.
     [[nodiscard]] bool groups_visible() const noexcept {
         return has_groups() && (!front_of_groups.empty() || !front_of_control.empty());
+    }
+
+    // Whether something was pushed that no round has taken. Likewise.
+    [[nodiscard]] bool pushes_visible() const noexcept {
+        return !front.empty() || any_slot([](const slot& each) { return !each.posted.empty(); });
     }
 
     // Whether a round has something to do for groups that it does not know of. Likewise, unless ordered by [GR2].
@@ -182,6 +200,9 @@ public:
     // Whether everything is done. Takes the role.
     [[nodiscard]] bool is_drained() noexcept;
 
+    // A worker has left its loop, as the scheduler halts. The last one says so.
+    void worker_left() noexcept;
+
     // Tells everybody who waits in drain, either that all is done, or that the workers have ended.
     // Requires drain_mutex.
     void tell_drainers(bool drained) noexcept;
@@ -226,9 +247,11 @@ public:
 
     // The thread that controls the life cycle.
     std::vector<std::unique_ptr<worker>> workers;
+    sched::handover handover;
     sched::monitor monitor;
+    blocking_pool blocking;  // its threads may be spare workers
 
-    // Workers whose thread is in its loop, and who is told when the last one left it.
+    // Slots whose worker is in its loop, and who is told when the last one left it.
     sync::atomic<unsigned> running_workers{0};
     sync::signal all_ended;
     sync::mutex end_mutex;  // held by the stop that waits for them and joins them

@@ -31,6 +31,10 @@ group_options validated(group_options options) {
     return options;
 }
 
+duration in_nanoseconds(std::uint64_t count) noexcept {
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(count)};
+}
+
 }  // namespace
 
 group::group(scheduler& owner, group_options options)
@@ -82,7 +86,11 @@ group_stats group::stats() const noexcept {
     return {.tasks = state_->tasks(),
             .queued = state_->queued.load(sync::relaxed),
             .steps = state_->ended(),
-            .used = state_->used()};
+            .used = state_->used(),
+            .turns = state_->turns.read(),
+            .waited = in_nanoseconds(state_->waited.read()),
+            .waited_most = in_nanoseconds(state_->waited_most.read()),
+            .throttled = state_->throttled.read()};
 }
 
 const std::string& group::name() const noexcept { return state_->name; }

@@ -96,7 +96,10 @@ public:
     // It is held back until a step ends. False: one has.
     [[nodiscard]] bool hold_back() noexcept {
         held_back_.store(true, sync::seq_cst);  // [GR1]
-        if (room() == 0) return true;
+        if (room() == 0) {
+            throttled.add(1);
+            return true;
+        }
         return !held_back_.exchange(false, sync::seq_cst);  // unless who has ended it says so
     }
 
@@ -114,6 +117,25 @@ public:
         return more;
     }
     [[nodiscard]] duration step() const noexcept { return step_; }
+
+    // It has something that could run since `now`, and waits for its turn.
+    void begin_wait(time_point now) noexcept { waits_since_ = now; }
+    [[nodiscard]] bool waits() const noexcept { return waits_since_ != never; }
+    void forget_wait() noexcept { waits_since_ = never; }
+    // Its turn has come. Whether it has more.
+    void end_wait(time_point now, bool has_more) noexcept {
+        const auto waited_now = static_cast<std::uint64_t>((now - waits_since_).count());
+        turns.add(1);
+        waited.add(waited_now);
+        if (waited_now > waited_most.value()) waited_most.publish(waited_now);
+        waits_since_ = has_more ? now : never;
+    }
+
+    // For reports: what the holder of the role has counted; nanoseconds.
+    counter turns;
+    counter waited;
+    counter waited_most;
+    counter throttled;
 
     basic_task::chain queue;  // ready to run, not dealt yet
     bool is_held = false;     // until one of its steps ends, or is taken back
@@ -145,6 +167,7 @@ private:
     duration collected_{};
     std::uint64_t collected_steps_ = 0;
     duration step_{};  // how long one is, about
+    time_point waits_since_ = never;
 };
 
 }  // namespace fairlead::sched

@@ -1,8 +1,12 @@
 #include "sched/monitor.hpp"
 
 #include "sched/core.hpp"
+#include "sched/worker.hpp"
+
+#include <fairlead/os/barrier.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -10,9 +14,14 @@ namespace fairlead::sched {
 
 void monitor::start() {
     const duration slice = core_.options.slice;
-    if (slice == duration::zero()) return;
-    pause_min_ = pause_ = std::min(slice / looks_of_slice, pause_max);
+    const duration blocked = *core_.options.blocked_after;
+    relieves_ = blocked != duration::zero() && os::has_heavy_barrier();
+    if (slice == duration::zero() && !relieves_) return;
+    pause_min_ =
+        std::min((slice != duration::zero() ? slice : blocked) / looks_of_slice, pause_max);
+    pause_ = pause_min_;
     seen_.assign(core_.width(), {});
+    reported_.reserve(reported_max);
     ending_.store(false, sync::relaxed);  // the thread does not run yet
     auto started = os::start_thread(core_.options.name + "/monitor", [this] { run(); });
     if (!started) {
@@ -59,24 +68,68 @@ bool monitor::look(time_point now) noexcept {
     for (std::size_t i = 0; i != seen_.size(); ++i) {
         const slot& each = *core_.slots[i];
         sight& seen = seen_[i];
-        const bool runs = each.running.load(sync::acquire) != nullptr;
+        // acquire: it may have just been made.
+        const bool runs = each.holder.load(sync::acquire)->step_name() != nullptr;
         const std::uint64_t step = each.finished.read();
+        const std::uint64_t passed_on = each.passed_on.read();
         some_run |= runs;
-        if (!runs || step != seen.number) {
-            seen = {runs ? step : none, now};
+        if (!runs || step != seen.number || passed_on != seen.passed_on) {
+            seen = {.number = runs ? step : none,
+                    .passed_on = passed_on,
+                    .since = now,
+                    .asks_kernel_at = after(now, *core_.options.blocked_after / 2)};
             continue;
         }
         some_are_long = true;
         if (longest == nullptr || seen.since < longest->since) longest = &seen;
     }
-    pause_ = some_are_long ? pause_min_ : std::min(2 * pause_, pause_max);
+    const bool somebody_is_due = core_.role.next_due() <= core_.now();
+    pause_ = some_are_long || somebody_is_due ? pause_min_ : std::min(2 * pause_, pause_max);
     if (longest == nullptr) return some_run;
-    // Who is due waits for the next safepoint, not for the end of the slice.
-    if (core_.role.next_due() <= core_.now()) ask(*longest);
-    for (const sight& each : seen_) {
-        if (now - each.since >= core_.options.slice) ask(each);
+    if (core_.options.slice != duration::zero()) {
+        // Who is due waits for the next safepoint, not for the end of the slice.
+        if (somebody_is_due) ask(*longest);
+        for (const sight& each : seen_) {
+            if (now - each.since >= core_.options.slice) ask(each);
+        }
+    }
+    if (!relieves_) return true;
+    for (sight& each : seen_) {
+        if (each.number != none && each.asks_kernel_at <= now) look_at_long(each, now);
     }
     return true;
+}
+
+// One that the kernel has preempted could run, and is no better off elsewhere. It is asked twice: a step may block now and then.
+void monitor::look_at_long(sight& step, time_point now) noexcept {
+    const slot& of = *core_.slots[static_cast<std::size_t>(&step - seen_.data())];
+    const bool was_blocked = step.blocked;
+    step.blocked = os::is_blocked(of.holder.load(sync::acquire)->thread_id());
+    step.asks_kernel_at = after(step.since, *core_.options.blocked_after);
+    if (now < step.asks_kernel_at) return;
+    step.asks_kernel_at = after(now, *core_.options.blocked_after / 2);
+    if (step.blocked && was_blocked) relieve(step);
+}
+
+void monitor::relieve(sight& step) noexcept {
+    slot& of = *core_.slots[static_cast<std::size_t>(&step - seen_.data())];
+    const char* const name = core_.handover.relieve(of, step.number, step.passed_on);
+    if (name == nullptr) return;
+    step.number = none;
+    report(name);
+}
+
+// Once for each name.
+void monitor::report(const char* name) noexcept {
+    const bool known = std::ranges::find(reported_, name) != reported_.end();
+    if (known || reported_.size() == reported_.capacity()) return;
+    reported_.push_back(name);
+    if (core_.options.on_blocked != nullptr) return core_.options.on_blocked(name);
+    std::fprintf(
+        stderr,
+        "fairlead: a step of the task \"%s\" blocks, and its worker goes on on another thread: see "
+        "docs/blocking.md\n",
+        name);
 }
 
 void monitor::ask(const sight& step) noexcept {

@@ -1,5 +1,5 @@
-// The monitor: a thread that looks at the workers now and then, and asks a step that has used up its slice to let others
-// have their turn.
+// The monitor: a thread that looks at the workers now and then, asks a step that has used up its slice to let others
+// have their turn, and gives the slot of one that blocks to a spare worker: see handover.hpp.
 //
 // It cannot interrupt a step: it says in the slot which step it asks, by its number, and the step looks there at its next
 // safepoint (scheduler::should_yield). A step that has ended meanwhile is asked in vain, and nothing has to be taken back.
@@ -50,24 +50,33 @@ private:
     // What it knows of a worker.
     struct sight {
         std::uint64_t number = none;  // of the step: how many were before it
+        std::uint64_t passed_on = 0;  // how often the slot was
         time_point since{};           // when it saw this step first
+        time_point asks_kernel_at{};  // next, whether the step is blocked
+        bool blocked = false;         // it was when the kernel was asked last
     };
 
     void run() noexcept;
     [[nodiscard]] bool look(time_point now) noexcept;
+    void look_at_long(sight& step, time_point now) noexcept;
+    void relieve(sight& step) noexcept;
+    void report(const char* name) noexcept;
     void ask(const sight& step) noexcept;
     [[nodiscard]] time_point next_look(time_point now) const noexcept;
     void sleep_if_all_do() noexcept;
 
-    static constexpr duration pause_max = std::chrono::milliseconds{10};
+    static constexpr duration pause_max = std::chrono::milliseconds{5};
     static constexpr int looks_of_slice = 4;
     static constexpr int idle_looks = 3;  // before it sleeps
+    static constexpr std::size_t reported_max = 100;
 
     core& core_;
-    bool watches_ = false;  // constant while workers run
+    bool watches_ = false;   // constant while workers run
+    bool relieves_ = false;  // likewise
     duration pause_min_{};
     duration pause_{};
     std::vector<sight> seen_;
+    std::vector<const char*> reported_;  // names of tasks that were said to block
     sync::atomic<bool> asleep_{false};
     sync::atomic<bool> ending_{false};
     sync::signal wake_;

@@ -23,47 +23,47 @@ unsigned due_of(post_kind kind) noexcept {
 // Whether to wake another for it: not for one task to run, which this worker will take itself, nor for
 // those that go to sleep, if somebody watches in case the step takes long, or the step ends with this
 // post. For a second one to run, yes.
-[[gnu::always_inline]] inline void worker::post_to_slot(basic_task& newest, basic_task& oldest,
-                                                        posted how,
-                                                        unsigned due_in_local) noexcept {
-    if (!core_.front.empty() || front_step_ == slot_.finished.value()) {
-        front_step_ = slot_.finished.value();
-        core_.push(newest, oldest);
-        return;
-    }
-    if (alone_) {
-        if (slot_.posted_alone.empty()) own_kind_ = post_kind::plain;
-        own_kind_ = std::max(own_kind_, how.kind);
-        slot_.posted_alone.append(front_queue::turn_over(&newest));
-        trace("keep", &newest);
-        return;
-    }
+[[gnu::noinline]] void worker::post_to_slot(basic_task& newest, basic_task& oldest, posted how,
+                                            unsigned due_in_local) noexcept {
     if (slot_.posted.empty()) {  // this worker alone adds to it
-        own_kind_ = post_kind::plain;
-        own_posts_ = 0;
+        slot_.tally.kind = post_kind::plain;
+        slot_.tally.posts = 0;
         if (slot_.posted_to_groups.empty()) begin_posts();
     }
-    own_kind_ = std::max(own_kind_, how.kind);
-    ++own_posts_;
+    slot_.tally.kind = std::max(slot_.tally.kind, how.kind);
+    ++slot_.tally.posts;
     const bool kept = count_post(how.kind, due_in_local);
     trace("post", &newest, kept);
     slot_.posted.push_reversed(newest, oldest);
     trace("keep", &newest);
-    if (kept && how.last && slot_.runs.empty() && due_in_local == 0) return;
+    const bool looks_at_once = kept && how.last && slot_.runs.empty() && due_in_local == 0;
+    leave_slot();
+    if (looks_at_once) return;
     core_.wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
+}
+
+[[gnu::always_inline]] inline bool worker::goes_to_front() const noexcept {
+    return !core_.front.empty() || slot_.tally.front_step == slot_.finished.value();
+}
+
+[[gnu::always_inline]] inline void worker::keep_alone(basic_task& newest, post_kind kind) noexcept {
+    if (slot_.posted_alone.empty()) slot_.tally.kind = post_kind::plain;
+    slot_.tally.kind = std::max(slot_.tally.kind, kind);
+    slot_.posted_alone.append(front_queue::turn_over(&newest));
+    trace("keep", &newest);
 }
 
 // Nothing of them is in the slot.
 [[gnu::always_inline]] inline void worker::begin_posts() noexcept {
-    own_due_ = 0;
+    slot_.tally.due = 0;
     slot_.kept_after.publish(slot_.finished.value());
 }
 
 // Whether the worker keeps what it posts now. Before the push, which publishes it.
 [[gnu::always_inline]] inline bool worker::count_post(post_kind kind,
                                                       unsigned due_in_local) noexcept {
-    own_due_ += due_of(kind);
-    const bool kept = own_due_ + due_in_local <= 1;
+    slot_.tally.due += due_of(kind);
+    const bool kept = slot_.tally.due + due_in_local <= 1;
     if (slot_.keeps_post.load(sync::relaxed) != kept) {
         slot_.keeps_post.store(kept, sync::relaxed);
     }
@@ -75,9 +75,10 @@ unsigned due_of(post_kind kind) noexcept {
 [[gnu::noinline]] void worker::post_to_group(const group_state& group, basic_task& newest,
                                              basic_task& oldest, posted how) noexcept {
     const lane by = group.enters_by;
+    if (!enter_slot()) return core_.push_grouped(by, newest, oldest);
     if (alone_ || by == lane::control || group.is_strand() || !core_.front_of_groups.empty() ||
-        front_step_ == slot_.finished.value()) {
-        front_step_ = slot_.finished.value();
+        slot_.tally.front_step == slot_.finished.value()) {
+        slot_.tally.front_step = slot_.finished.value();
         core_.push_grouped(by, newest, oldest);
     } else {
         if (slot_.nothing_posted()) begin_posts();
@@ -90,13 +91,43 @@ unsigned due_of(post_kind kind) noexcept {
             core_.wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
         }
     }
+    leave_slot();
     core_.role.call_attention();  // to what may stand behind a line of others
     if (!core_.role.turns().are_given()) steps_to_look_ = 1;
 }
 
 void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
-    if (stealing_) return post_stealing(newest, oldest, how);
+    if (keeps_alone_) {
+        // Relaxed: it was this thread that gave up the slot.
+        if (relieved_.load(sync::relaxed) || goes_to_front()) [[unlikely]] {
+            return post_with_care(newest, oldest, how);
+        }
+        return keep_alone(newest, how.kind);
+    }
+    if (!enter_slot_at_once() || goes_to_front() || alone_ || stealing_) [[unlikely]] {
+        return post_with_care(newest, oldest, how);
+    }
     post_to_slot(newest, oldest, how, 0);
+}
+
+// The slot may have gone, somebody else has posted, or thieves come.
+[[gnu::noinline]] void worker::post_with_care(basic_task& newest, basic_task& oldest,
+                                              posted how) noexcept {
+    if (!enter_slot()) return core_.push(newest, oldest);
+    if (stealing_) return post_stealing(newest, oldest, how);
+    post_in_order(newest, oldest, how, 0);
+}
+
+void worker::post_in_order(basic_task& newest, basic_task& oldest, posted how,
+                           unsigned due_in_local) noexcept {
+    if (goes_to_front()) {
+        slot_.tally.front_step = slot_.finished.value();
+        leave_slot();
+        return core_.push(newest, oldest);
+    }
+    if (!alone_) return post_to_slot(newest, oldest, how, due_in_local);
+    keep_alone(newest, how.kind);
+    leave_slot();
 }
 
 // A plain post goes to `local`, unless there is no room; but a task that posts itself again stands behind
@@ -111,15 +142,16 @@ void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
         const unsigned due_in_local = nothing_local                          ? 0
                                       : slot_.keeps_post.load(sync::relaxed) ? 1
                                                                              : 2;
-        return post_to_slot(newest, oldest, how, due_in_local);
+        return post_in_order(newest, oldest, how, due_in_local);
     }
-    const bool kept = nothing_local && (slot_.nothing_posted() || own_due_ == 0);
+    const bool kept = nothing_local && (slot_.nothing_posted() || slot_.tally.due == 0);
     newest.expired_ = true;
     slot_.direct.add(1);  // before others can take it: see role::drained
     if (slot_.keeps_post.load(sync::relaxed) != kept) {
         slot_.keeps_post.store(kept, sync::relaxed);  // published below
     }
     static_cast<void>(slot_.local.open_all());
+    leave_slot();
     if (!alone_) core_.wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
 }
 

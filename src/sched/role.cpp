@@ -95,11 +95,12 @@ void role::put_off_sleeper() noexcept {
     if (std::min(sleep_limit_, next_deadline()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
 }
 
-// Somebody pushed something of a group, and then looks whether there is attention. Either this exchange comes before that
+// Somebody pushed something of a group or that is timed, and then looks whether there is attention. Either this exchange comes before that
 // look, and attention is called again, or what was pushed is seen here [GR2].
 void role::update_attention(bool timed) noexcept {
     attention_.exchange(timed, sync::seq_cst);
-    if (!timed && core_.groups_want_round()) attention_.exchange(true, sync::acq_rel);
+    if (!timed && (core_.groups_want_round() || core_.pushes_visible()))
+        attention_.exchange(true, sync::acq_rel);
 }
 
 basic_task* role::take_front(front_queue& front) noexcept {
@@ -386,7 +387,7 @@ bool role::drained() const noexcept {
     // step. A step is counted as finished after what it posted is visible, and a task as taken
     // before it disappears from there. So if, read in this order, nothing waits for admission and
     // the numbers are equal, nothing is left anywhere.
-    std::uint64_t finished = 0;
+    std::uint64_t finished = core_.handover.ended_steps();
     for (const auto& each : core_.slots) finished += each->finished.read();
     if (has_pending() || !core_.front.empty() || core_.groups_visible()) return false;
     std::uint64_t begun = entered_;

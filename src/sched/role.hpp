@@ -80,8 +80,8 @@ public:
     // Whether workers are to look at the clock between steps now and then, and at what groups have. A hint.
     [[nodiscard]] bool wants_attention() const noexcept { return attention_.load(sync::relaxed); }
 
-    // After something of a group was pushed, which workers would find only when they have nothing else to do. seq_cst
-    // [GR2]: see update_attention. The exchange comes after what it has read.
+    // After something of a group was pushed, or with a deadline or a source, which workers would find only when they have
+    // nothing else to do. seq_cst [GR2]: see update_attention. The exchange comes after what it has read.
     void call_attention() noexcept {
         if (!attention_.load(sync::seq_cst)) attention_.exchange(true, sync::acq_rel);
     }

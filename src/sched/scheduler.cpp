@@ -31,6 +31,7 @@ scheduler::scheduler(scheduler_options options)
 scheduler::~scheduler() {
     static_cast<void>(stop(core_->options.stop_limit));
     for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
+    core_->handover.await_spares();                        // likewise
     while (!core_->role.try_acquire()) os::yield();
     core_->abandon_all();
     core_->await_posters();
@@ -42,8 +43,18 @@ scheduler::~scheduler() {
 
 namespace {
 
+// With a deadline or a source: whoever has a line to run is to look at it soon.
+[[gnu::noinline]] void enqueue_timed(sched::core& core, basic_task& newest, basic_task& oldest,
+                                     sched::posted how) noexcept {
+    worker* const here = worker::current();
+    if (here == nullptr || &here->owner() != &core) return core.push_timed(newest, oldest);
+    here->post(newest, oldest, how);
+    core.role.call_attention();
+}
+
 [[gnu::noinline]] void enqueue_for_everyone(sched::core& core, basic_task& newest,
                                             basic_task& oldest, sched::posted how) noexcept {
+    if (how.kind == post_kind::timed) return enqueue_timed(core, newest, oldest, how);
     worker* const here = worker::current();
     if (here != nullptr && &here->owner() == &core) {
         here->post(newest, oldest, how);
@@ -134,11 +145,12 @@ void sched::home::enqueue_woken(basic_task& task) noexcept {
 
 void scheduler::start() {
     FAIRLEAD_ASSERT(!on_own_worker(), "start was called from a worker");
-    for (const auto& each : core_->workers) {
-        FAIRLEAD_ASSERT(each->ended() || core_->halting.load(sync::acquire),
-                        "start was called while workers run: stop first");
-        each->join();  // one may still be in a step that the stop gave up on
-    }
+    FAIRLEAD_ASSERT(workers_ended() || core_->halting.load(sync::acquire),
+                    "start was called while workers run: stop first");
+    for (const auto& each : core_->workers)
+        each->join();                // one may still be in a step that the stop gave up on
+    core_->handover.await_spares();  // likewise
+    for (const auto& each : core_->workers) each->take_slot();
     core_->role.forget_stop();
     core_->role.forget_overtaking();
     core_->stopping.store(false, sync::release);  // pairs with stopping()
@@ -152,6 +164,7 @@ void scheduler::start() {
         halt();
         for (const auto& each : core_->workers) each->join();
         core_->monitor.stop();
+        core_->handover.await_spares();
         throw;
     }
 }
@@ -251,8 +264,9 @@ std::string stop_report::to_string() const {
 }
 
 bool scheduler::workers_ended() const noexcept {
-    return std::all_of(core_->workers.begin(), core_->workers.end(),
-                       [](const auto& each) { return each->ended(); });
+    // acquire: pairs with the end of the loop.
+    return std::all_of(core_->slots.begin(), core_->slots.end(),
+                       [](const auto& each) { return !each->held.load(sync::acquire); });
 }
 
 bool scheduler::stopping() const noexcept {
@@ -288,6 +302,23 @@ std::vector<worker_stats> scheduler::stats() const {
 }
 
 driver& scheduler::driver() const noexcept { return *core_->options.driver; }
+
+void scheduler::call_blocking(sched::blocking_job& job) noexcept {
+    if (core_->options.run_on_caller) {
+        job.run();
+    } else {
+        core_->blocking.submit(job);
+    }
+}
+
+bool scheduler::withdraw_blocking(sched::blocking_job& job) noexcept {
+    return core_->blocking.withdraw(job);
+}
+
+[[gnu::noinline]] bool scheduler::about_to_block() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr && here->owner().handover.give_up_slot(*here);
+}
 
 [[gnu::noinline]] bool scheduler::should_yield() noexcept {
     worker* const here = worker::current();

@@ -1,5 +1,5 @@
 // A slot: the right to run tasks, with what belongs to it. A worker (a thread) holds one while it
-// runs; the slot stays when the thread blocks or ends.
+// runs; the slot stays when the thread blocks or ends, and goes to another worker: see handover.hpp.
 #pragma once
 
 #include "sched/arrivals.hpp"
@@ -33,6 +33,18 @@ private:
 };
 
 class group_state;
+class worker;
+
+// Posts, by how much must be done before their tasks run or sleep. Nothing: up to `again`. The holder of
+// the role takes it from the sleepers, or puts it there: up to `sleeps`. A round: the others.
+enum class post_kind : std::uint8_t {
+    plain,   // a fresh task, due at once
+    again,   // likewise, but it goes on: it has had its turn
+    woken,   // a sleeper
+    sleeps,  // without a deadline and a source
+    timed,   // with one of them
+    batch,   // several that are due at once
+};
 
 struct alignas(base::cache_line) slot {
     slot(ready_queue& ready, std::size_t others) : ready_consumer{ready}, offers{others} {}
@@ -67,6 +79,16 @@ struct alignas(base::cache_line) slot {
     // serves instead, while the shared front is empty: its tasks are older than any in the front.
     front_queue posted;
     basic_task::chain posted_alone;
+
+    // The owner's alone: what is in `posted`, or `posted_alone`: the last kind that occurs, and with several workers how
+    // many posts there are, and how many tasks of them are due, where a batch counts as two. And in which step the worker
+    // posted to the shared front last, by the number of those before it.
+    struct {
+        post_kind kind = post_kind::plain;
+        unsigned posts = 0;
+        unsigned due = 0;
+        std::uint64_t front_step = ~std::uint64_t{0};
+    } tally;
 
     // Likewise, with several workers, of groups but for the default one. What is said of `posted` below is said of both.
     front_queue posted_to_groups;
@@ -119,8 +141,10 @@ struct alignas(base::cache_line) slot {
     counter stolen;
     // The number of the step that is to let others have their turn: how many were before it. A hint, by the monitor.
     sync::atomic<std::uint64_t> asked_to_yield{~std::uint64_t{0}};
-    // What runs now, for reports. Only its name is read, and only after a stop gave up on the step.
-    sync::atomic<const char*> running{nullptr};
+    // Who holds it, or did last. Changes under the mutex of the hand-over.
+    sync::atomic<worker*> holder{nullptr};
+    counter passed_on;  // so often it went from a step that goes on to another worker; likewise
+    sync::atomic<bool> held{false};  // its worker is in the loop
 };
 
 }  // namespace fairlead::sched

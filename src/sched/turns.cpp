@@ -52,6 +52,7 @@ void turns::ready_has_more() noexcept { want(*everyone_); }
 void turns::want(group_state& group) noexcept {
     group.queued.store(group.queue.size(), sync::relaxed);
     if (group.is_held || group.paused.load(sync::relaxed)) return;
+    if (group.grouped() && !group.waits()) group.begin_wait(core_.now());
     if (group.where == share::place::away) {
         join(group);
     } else if (group.where == share::place::resting) {
@@ -193,9 +194,11 @@ group_state* turns::next_of(level& from) noexcept {
         } else if (!has_tasks(group)) {
             rest(group);
         } else if (group.paused.load(sync::relaxed)) {
+            group.forget_wait();
             leave(group);
         } else if (group.room() == 0 && group.hold_back()) {
             group.is_held = true;
+            group.forget_wait();
             rest(group);
         } else {
             return &group;
@@ -233,7 +236,9 @@ bool turns::deal(slot& own, group_state& group) noexcept {
     trace("turn", std::span{out.data(), count});
     levels_[group.level].waits_since = never;
     if (&group == everyone_) everyone_turn_ = now;
-    if (!has_tasks(group)) rest(group);
+    const bool has_more = has_tasks(group);
+    if (group.grouped()) group.end_wait(now, has_more);
+    if (!has_more) rest(group);
     return true;
 }
 

@@ -12,17 +12,30 @@
 #include <utility>
 
 namespace fairlead::sched {
-worker::worker(core& owner, slot& own, unsigned index)
+
+worker::worker(core& owner, slot& own, unsigned index, bool is_spare)
     : core_{owner},
       slot_{own},
       index_{index},
-      alone_{owner.width() == 1},
+      is_spare_{is_spare},
+      alone_{owner.options.workers == 1},
+      keeps_alone_{alone_ && !owner.stealing && *owner.options.blocked_after == duration::zero()},
       stealing_{owner.stealing},
-      watched_finished_(owner.width()),
-      seen_finished_(owner.width()) {}
+      watched_finished_(owner.options.workers),
+      seen_finished_(owner.options.workers) {}
+
+void worker::take_slot() noexcept {
+    away_ = false;
+    lost_ = false;
+    at_slot_.store(false, sync::relaxed);  // the thread does not run yet, as for the next
+    forked_in_.publish(0);
+    relieved_.store(false, sync::relaxed);
+    slot_.holder.store(this, sync::release);
+}
 
 void worker::start() {
     ended_.store(false, sync::relaxed);                 // the thread does not run yet
+    slot_.held.store(true, sync::relaxed);              // likewise
     core_.running_workers.fetch_add(1, sync::relaxed);  // likewise
     try {
         auto started =
@@ -33,6 +46,7 @@ void worker::start() {
         thread_ = std::move(*started);
     } catch (...) {
         ended_.store(true, sync::relaxed);
+        slot_.held.store(false, sync::relaxed);
         core_.running_workers.fetch_sub(1, sync::relaxed);  // the caller joins the others
         throw;
     }
@@ -46,62 +60,75 @@ void worker::join() {
 
 void worker::run() noexcept {
     of_thread::set(this);
+    thread_id_.store(os::thread_id(), sync::relaxed);  // a hint
+    if (is_spare_) begin_at_slot_of_another();
     // acquire: pairs with the store in stop, so that everything before the stop is visible.
     while (!core_.halting.load(sync::acquire)) {
         basic_task* task = next();
         if (task == nullptr) task = search();
-        if (task != nullptr) execute(*task);
+        if (task != nullptr && !execute(*task)) break;
     }
     of_thread::set(nullptr);
-    ended_.store(true, sync::release);  // pairs with ended()
-    // acq_rel: the last one has seen the others end.
-    if (core_.running_workers.fetch_sub(1, sync::acq_rel) != 1) return;
-    {
-        std::lock_guard lock{core_.drain_mutex};
-        core_.tell_drainers(core_.is_drained());
-    }
-    core_.all_ended.send();
+    if (!away_) slot_.held.store(false, sync::release);  // pairs with workers_ended()
+    ended_.store(true, sync::release);                   // pairs with ended()
+    if (!away_) core_.worker_left();
+    if (is_spare_) core_.handover.rest(*this);  // the last touch
 }
 
-[[gnu::always_inline]] inline void worker::execute(basic_task& task) noexcept {
+// False: the step has lost the slot of its worker.
+[[gnu::always_inline]] inline bool worker::execute(basic_task& task) noexcept {
     // acquire: pairs with stop.
     if (core_.steps_need_more.load(sync::acquire)) [[unlikely]]
         return execute_with_more(task);
     begin_step(task);
     task.kind_->run(task);  // the last touch of the task
+    if (!is_back()) [[unlikely]]
+        return end_away(core_);
     end_step();
+    return true;
 }
 
 // It may have to be told of a stop, and its group to be charged.
-[[gnu::noinline]] void worker::execute_with_more(basic_task& task) noexcept {
+[[gnu::noinline]] bool worker::execute_with_more(basic_task& task) noexcept {
     home& of = *task.home_;
     if (of.grouped() || core_.role.turns().are_given()) begin_measuring();
-    begin_step(task);
     // acquire: pairs with stop.
-    if (core_.stopping.load(sync::acquire)) {
-        task.state_.mark_stopping();
-        task.told_ = core_.role.stop_number();
-    }
+    const bool stopping = core_.stopping.load(sync::acquire);
+    begin_step(task, stopping);
     task.kind_->run(task);
+    if (!is_back()) return end_away(of);
     if (of.grouped() || core_.role.turns().are_given()) account(core_.role.turns().group_of(of));
     end_step();
+    return true;
 }
 
-[[gnu::always_inline]] inline void worker::begin_step(basic_task& task) noexcept {
+[[gnu::always_inline]] inline void worker::begin_step(basic_task& task, bool stopping) noexcept {
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
-    slot_.running.store(task.kind_->name(task), sync::release);  // pairs with core::report
+    const char* const name = task.kind_->name(task);
     slot_.offers.begin_step(task.depth_);
     running_ = &task;
     task.home_ = nullptr;
     task.deaf_ = false;
     task.source_ = nullptr;
     task.state_.begin_run();
+    if (stopping) {
+        task.state_.mark_stopping();
+        task.told_ = core_.role.stop_number();
+    }
     trace("step", &task);
+    // Last: from now on the slot can be taken. Pairs with step_name.
+    step_name_.store(name, sync::release);
+}
+
+// Its step has ended: whether it holds its slot still.
+[[gnu::always_inline]] inline bool worker::is_back() noexcept {
+    step_name_.store(nullptr, sync::relaxed);
+    sync::light_barrier();  // [HO1]
+    return !relieved_.load(sync::acquire) || still_has_slot();
 }
 
 [[gnu::always_inline]] inline void worker::end_step() noexcept {
-    slot_.running.store(nullptr, sync::relaxed);  // only for reports
-    slot_.finished.add(1);                        // after what the step posted: see role::drained
+    slot_.finished.add(1);  // after what the step posted: see role::drained
     if (slot_.overtakes_since != never) [[unlikely]]
         core_.role.end_overtaking(slot_);
     trace("finished");
@@ -189,8 +216,8 @@ basic_task* worker::search() noexcept {
 // much: then a round takes all of it, of this worker or of who has the role.
 basic_task* worker::take_own_posts() noexcept {
     if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) ||
-        own_kind_ > post_kind::sleeps || !slot_.ready_consumer.empty() || !core_.front.empty() ||
-        core_.role.has_backlog()) {
+        slot_.tally.kind > post_kind::sleeps || !slot_.ready_consumer.empty() ||
+        !core_.front.empty() || core_.role.has_backlog()) {
         return nullptr;
     }
     // Its oldest may be plain among others: who sleeps has a deadline.
@@ -200,10 +227,11 @@ basic_task* worker::take_own_posts() noexcept {
 
 basic_task* worker::take_other_own_posts() noexcept {
     if (alone_) return admit_own_posts();
-    if (own_posts_ > direct_left_ || (steps_are_long() && others_keep_older_posts())) {
+    if (slot_.tally.posts > direct_left_ || (steps_are_long() && others_keep_older_posts())) {
         return nullptr;
     }
-    return own_kind_ <= post_kind::again ? move_own_posts_to_run() : admit_own_posts_to_run();
+    return slot_.tally.kind <= post_kind::again ? move_own_posts_to_run()
+                                                : admit_own_posts_to_run();
 }
 
 bool worker::others_keep_older_posts() const noexcept {
@@ -247,7 +275,7 @@ basic_task* worker::admit_own_posts_to_run() noexcept {
     }
     trace("begin_own");
     basic_task::chain taken = slot_.posted.take_all();
-    own_posts_ = 0;
+    slot_.tally.posts = 0;
     direct_left_ -= static_cast<unsigned>(taken.size());
     basic_task* first = nullptr;
     std::array<basic_task*, run_queue::capacity> others;
@@ -273,7 +301,7 @@ basic_task* worker::move_own_posts_to_run() noexcept {
     slot_.direct.add(1);  // before they disappear: see role::drained
     basic_task::chain taken = slot_.posted.take_all();
     trace("take_own", taken);
-    own_posts_ = 0;
+    slot_.tally.posts = 0;
     basic_task* const first = taken.pop_front();
     if (first == nullptr) {  // a round of another worker was faster
         slot_.direct.publish(slot_.direct.value() - 1);
@@ -344,8 +372,11 @@ bool worker::time_to_look_for_stuck() noexcept {
 // have come.
 void worker::look_at_clock() noexcept {
     const time_point now = core_.now();
-    // Steps are short: look less often, up to every stride_max steps. One is long: look at each.
-    const bool short_steps = now - last_look_ <= core_.options.round_interval / 64;
+    // Steps are short: look less often, up to every stride_max steps. One is long: look at each, and after one that is
+    // short among these.
+    const bool were_short =
+        std::exchange(short_steps_, now - last_look_ <= core_.options.round_interval / 64);
+    const bool short_steps = were_short && short_steps_;
     stride_ = short_steps ? std::min(stride_ * 2, stride_max) : 1;
     steps_to_look_ = stride_;
     last_look_ = now;
@@ -354,12 +385,19 @@ void worker::look_at_clock() noexcept {
                                  ? slot_.turn.until <= now
                                  : core_.groups_visible() || core_.role.turns().has_noticed() ||
                                        !slot_.posted_to_groups.empty();
-    if (!groups_want && !core_.role.wants_round_for_deadlines(now) &&
+    // Nobody else knows of their deadlines, which may come before the run is empty.
+    const bool posts_want = !short_steps && has_timed_posts();
+    if (!groups_want && !posts_want && !core_.role.wants_round_for_deadlines(now) &&
         now - core_.role.last_timed_round() < core_.options.round_interval) {
         return;
     }
     round_if_free();
     if (slot_.overtakes_since == never) local_turn_ = local_turns;  // for what it has found
+}
+
+bool worker::has_timed_posts() const noexcept {
+    return !(alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) &&
+           slot_.tally.kind > post_kind::sleeps;
 }
 
 bool worker::round_if_free() noexcept {
@@ -400,6 +438,7 @@ basic_task* worker::next_behind_arrivals() noexcept {
 }
 
 bool worker::should_yield() noexcept {
+    if (relieved_.load(sync::relaxed)) return true;
     const std::uint64_t step = slot_.finished.value();
     if (!core_.options.run_on_caller) return slot_.asked_to_yield.load(sync::relaxed) == step;
     if (core_.options.slice == duration::zero()) return false;
@@ -423,7 +462,7 @@ bool worker::should_yield() noexcept {
     }
     std::size_t steps = 0;
     while (task != nullptr) {
-        execute(*task);
+        static_cast<void>(execute(*task));  // nobody takes its slot
         if (++steps == steps_max) break;
         task = next_behind_arrivals();
     }

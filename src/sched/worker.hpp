@@ -1,11 +1,14 @@
 // A worker: a thread that runs tasks while it holds a slot. The loop is `run`; everything that it
-// does between two steps is in `next` and `search`.
+// does between two steps is in `next` and `search`. A worker that was made for a slot of another, as that one blocks, is
+// a job of the threads for calls that block.
 #pragma once
 
 #include "sched/slot.hpp"
 
 #include <fairlead/os/thread.hpp>
+#include <fairlead/sched/blocking_job.hpp>
 #include <fairlead/sched/task.hpp>
+#include <fairlead/sync/atomic.hpp>
 #include <fairlead/sync/per_thread.hpp>
 
 #include <cstddef>
@@ -17,35 +20,27 @@ namespace fairlead::sched {
 
 class core;
 
-// Posts, by how much must be done before their tasks run or sleep. Nothing: up to `again`. The holder of
-// the role takes it from the sleepers, or puts it there: up to `sleeps`. A round: the others.
-enum class post_kind : std::uint8_t {
-    plain,   // a fresh task, due at once
-    again,   // likewise, but it goes on: it has had its turn
-    woken,   // a sleeper
-    sleeps,  // without a deadline and a source
-    timed,   // with one of them
-    batch,   // several that are due at once
-};
-
 // What is known of a post.
 struct posted {
     post_kind kind;
     bool last;  // the step ends with it
 };
 
-class worker {
+class alignas(base::cache_line) worker final : public blocking_job {
 public:
-    worker(core& owner, slot& own, unsigned index);
+    worker(core& owner, slot& own, unsigned index, bool is_spare);
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
+
+    // It is to hold its slot from now on. Before its loop.
+    void take_slot() noexcept;
 
     // Starts the thread. Throws std::system_error, std::bad_alloc.
     void start();
     void join();
 
-    // The loop of the thread: runs tasks until the scheduler halts.
-    void run() noexcept;
+    // The loop of the thread: runs tasks until the scheduler halts, or it has lost its slot.
+    void run() noexcept override;
 
     // Without a thread: runs the tasks that are ready now, sleeping at most until `limit` for the
     // first one, and running at most `steps_max`. Returns the number of steps.
@@ -71,13 +66,24 @@ public:
     // Wakes another worker for what this one has opened to it. Only on this worker's thread.
     void wake_thief() noexcept;
 
-    [[nodiscard]] offered_forks& offers() noexcept { return slot_.offers; }
+    // Where the step that runs may offer forks; it keeps the slot from now on. Only on this worker's thread.
+    [[nodiscard]] offered_forks& offers() noexcept;
 
     // The depth of the task that runs. Only on this worker's thread.
-    [[nodiscard]] std::uint32_t running_depth() const noexcept { return slot_.offers.depth(); }
+    [[nodiscard]] std::uint32_t running_depth() noexcept;
+
+    // Whether it holds a slot. Only on this worker's thread.
+    [[nodiscard]] bool has_slot() const noexcept { return !away_; }
 
     // Whether its thread has left the loop. Any thread.
     [[nodiscard]] bool ended() const noexcept { return ended_.load(sync::acquire); }
+
+    // The name of the step that runs, or null. Any thread. acquire: it belongs to the step that was published with it, and
+    // what its worker did to the slot before.
+    [[nodiscard]] const char* step_name() const noexcept { return step_name_.load(sync::acquire); }
+
+    // The thread that runs it, or 0.
+    [[nodiscard]] int thread_id() const noexcept { return thread_id_.load(sync::relaxed); }
 
 private:
     using of_thread = sync::per_thread<worker*, class worker_that_runs>;
@@ -94,9 +100,14 @@ private:
     basic_task* steal_local(slot& victim) noexcept;
     basic_task* take_local() noexcept;
     basic_task* take_older() noexcept;
-    inline void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
-                             unsigned due_in_local) noexcept;
+    void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
+                      unsigned due_in_local) noexcept;
+    void post_with_care(basic_task& newest, basic_task& oldest, posted how) noexcept;
+    void post_in_order(basic_task& newest, basic_task& oldest, posted how,
+                       unsigned due_in_local) noexcept;
     void post_stealing(basic_task& newest, basic_task& oldest, posted how) noexcept;
+    [[nodiscard]] inline bool goes_to_front() const noexcept;
+    inline void keep_alone(basic_task& newest, post_kind kind) noexcept;
     inline void begin_posts() noexcept;
     inline bool count_post(post_kind kind, unsigned due_in_local) noexcept;
     inline basic_task* take_own_posts() noexcept;
@@ -114,15 +125,20 @@ private:
     basic_task* take_over_stuck() noexcept;
     basic_task* take_from(slot& victim) noexcept;
     void look_at_clock() noexcept;
+    [[nodiscard]] bool has_timed_posts() const noexcept;
     bool round_if_free() noexcept;
     void wake_another() noexcept;
     bool sleep_in_driver(time_point limit) noexcept;
     void park(time_point limit) noexcept;
     void answer_drain() noexcept;
-    inline void execute(basic_task& task) noexcept;
-    void execute_with_more(basic_task& task) noexcept;
-    inline void begin_step(basic_task& task) noexcept;
+    [[nodiscard]] inline bool execute(basic_task& task) noexcept;
+    [[nodiscard]] bool execute_with_more(basic_task& task) noexcept;
+    inline void begin_step(basic_task& task, bool stopping = false) noexcept;
+    void begin_at_slot_of_another() noexcept;
+    [[nodiscard]] inline bool is_back() noexcept;
     inline void end_step() noexcept;
+    [[nodiscard]] bool end_away(home& of) noexcept;
+    [[nodiscard]] bool still_has_slot() noexcept;
     void begin_measuring() noexcept;
     void account(group_state& group) noexcept;
 
@@ -135,11 +151,36 @@ private:
     static constexpr duration watch_min = std::chrono::microseconds{100};
     static constexpr duration watch_max = std::chrono::milliseconds{1};
 
+    friend class handover;
+
+    // The step is at its slot, until it leaves it. False: it has none any more.
+    [[nodiscard]] bool enter_slot() noexcept { return enter_slot_at_once() || still_has_slot(); }
+    // Likewise, or it is not sure.
+    [[nodiscard]] bool enter_slot_at_once() noexcept {
+        at_slot_.store(true, sync::relaxed);
+        sync::light_barrier();  // [HO1]
+        // acquire: who has relieved it in vain has looked at the slot.
+        return !relieved_.load(sync::acquire);
+    }
+    // release: who takes the slot sees what was done to it.
+    void leave_slot() noexcept { at_slot_.store(false, sync::release); }
+
     core& core_;
     slot& slot_;
-    const unsigned index_;
-    const bool alone_;     // the only worker
+    const unsigned index_;  // of the slot
+    const bool is_spare_;   // made for a slot that another had
+    const bool alone_;      // the only slot
+    // What steps post is kept in a plain list: the only slot, which nobody takes from its step, with policy::fair.
+    const bool keeps_alone_;
     const bool stealing_;  // the policy
+
+    // What others look at who may take the slot: handover.hpp [HO1].
+    sync::atomic<const char*> step_name_{nullptr};  // of the step that runs; null between two
+    sync::atomic<bool> at_slot_{false};             // the step is at the slot
+    bool away_ = false;                             // it has seen that it has lost the slot
+    counter forked_in_;                   // the number of the last step that has forked, plus one
+    sync::atomic<bool> relieved_{false};  // it may have lost the slot
+    sync::atomic<int> thread_id_{0};
 
     // With policy::stealing: how many steps it has taken of `local` in a row, and about what has its turn next.
     unsigned local_turn_ = 0;
@@ -149,22 +190,24 @@ private:
     // When the clock is looked at: every `stride_` steps, which adapts to their length.
     unsigned stride_ = 1;
     unsigned steps_to_look_ = 1;
+    bool short_steps_ = true;  // since the look before the last
     time_point last_look_{};
 
     const basic_task* running_ = nullptr;  // may be gone already
+
+    // Of one that has lost its slot, or has none. Guarded by the mutex of the hand-over.
+    bool lost_ = false;
+    std::uint32_t depth_away_ = 0;  // of its step
+    duration used_{};               // by its step before that, to be charged
+    worker* next_ = nullptr;        // in one list of the hand-over
+    worker* next_made_ = nullptr;   // likewise
+    offered_forks offers_away_{0};  // nobody takes these
 
     // Without a monitor, on the caller: in which step should_yield was asked first, and when.
     std::uint64_t asked_in_step_ = ~std::uint64_t{0};
     time_point asked_first_{};
     unsigned victim_ = 0;  // whom to steal from first
 
-    // What is in the slot's own front: the last kind that occurs, and with several workers how many posts
-    // there are, and how many tasks of them are due, where a batch counts as two.
-    post_kind own_kind_ = post_kind::plain;
-    unsigned own_posts_ = 0;
-    unsigned own_due_ = 0;
-    // In which step it posted to the shared front last, by the number of those before it.
-    std::uint64_t front_step_ = ~std::uint64_t{0};
     // How many tasks of its own it may still take before it runs a round, with several workers.
     unsigned direct_left_ = direct_max;
 

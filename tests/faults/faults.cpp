@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <net/if.h>
 #include <pthread.h>
@@ -285,7 +286,13 @@ extern "C" FILE* fopen64(const char* path, const char* mode) {
     return meet("fopen64") != nullptr ? nullptr : real(path, mode);
 }
 
-// Only waits on a futex fail: everything else that goes this way cannot.
+extern "C" int open(const char* path, int flags, ...) {
+    using function = int(const char*, int, ...);
+    static function* const real = next<function>("open");
+    return answer("open", [&] { return real(path, flags); });  // the library makes no files
+}
+
+// Only waits on a futex fail, and barriers: everything else that goes this way cannot.
 extern "C" long syscall(long number, ...) noexcept {
     using function = long(long, ...);
     static function* const real = next<function>("syscall");
@@ -296,5 +303,6 @@ extern "C" long syscall(long number, ...) noexcept {
     va_end(list);
     const bool waits = number == SYS_futex && (given[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
     if (waits && meet("futex") != nullptr) return -1;
+    if (number == SYS_membarrier && meet("membarrier") != nullptr) return -1;
     return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
 }

@@ -9,10 +9,12 @@
 #include "support/watchdog.hpp"
 
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/blocking.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/os/cpu.hpp>
+#include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <gtest/gtest.h>
@@ -29,6 +31,7 @@
 #include <random>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -233,6 +236,46 @@ TEST_F(system_failures, an_interrupted_sleep_goes_on) {
     for (const char* const call : {"epoll_wait", "read", "write"}) {
         sweep_range(
             {call, EINTR}, outcome::invisible, [] { naps(with_epoll(1)); }, call_range::only);
+    }
+}
+
+// A step that blocks loses its slot, unless that cannot be found out, or there is nobody to take it.
+TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
+    const auto scenario = [] {
+        std::atomic<int> runs{0};
+        scheduler home{
+            {.workers = 1, .blocked_after = 1ms, .on_blocked = [](const char*) noexcept {}}};
+        home.post([&] {
+            std::this_thread::sleep_for(10ms);
+            ++runs;
+        });
+        home.post([&] { block_in_place([&] { ++runs; }); });
+        home.drain();
+        EXPECT_EQ(runs, 2);
+    };
+    for (const fault& what : {fault{"open", ENOENT}, fault{"open", EMFILE}, fault{"read", EIO},
+                              fault{"membarrier", ENOSYS}, fault{"membarrier", EPERM}}) {
+        sweep(what, outcome::invisible, scenario);
+    }
+    for (const fault& what : {fault{"pthread_create", EAGAIN}, fault{"operator new", ENOMEM}}) {
+        sweep(what, outcome::maybe_reported, scenario);
+    }
+}
+
+// Whoever learns last that there is no thread makes the calls of all.
+TEST_F(system_failures, no_thread_can_be_started_for_calls) {
+    for (const unsigned threads : {1U, 512U}) {
+        sweep({"pthread_create", EAGAIN}, outcome::maybe_reported, [threads] {
+            std::atomic<int> runs{0};
+            scheduler home{{.workers = 2, .blocking_threads = threads}};
+            const auto calls = [&]() -> task<> {
+                co_await blocking([&] { ++runs; });
+                co_await blocking([&] { ++runs; });
+            };
+            for (int i = 0; i != 8; ++i) spawn(home, calls()).detach();
+            home.drain();
+            EXPECT_EQ(runs, 16);
+        });
     }
 }
 

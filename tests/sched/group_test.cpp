@@ -94,6 +94,60 @@ TEST(Group, ItsTasksSleepAndAreWoken) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
+// The second group waits while the first has its turn; the third is ready, but may run only when somebody else does not.
+TEST(Group, WaitsAreMeasuredAndThrottlesCounted) {
+    simulation sim;
+    group first{sim.scheduler, {.weight = 100}};
+    group second{sim.scheduler, {.weight = 100}};
+    const auto works = [&](duration length) {
+        return [&sim, length] { sim.clock.advance(length); };
+    };
+    first.post(works(3ms));
+    second.post(works(1ms));
+    EXPECT_EQ(second.stats().turns, 0U);
+    EXPECT_EQ(second.stats().waited, 0s);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(first.stats().turns, 1U);
+    EXPECT_EQ(first.stats().waited, 0s);
+    EXPECT_EQ(second.stats().turns, 1U);
+    EXPECT_EQ(second.stats().waited, 3ms);
+    second.post(works(1ms));
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(second.stats().turns, 2U);
+    EXPECT_EQ(second.stats().waited, 3ms);
+    EXPECT_EQ(second.stats().waited_most, 3ms);
+    EXPECT_EQ(second.stats().throttled, 0U);
+}
+
+// What is paused waits for nothing but its resume.
+TEST(Group, APauseIsNoWait) {
+    simulation sim;
+    group one{sim.scheduler};
+    one.pause();
+    one.post([] {});
+    sim.scheduler.run_until_idle();
+    sim.clock.advance(1s);
+    one.resume();
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(one.stats().turns, 1U);
+    EXPECT_EQ(one.stats().waited, 0s);
+}
+
+// Two steps at once on two workers, of which one may run.
+TEST(GroupOnThreads, ThrottlesAreCounted) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .blocked_after = 0s}};
+    group strand{scheduler, {.max_concurrency = 1}};
+    std::atomic<bool> seen{false};
+    strand.post([&] {
+        strand.post([] {});
+        while (!seen) seen = strand.stats().throttled != 0;
+    });
+    scheduler.drain();
+    EXPECT_EQ(strand.stats().throttled, 1U);
+    EXPECT_EQ(strand.stats().steps, 2U);
+}
+
 // Groups with tasks of mixed lengths that post themselves again, in simulated time.
 struct tenants : simulation {
     struct tenant {

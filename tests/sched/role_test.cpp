@@ -194,6 +194,58 @@ struct late_sleepers : simulation {
     std::deque<scripted> tasks;
 };
 
+// What a step posts with a deadline is in its slot, which nobody would empty before the whole line has had its turn.
+TEST(Deadlines, OfASleeperAmongLongStepsAreKnownSoon) {
+    simulation sim;
+    bool over = false;
+    std::deque<scripted> busy;
+    for (int i = 0; i != 64; ++i) {
+        sim.scheduler.post(busy.emplace_back([&](scripted& self) {
+            sim.clock.advance(1ms);
+            if (!over) sim.scheduler.post(self);
+        }));
+    }
+    time_point deadline = sim.clock.now();
+    int wakeups = 0;
+    scripted sleeper{[&](scripted& self) {
+        if (wakeups > 0) {
+            EXPECT_LE(sim.clock.now() - deadline, 1ms) << wakeups;
+        }
+        if (++wakeups == 100) {
+            over = true;
+            return;
+        }
+        deadline = sim.clock.now() + wakeups * 37us;
+        sim.scheduler.post_deadline(self, deadline);
+    }};
+    sim.scheduler.post(sleeper);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(wakeups, 100);
+}
+
+// Likewise from outside: within the interval between rounds, and a step.
+TEST(Deadlines, FromOutsideAreKnownSoonAmongLongSteps) {
+    simulation sim;
+    bool over = false;
+    std::deque<scripted> busy;
+    for (int i = 0; i != 64; ++i) {
+        sim.scheduler.post(busy.emplace_back([&](scripted& self) {
+            sim.clock.advance(500us);
+            if (!over) sim.scheduler.post(self);
+        }));
+    }
+    for (int i = 0; i != 10; ++i) {
+        scripted sleeper;
+        const time_point deadline = sim.clock.now() + 2ms + i * 100us;
+        static_cast<void>(sim.scheduler.run_until(immediately, 1));
+        sim.scheduler.post_deadline(sleeper, deadline);
+        while (sleeper.runs == 0) ASSERT_EQ(sim.scheduler.run_until(immediately, 1), 1U);
+        EXPECT_LE(sim.clock.now() - deadline, 500us);
+    }
+    over = true;
+    sim.scheduler.run_until_idle();
+}
+
 // It is always late, and others always stand in line; besides, it stands there itself, where it has a seventh.
 TEST(Deadlines, WhoIsAlwaysLateOvertakesForAnEighthOfTheTime) {
     late_sleepers sim{64, 1};

@@ -51,6 +51,7 @@ public:
 private:
     static scheduler_options options() {
         scheduler_options options;
+        options.blocked_after = duration::zero();  // no specification of these knows of it
         options.run_on_caller = true;
         options.stop_limit = duration::zero();
         return options;

@@ -102,6 +102,7 @@ private:
 
     static scheduler_options two_workers() {
         scheduler_options options;
+        options.blocked_after = duration::zero();  // no specification of these knows of it
         options.workers = 2;
         return options;
     }

@@ -158,7 +158,7 @@ public:
     explicit three_children(history& calls) : calls_{calls} {}
 
     void run() {
-        scheduler home{{.workers = 3}};
+        scheduler home{{.workers = 3, .blocked_after = duration::zero()}};
         block_on(home, waits());
     }
 

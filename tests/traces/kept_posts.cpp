@@ -31,6 +31,7 @@ private:
 
     static scheduler_options options_of(unsigned workers) {
         scheduler_options options;
+        options.blocked_after = duration::zero();  // no specification of these knows of it
         options.workers = workers;
         return options;
     }

@@ -47,6 +47,7 @@ public:
 private:
     static scheduler_options options_of(unsigned workers) {
         scheduler_options options;
+        options.blocked_after = duration::zero();  // no specification of these knows of it
         options.workers = workers;
         return options;
     }

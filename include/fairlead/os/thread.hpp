@@ -44,6 +44,13 @@ private:
 [[nodiscard]] std::expected<thread, std::error_code> start_thread(
     const std::string& name, std::move_only_function<void()> body);
 
+/// The kernel's number of the calling thread.
+[[nodiscard]] int thread_id() noexcept;
+
+/// Whether the thread of this process with that number waits in the kernel: it neither runs nor could run. False if it is
+/// not known. Reads a file of /proc.
+[[nodiscard]] bool is_blocked(int id) noexcept;
+
 /// Lets another thread have the processor. For loops that wait for something that takes a moment.
 void yield() noexcept;
 

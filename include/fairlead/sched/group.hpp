@@ -52,6 +52,12 @@ struct group_stats {
     std::size_t queued = 0;   ///< of these, ready to run, when the holder of the role looked last
     std::uint64_t steps = 0;  ///< run
     duration used{};          ///< the time of these steps
+    std::uint64_t turns = 0;  ///< given to it
+    duration
+        waited{};  ///< until they were, from when it had something that could run, or from its turn before
+    duration waited_most{};  ///< of these waits, the longest
+    std::uint64_t throttled =
+        0;  ///< times its next task had to wait for the end of another, because of `max_concurrency`
 };
 
 /// Made by its constructor, and dropped by its destructor, at any time and on any thread. Tasks that it has then go on

@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -58,8 +59,24 @@ struct scheduler_options {
 
     /// How long a step may take before it is asked to let others have their turn, 100 us to 10 s. It is asked at its
     /// next safepoint: each await, `checkpoint`, `scheduler::should_yield`. A thread, the monitor, looks at the workers
-    /// for that, up to four times in a slice while steps are long, and not while all sleep. 0: no slices, no thread.
+    /// for that, up to four times in a slice while steps are long, and not while all sleep. 0: nobody is asked; and if
+    /// nobody loses its slot either (`blocked_after`), there is no such thread.
     duration slice = std::chrono::milliseconds{1};
+
+    /// A step that has blocked in the kernel for so long, without `blocking` or `block_in_place`, loses its slot to a spare
+    /// thread, so that no parallelism is lost: 1 ms to 10 s; 0: never. The monitor looks for it. A step that computes keeps its
+    /// slot, and so does one that has forked. Needs membarrier, which Linux has since 4.14.
+    /// Without a value: 5 ms, but never with one worker, as steps rely on it there that no other runs at once.
+    std::optional<duration> blocked_after = std::nullopt;
+
+    /// Called on the thread of the monitor, once for each name of a task, the first 100: a step has lost its slot because it
+    /// blocked. Must not throw, nor stop or destroy the scheduler.
+    /// Default: print that.
+    std::function<void(const char* task_name)> on_blocked = nullptr;
+
+    /// How many calls of `blocking` may block at once, 1 to 10,000: so many threads are made for them at most. They go when
+    /// they have had nothing to do for 10 s.
+    unsigned blocking_threads = 512;
 
     /// How long a worker that has run out of tasks looks on before it goes to sleep, 0 to 1 s. While one
     /// does, a post wakes no thread, which saves some microseconds and a system call if tasks come again

@@ -12,6 +12,7 @@
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
 
+#include <fairlead/sched/blocking_job.hpp>
 #include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/forks.hpp>
 #include <fairlead/sched/options.hpp>
@@ -32,7 +33,8 @@ namespace fairlead {
 
 /// What one worker did so far.
 struct worker_stats {
-    std::uint64_t steps = 0;    ///< tasks run, each step counted
+    std::uint64_t steps =
+        0;  ///< tasks run, each step counted that ended on this worker, and not beside it
     std::uint64_t rounds = 0;   ///< times it held the role
     std::uint64_t wakeups = 0;  ///< times its thread went to sleep and was woken
     std::uint64_t stolen = 0;   ///< tasks it took from another worker's run
@@ -129,6 +131,17 @@ public:
     /// waits for its worker: then it should post itself again and end. Costs a few loads, but with `run_on_caller` a look
     /// at the clock, from the first question on. False on other threads. Coroutines await `checkpoint()` instead.
     [[nodiscard]] static bool should_yield() noexcept;
+
+    /// The step that runs on the calling thread is about to block: its worker goes on on another thread. See
+    /// `block_in_place`. False: nothing was done, as it is no step, has lost its worker already, has forked, or no thread can be
+    /// had.
+    static bool about_to_block() noexcept;
+
+    /// Runs the job on a thread that may block; see `blocking`. Any thread.
+    void call_blocking(sched::blocking_job& job) noexcept;
+
+    /// Takes back a job that has not begun. False: it has, or is over.
+    [[nodiscard]] bool withdraw_blocking(sched::blocking_job& job) noexcept;
 
     /// The scheduler whose worker is the calling thread, or null.
     [[nodiscard]] static scheduler* current() noexcept;

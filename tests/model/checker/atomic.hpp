@@ -87,7 +87,10 @@ private:
     std::size_t index_;
 };
 
-/// A fence, for checking the checker: the library has none.
+/// Whether barriers of which one is light are looked at: they cost many executions.
+inline bool barriers_matter = false;
+
+/// A fence, for checking the checker, and as a barrier of that kind.
 inline void fence(order how) {
     explorer& model = *explorer::running();
     model.visible({how == order::seq_cst ? step::fence : step::local});
@@ -106,6 +109,11 @@ inline constexpr auto acquire = model::order::acquire;
 inline constexpr auto release = model::order::release;
 inline constexpr auto acq_rel = model::order::acq_rel;
 inline constexpr auto seq_cst = model::order::seq_cst;
+
+// Two light ones are ordered here, which they are not in truth.
+inline void light_barrier() {
+    if (model::barriers_matter) model::fence(seq_cst);
+}
 
 /// As std::atomic. Each use is a step of the execution; memory behaves as weakly as C++ allows.
 template <class T>

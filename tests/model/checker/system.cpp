@@ -1,6 +1,7 @@
 // The system below a scenario: futexes, threads and time as the checker has them.
 #include "model/checker/atomic.hpp"
 
+#include <fairlead/os/barrier.hpp>
 #include <fairlead/os/futex.hpp>
 #include <fairlead/os/thread.hpp>
 
@@ -37,6 +38,13 @@ std::expected<thread, std::error_code> start_thread(const std::string&,
 void thread::join() noexcept {
     model::explorer::running()->join_thread(handle_);
     joinable_ = false;
+}
+
+int thread_id() noexcept { return 0; }
+
+bool heavy_barrier() noexcept {
+    model::fence(sync::seq_cst);
+    return true;
 }
 
 void yield() noexcept { model::explorer::running()->yield(); }

@@ -1,0 +1,78 @@
+// Threads for calls that block: made when they are needed, up to a limit, and gone when they have had nothing to do for a
+// while. Calls beyond the limit wait in line. Spare workers run on them, too, without a limit: see handover.hpp.
+//
+// Who is idle sleeps on a signal of its own, and the last to fall asleep is woken first, so that those that are not
+// needed retire. Each thread is joined by another that submits or ends, or by the destructor.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/os/thread.hpp>
+#include <fairlead/sched/blocking_job.hpp>
+#include <fairlead/sync/mutex.hpp>
+#include <fairlead/sync/signal.hpp>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace fairlead::sched {
+
+class blocking_pool {
+public:
+    blocking_pool(std::string name, unsigned callers_max)
+        : name_{std::move(name)}, callers_max_{callers_max} {}
+    blocking_pool(const blocking_pool&) = delete;
+    blocking_pool& operator=(const blocking_pool&) = delete;
+
+    // No job may be queued or run.
+    ~blocking_pool();
+
+    // Runs the job on a thread of the pool. On the caller if there is no thread, and none can be started. Any thread.
+    void submit(blocking_job& job) noexcept;
+
+    // Runs the job at once, whatever else is queued or runs. False: no thread can be started. Any thread.
+    [[nodiscard]] bool submit_now(blocking_job& job) noexcept;
+
+    // Takes back a job that has not begun. False: it has, or is over.
+    [[nodiscard]] bool withdraw(blocking_job& job) noexcept;
+
+private:
+    struct member {
+        os::thread thread;
+        sync::signal wake;
+        member* next = nullptr;  // in one of the lists
+        // What it is chosen for; written by who chooses it, before it is woken.
+        blocking_job* first = nullptr;  // to be run at once
+        bool calls = false;             // what is queued; it is counted as a caller
+    };
+
+    [[nodiscard]] bool start_member(blocking_job* first) noexcept;
+    void enqueue(blocking_job& job) noexcept;
+    void unlink(blocking_job& job) noexcept;
+    void run(member& self) noexcept;
+    void call_all(std::unique_lock<sync::mutex>& lock) noexcept;
+    void call_on_caller() noexcept;
+    [[nodiscard]] bool wait_idle(member& self, std::unique_lock<sync::mutex>& lock) noexcept;
+    void join_all(member* ended) noexcept;
+    [[nodiscard]] bool retire(member& self) noexcept;
+
+    static constexpr duration idle_max = std::chrono::seconds{10};
+
+    const std::string name_;
+    const unsigned callers_max_;
+
+    sync::mutex mutex_;
+    // Guarded by mutex_.
+    blocking_job* oldest_ = nullptr;  // of those that are queued
+    blocking_job* newest_ = nullptr;
+    unsigned callers_ = 0;  // who runs what is queued, or is about to
+    unsigned threads_ = 0;
+    member* idle_ = nullptr;   // the last to fall asleep first
+    member* ended_ = nullptr;  // to be joined
+    bool ending_ = false;
+    sync::signal all_gone_;
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,185 @@
+#include "sched/handover.hpp"
+
+#include "sched/core.hpp"
+#include "sched/worker.hpp"
+
+#include <fairlead/os/barrier.hpp>
+
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace fairlead::sched {
+
+handover::~handover() {
+    while (made_ != nullptr) delete std::exchange(made_, made_->next_made_);
+}
+
+// --- the worker ---------------------------------------------------------------------------------------------------
+
+// Where another was in the middle of a step.
+void worker::begin_at_slot_of_another() noexcept {
+    ended_.store(false, sync::relaxed);  // nobody waits for the end of this thread
+    slot_.measured_in = 0;
+    slot_.asked_to_yield.store(~std::uint64_t{0}, sync::relaxed);  // a hint
+    if (slot_.overtakes_since != never) core_.role.end_overtaking(slot_);
+}
+
+offered_forks& worker::offers() noexcept {
+    const bool has_slot = enter_slot();
+    if (has_slot) forked_in_.publish(slot_.finished.value() + 1);  // it stays there until it ends
+    leave_slot();
+    return has_slot ? slot_.offers : offers_away_;
+}
+
+std::uint32_t worker::running_depth() noexcept {
+    const std::uint32_t depth = enter_slot() ? slot_.offers.depth() : offers_away_.depth();
+    leave_slot();
+    return depth;
+}
+
+// It may have been relieved; who does so decides it under the mutex.
+[[gnu::noinline]] bool worker::still_has_slot() noexcept {
+    if (!away_ && core_.handover.has_taken_from(*this)) {
+        away_ = true;
+        offers_away_.begin_step(depth_away_);
+    }
+    return !away_;
+}
+
+// Its step has ended, and another has its slot.
+[[gnu::noinline]] bool worker::end_away(home& of) noexcept {
+    if (of.grouped()) {
+        auto& group = static_cast<group_state&>(of);
+        offers_away_.end_forking();
+        group.charge(used_);
+        if (group.end_step()) core_.notice(group);
+        group.let_task_go();
+    }
+    core_.handover.end_step(*this);
+    return false;
+}
+
+// --- the worker whose step runs -----------------------------------------------------------------------------
+
+bool handover::give_up_slot(worker& self) noexcept {
+    if (core_.options.run_on_caller || self.step_name() == nullptr || has_forked(self))
+        return false;
+    std::lock_guard lock{mutex_};
+    if (self.lost_ || !pass_on(self)) return false;
+    self.relieved_.store(true, sync::relaxed);  // its own
+    return true;
+}
+
+bool handover::has_taken_from(worker& self) noexcept {
+    std::lock_guard lock{mutex_};
+    return self.lost_;
+}
+
+void handover::end_step(worker& self) noexcept {
+    {
+        std::lock_guard lock{mutex_};
+        worker** at = &away_;
+        while (*at != &self) at = &(*at)->next_;
+        *at = self.next_;
+    }
+    ended_steps_.fetch_add(1, sync::acq_rel);
+    core_.idle
+        .wake_one();  // somebody may wait for the last step: who goes to sleep looks at that [ID1]
+}
+
+void handover::rest(worker& spare) noexcept {
+    std::lock_guard lock{mutex_};
+    spare.next_ = std::exchange(resting_, &spare);
+    if (--active_ == 0 && awaited_) all_rest_.send();
+}
+
+// Whether the step that runs has, while its worker has its slot.
+bool handover::has_forked(const worker& self) noexcept {
+    return self.forked_in_.read() == self.slot_.finished.read() + 1;
+}
+
+// --- who takes a slot -----------------------------------------------------------------------------------------
+
+const char* handover::relieve(slot& of, std::uint64_t step, std::uint64_t passed_on) noexcept {
+    std::lock_guard lock{mutex_};
+    worker& stuck = *of.holder.load(sync::relaxed);  // changes under the mutex
+    if (of.passed_on.value() != passed_on || has_forked(stuck)) return nullptr;
+    stuck.relieved_.store(true, sync::relaxed);
+    const bool all_see = os::heavy_barrier();  // [HO1]
+    // acquire, all three: what it did to the slot before. In this order: another step has another number.
+    const char* const name = stuck.step_name();
+    const bool in_step = all_see && name != nullptr && !stuck.at_slot_.load(sync::acquire) &&
+                         !has_forked(stuck) && of.finished.read() == step;
+    if (in_step && pass_on(stuck)) return name;
+    stuck.relieved_.store(false, sync::release);  // pass_on may have looked at the slot
+    return nullptr;
+}
+
+// False: there is no memory, or no thread.
+bool handover::pass_on(worker& from) noexcept {
+    slot& passed = from.slot_;
+    worker* const spare = take_spare(passed, from.index_);
+    if (spare == nullptr) return false;
+    // Before another may use the slot.
+    from.depth_away_ = passed.offers.depth();
+    const bool measured = passed.measured_in == core_.role.turns().number();
+    from.used_ = measured ? core_.now() - passed.measured_from : duration::zero();
+    spare->take_slot();
+    if (!core_.blocking.submit_now(*spare)) {
+        passed.holder.store(&from, sync::release);
+        spare->next_ = std::exchange(resting_, spare);
+        return false;
+    }
+    ++active_;
+    passed.passed_on.add(1);
+    from.lost_ = true;
+    from.next_ = std::exchange(away_, &from);
+    return true;
+}
+
+worker* handover::take_spare(slot& of, unsigned index) noexcept {
+    for (worker** at = &resting_; *at != nullptr; at = &(*at)->next_) {
+        worker* const rested = *at;
+        if (&rested->slot_ != &of) continue;
+        *at = rested->next_;
+        return rested;
+    }
+    try {
+        auto* const made = new worker{core_, of, index, true};
+        made->next_made_ = std::exchange(made_, made);
+        return made;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+// --- questions ------------------------------------------------------------------------------------------------
+
+std::size_t handover::running_steps(std::span<const char*> names) noexcept {
+    std::size_t count = 0;
+    const auto add = [&](const worker& each) {
+        const char* const name = each.step_name();
+        if (name == nullptr) return;
+        if (count < names.size()) names[count] = name;
+        ++count;
+    };
+    std::lock_guard lock{mutex_};
+    for (const auto& each : core_.slots) {
+        if (each->held.load(sync::acquire)) add(*each->holder.load(sync::relaxed));
+    }
+    for (const worker* each = away_; each != nullptr; each = each->next_) add(*each);
+    return count;
+}
+
+void handover::await_spares() noexcept {
+    {
+        std::lock_guard lock{mutex_};
+        if (active_ == 0) return;
+        awaited_ = true;
+    }
+    all_rest_.receive();
+    awaited_ = false;  // nobody else is there
+}
+
+}  // namespace fairlead::sched

@@ -1,0 +1,98 @@
+// The hand-over: a step that blocks loses its slot to a spare worker, so that the slot goes on running tasks.
+//
+// There are as many slots as before, so parallelism is restored and never more than was asked for, but for what the step
+// does after it has blocked: that runs beside the others, and is asked to yield at once. It posts like a thread from
+// outside. When it ends, its worker has no slot and goes: a spare one rests until it is needed again.
+//
+// A step may say that it is about to block, or the monitor finds that it does. In the latter case the step may go on at any
+// moment, and touch its slot. It says so before, without an instruction that other processors see, and who takes the slot makes all
+// see it [HO1]:
+//     the step, each time                      who takes the slot, under the mutex
+//     1. store: at the slot, or ended          1. store: relieved
+//     2. light barrier                         2. heavy barrier
+//     3. load: relieved? then ask, under       3. load: in the same step, and not at the slot? then it is taken,
+//        the mutex, whether it is taken           otherwise the step is relieved no more
+// If the load of the step does not see that it is relieved, the barrier comes after the step's, and the taker sees the step's
+// store, and leaves it alone. A step that has forked is at its slot until it ends: others may be taking its forks.
+// A pair of barriers of which one costs nothing: J. Dice et al., "Asymmetric Dekker Synchronization", 2001; membarrier(2).
+//
+// Spec: Handover in spec/MAP.md.
+#pragma once
+
+#include <fairlead/sync/atomic.hpp>
+#include <fairlead/sync/mutex.hpp>
+#include <fairlead/sync/signal.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace fairlead::sched {
+
+class core;
+struct slot;
+class worker;
+
+class handover {
+public:
+    explicit handover(core& owner) noexcept : core_{owner} {}
+    handover(const handover&) = delete;
+    handover& operator=(const handover&) = delete;
+    // All spare workers rest.
+    ~handover();
+
+    // --- the worker whose step runs ------------------------------------------------------------------
+
+    // The step is about to block. Whether its slot goes to another: not if it has forked, has no slot any more, or if no thread
+    // can be had; nor between two steps.
+    bool give_up_slot(worker& self) noexcept;
+
+    // After it was relieved: whether another has its slot.
+    [[nodiscard]] bool has_taken_from(worker& self) noexcept;
+
+    // Its step has ended, without a slot. After what it has posted.
+    void end_step(worker& self) noexcept;
+
+    // A spare worker has ended its loop. The last touch of it.
+    void rest(worker& spare) noexcept;
+
+    // --- the monitor -----------------------------------------------------------------------------------
+
+    // Takes the slot from its worker, if that still runs the step of this number, and is not at the slot, and the slot was
+    // passed on as often as when it was seen. The name of the step, or null.
+    const char* relieve(slot& of, std::uint64_t step, std::uint64_t passed_on) noexcept;
+
+    // --- any thread --------------------------------------------------------------------------------------
+
+    // Steps that ended without a slot, ever. To be read before what they posted: see role::drained.
+    [[nodiscard]] std::uint64_t ended_steps() const noexcept {
+        return ended_steps_.load(sync::acquire);
+    }
+
+    // How many steps run, with and without a slot, and the names of as many as there is room for.
+    [[nodiscard]] std::size_t running_steps(std::span<const char*> names) noexcept;
+
+    // --- the thread that controls the life cycle -----------------------------------------------------------
+
+    // Waits until all spare workers rest: those that hold slots must be about to end.
+    void await_spares() noexcept;
+
+private:
+    [[nodiscard]] worker* take_spare(slot& of, unsigned index) noexcept;
+    [[nodiscard]] static bool has_forked(const worker& self) noexcept;
+    [[nodiscard]] bool pass_on(worker& from) noexcept;
+
+    core& core_;
+    sync::atomic<std::uint64_t> ended_steps_{0};
+
+    sync::mutex mutex_;
+    // Guarded by mutex_.
+    worker* made_ = nullptr;     // all spare workers
+    worker* resting_ = nullptr;  // of these
+    worker* away_ = nullptr;     // in a step, without a slot
+    std::size_t active_ = 0;     // spare workers that do not rest
+    bool awaited_ = false;
+    sync::signal all_rest_;
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,257 @@
+// Steps that lose their slot: [HO1] with every order of steps, and the whole scheduler by priorities.
+//
+// The checker's monitor relieves whoever it comes across, at any moment.
+#include "model/interruption.hpp"
+#include "model/reliefs.hpp"
+#include "model/tasks.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/fork_join.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/os/barrier.hpp>
+#include <fairlead/sched/block_in_place.hpp>
+#include <fairlead/sched/group.hpp>
+#include <fairlead/sync/signal.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using model::counter;
+using model::interruption;
+using model::plain;
+using model::policies;
+using model::relieved;
+using model::require;
+using model::require_before;
+using model::require_no_time_out;
+using model::stops;
+using model::task_of;
+using model::thread;
+
+// The protocol alone: whoever has the slot is alone with it.
+TEST(ModelHandover, TheStepOrTheTakerHasTheSlot) {
+    const relieved these{0};
+    model::expect_passes([] {
+        plain<int> slot{0};
+        sync::atomic<bool> at_slot{false};
+        sync::atomic<bool> is_relieved{false};
+        sync::mutex mutex;
+        bool lost = false;
+        model::in_threads(
+            [&] {
+                for (int i = 0; i != 2; ++i) {
+                    at_slot.store(true, sync::relaxed);
+                    sync::light_barrier();
+                    bool has = !is_relieved.load(sync::relaxed);
+                    if (!has) {
+                        std::lock_guard lock{mutex};
+                        has = !lost;
+                    }
+                    if (has) slot = slot + 1;
+                    at_slot.store(false, sync::release);
+                }
+            },
+            [&] {
+                std::lock_guard lock{mutex};
+                is_relieved.store(true, sync::relaxed);
+                static_cast<void>(os::heavy_barrier());
+                if (!at_slot.load(sync::acquire)) {
+                    lost = true;
+                    slot = slot + 1;
+                } else {
+                    is_relieved.store(false, sync::relaxed);
+                }
+            });
+    });
+}
+
+// Each step posts another, before and after the moment in which it may lose its slot.
+TEST(ModelHandover, NothingIsLostOfWhatTheStepPosts) {
+    const relieved once{1};
+    for (const policy policy : policies) {
+        for (const unsigned workers : {1U, 2U}) {
+            model::expect_passes_though_stopped([=](stops how) {
+                scheduler scheduler{{.workers = workers, .policy = policy, .blocked_after = 5ms}};
+                counter second;
+                counter third;
+                task_of first{[&] {
+                    scheduler.post(second.task);
+                    scheduler.post(third.task);
+                }};
+                counter other;
+                {
+                    const interruption stop{scheduler, how};
+                    scheduler.post(first);
+                    scheduler.post(other.task);
+                }
+                scheduler.drain();
+                require_before(1s);
+                require(second.steps == 1 && third.steps == 1 && other.steps == 1, "each ran once");
+            });
+        }
+    }
+}
+
+// Those that the step waits for can only run if its slot is passed on: no time-out is needed for that.
+TEST(ModelHandover, AStepThatBlocksInPlaceWaitsForOthers) {
+    const relieved never{0};
+    model::barriers_matter = true;
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_though_stopped_patiently([=](stops how) {
+            scheduler scheduler{{.workers = workers, .blocked_after = 5ms}};
+            sync::signal go;
+            sync::signal after;
+            task_of second{[&] { go.send(); }};
+            task_of third{[&] { after.send(); }};
+            task_of first{[&] {
+                scheduler.post(second);
+                block_in_place([&] { go.receive(); });
+                scheduler.post(third);
+            }};
+            {
+                scheduler.post(first);
+                const interruption stop{scheduler, how};
+            }
+            after.receive();
+            require_no_time_out();
+            scheduler.drain();
+        });
+    }
+}
+
+// A drain that comes meanwhile is told after the last step, which ends without a slot.
+TEST(ModelHandover, ADrainIsToldAfterAStepWithoutASlot) {
+    const relieved twice{2};
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_by_priorities([=] {
+            scheduler scheduler{{.workers = workers, .blocked_after = 5ms}};
+            plain<int> done{0};
+            task_of task{[&] {
+                static_cast<void>(scheduler::about_to_block());
+                done = 1;
+            }};
+            scheduler.post(task);
+            scheduler.drain();
+            require_before(1s);
+            require(done == 1, "it has ended");
+        });
+    }
+}
+
+TEST(ModelHandover, AStepOfAStrandKeepsItsPlace) {
+    const relieved twice{2};
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        {
+            group strand{scheduler, {.max_concurrency = 1}};
+            plain<int> value{0};  // which they share without a lock
+            task_of second{[&] { value = value + 1; }};
+            task_of first{[&] {
+                value = value + 1;
+                strand.post(second);
+                value = value + 1;
+            }};
+            {
+                const interruption stop{scheduler, how};
+                strand.post(first);
+            }
+            scheduler.drain();
+            require_before(1s);
+            require(value == 3, "both ran");
+        }
+    });
+}
+
+// What has forked keeps its slot; what has lost it forks in itself.
+TEST(ModelHandover, ForksAreRunOnce) {
+    const relieved twice{2};
+    model::expect_passes_though_stopped([](stops how) {
+        plain<int> ran{0};
+        scheduler scheduler{{.workers = 2}};
+        const auto child = []() -> task<int> { co_return 1; };
+        const auto parent = [&]() -> task<> {
+            auto [a, b] = co_await fork_join(child(), child());
+            co_await yield();
+            ran = ran + a + b;
+        };
+        {
+            const interruption stop{scheduler, how};
+            block_on(scheduler, parent());
+        }
+        require(ran == 2, "each ran once");
+    });
+}
+
+// The spare worker has steps of its own, which fork as well.
+TEST(ModelHandover, ForksOfTwoAreRunOnce) {
+    const relieved twice{2};
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_though_stopped([=](stops how) {
+            plain<int> first{0};
+            plain<int> second{0};
+            scheduler scheduler{{.workers = workers, .blocked_after = 5ms}};
+            const auto child = []() -> task<int> { co_return 1; };
+            const auto parent = [&](plain<int>& sum) -> task<> {
+                auto [a, b] = co_await fork_join(child(), child());
+                sum = a + b;
+            };
+            {
+                const interruption stop{scheduler, how};
+                spawn(scheduler, parent(first)).detach();
+                spawn(scheduler, parent(second)).detach();
+            }
+            scheduler.drain();
+            require_before(1s);
+            require(first == 2 && second == 2, "each ran once");
+        });
+    }
+}
+
+// A worker that was without a slot, and posted, holds one again, and loses it again: no time-out is needed for that.
+TEST(ModelHandover, AWorkerIsUsedAgain) {
+    const relieved never{0};
+    model::barriers_matter = true;
+    model::expect_passes_by_priorities([] {
+        scheduler scheduler{{.workers = 1}};
+        std::array<sync::signal, 3> ended;
+        counter posted;
+        counter other;
+        std::array<std::optional<task_of>, 3> steps;
+        for (std::size_t i = 0; i != steps.size(); ++i) {
+            steps[i].emplace([&, i] {
+                require(scheduler::about_to_block(), "it has a slot to give up");
+                if (i == 0) scheduler.post(posted.task);
+                if (i == 1) scheduler.post(other.task);
+                ended[i].send();
+            });
+        }
+        for (std::size_t i = 0; i != steps.size(); ++i) {
+            scheduler.post(*steps[i]);
+            ended[i].receive();
+        }
+        require_no_time_out();
+        scheduler.drain();
+        require(posted.steps == 1 && other.steps == 1, "each ran once");
+    });
+}
+
+// Who posts with a deadline from outside may be the last to leave a scheduler that goes.
+TEST(ModelHandover, APostWithADeadlineTouchesNothingAfterItsTaskMayHaveRun) {
+    model::expect_passes_by_priorities([] {
+        std::optional<scheduler> scheduler{std::in_place, scheduler_options{.workers = 1}};
+        sync::signal ran;
+        task_of task{[&] { ran.send(); }};
+        thread poster{[&] { scheduler->post_deadline(task, time_point{}); }};
+        ran.receive();
+        scheduler.reset();
+    });
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,26 @@
+// Steps of a scenario that lose their slot, at any moment.
+#pragma once
+
+#include "model/checker/atomic.hpp"
+
+namespace fairlead::model {
+
+/// How often the monitor tries to relieve a worker.
+inline unsigned reliefs = 0;
+
+/// For the explorations while it exists.
+class relieved {
+public:
+    explicit relieved(unsigned times) {
+        reliefs = times;
+        barriers_matter = true;
+    }
+    relieved(const relieved&) = delete;
+    relieved& operator=(const relieved&) = delete;
+    ~relieved() {
+        reliefs = 0;
+        barriers_matter = false;
+    }
+};
+
+}  // namespace fairlead::model
