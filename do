@@ -49,6 +49,7 @@ Usage: ./do COMMAND [OPTIONS]
 
   setup     install what the other commands need (Debian packages)
   demo      build, run the save-game service against its baselines, print a table  [--quick]
+              --tenants: a noisy game beside a quiet one instead, with groups and without
   test      build and run all tests, with and without sanitizers
               --preset P    only this preset (repeatable; default: release, asan, tsan, fuzz,
                             and the specifications; also: debug, clang-release, aarch64,

@@ -48,11 +48,12 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 class connection {
 public:
     connection(const service_parts& service, fl::io::tcp_stream stream, connection_table::seat seat,
-               std::size_t number)
+               std::size_t number, fl::executor home)
         : service_{service},
           stream_{std::move(stream)},
           seat_{std::move(seat)},
           number_{number},
+          runs_in_{home},
           parser_{service.limits.http},
           buffer_(buffer_min) {
         const auto peer = stream_.peer_address();
@@ -67,16 +68,24 @@ public:
 private:
     enum class input : std::uint8_t { got, ended, timed_out, too_long };
 
+    // What a request has of its game's part while it is under way.
+    struct holdings {
+        std::optional<budget::share> request{};
+        std::optional<budget::share> memory{};
+    };
+
     fl::task<bool> read_head();
     fl::task<bool> read_body();
     fl::task<input> read_more(time_point deadline);
-    fl::task<bool> run_route(route where, body_memory::share& memory);
+    fl::task<bool> run_route(route where, holdings& held);
     fl::task<bool> refuse(response answer, request_kind kind, bool must_close);
     fl::task<bool> refuse_failed();
     fl::task<bool> send(response answer, bool keep_alive);
     fl::task<> linger();
 
-    std::expected<route, response> admit(body_memory::share& memory);
+    std::expected<route, response> admit(holdings& held);
+    std::expected<void, response> take_part(const route& where, std::uint64_t body_size,
+                                            holdings& held);
     response answer_directly(request_kind kind) const;
     void count(request_kind kind, int status);
     void feed_parser();
@@ -88,6 +97,8 @@ private:
     connection_table::seat seat_;
     const std::size_t number_;
     bool peer_is_local_ = false;
+    std::optional<tenant_table::stay> game_;  // of the latest request that named one
+    fl::executor runs_in_;                    // its group, from its first request on
     http_parser parser_;
     std::vector<std::byte> buffer_;  // [begin_, end_): read, but not parsed
     std::size_t begin_ = 0;
@@ -103,15 +114,19 @@ fl::task<bool> connection::serve_request() {
         const bool goes_on = co_await refuse_failed();
         co_return goes_on;
     }
-    body_memory::share memory{service_.memory};
-    auto where = admit(memory);
+    holdings held;
+    auto where = admit(held);
     if (!where) {
         const bool goes_on = co_await refuse(std::move(where.error()), request_kind::other, false);
         co_return goes_on;
     }
+    if (game_ && game_->where() != runs_in_) {
+        runs_in_ = game_->where();
+        co_await fl::resume_on(runs_in_);
+    }
     const bool whole = co_await read_body();
     if (!whole) co_return false;
-    const bool goes_on = co_await run_route(std::move(*where), memory);
+    const bool goes_on = co_await run_route(std::move(*where), held);
     if (!goes_on) co_return false;
     parser_.reset();
     if (has_buffered()) {
@@ -210,8 +225,8 @@ void connection::shrink_buffer() {
     begin_ = end_ = 0;
 }
 
-// What the head alone decides. Takes memory for the body.
-std::expected<route, response> connection::admit(body_memory::share& memory) {
+// What the head alone decides.
+std::expected<route, response> connection::admit(holdings& held) {
     const http_head& head = parser_.head();
     auto where = find_route(head.method, head.target);
     if (!where) return where;
@@ -224,17 +239,51 @@ std::expected<route, response> connection::admit(body_memory::share& memory) {
     if (size > body_max) {
         return std::unexpected(make_error(413, "too_large", "the body is too large"));
     }
-    const bool needs_memory = size != 0 || where->kind < request_kind::healthz;
-    if (needs_memory && !memory.try_grow(size)) {
-        return std::unexpected(make_error(error::overloaded, "too many large saves at once"));
+    if (auto taken = take_part(*where, size, held); !taken) {
+        return std::unexpected(std::move(taken.error()));
     }
     return where;
 }
 
-fl::task<bool> connection::run_route(route where, body_memory::share& memory) {
+// Goes to the request's game, and takes of that game's part what the request needs.
+std::expected<void, response> connection::take_part(const route& where, std::uint64_t body_size,
+                                                    holdings& held) {
+    tenant_table& tenants = service_.tenants;
+    budget::account* memory = &tenants.no_game();
+    if (is_job(where.kind)) {
+        auto game = game_id::parse(where.game);
+        if (!game) {
+            return std::unexpected(make_error(error::bad_request, "game: " + game.error()));
+        }
+        if (!game_ || game_->game() != where.game) game_.emplace(tenants.enter(*game));
+        memory = &game_->memory();
+        const grant begun = held.request.emplace(tenants.requests(), game_->requests()).try_grow(1);
+        if (begun == grant::over_share) {
+            return std::unexpected(
+                make_error(error::over_share, "this game has too many requests under way"));
+        }
+        if (begun == grant::exhausted) {
+            return std::unexpected(
+                make_error(error::overloaded, "too many requests are under way"));
+        }
+    }
+    budget::share& bytes = held.memory.emplace(tenants.memory(), *memory);
+    if (body_size == 0 && !is_job(where.kind)) return {};
+    const grant given = bytes.try_grow(body_size);
+    if (given == grant::over_share) {
+        return std::unexpected(
+            make_error(error::over_share, "this game has too many large saves under way"));
+    }
+    if (given == grant::exhausted) {
+        return std::unexpected(make_error(error::overloaded, "too many large saves at once"));
+    }
+    return {};
+}
+
+fl::task<bool> connection::run_route(route where, holdings& held) {
     started_ = clock::now();
     response answer;
-    if (where.kind < request_kind::healthz) {
+    if (is_job(where.kind)) {
         job_request request{.kind = job_of(where.kind),
                             .game = std::move(where.game),
                             .player = std::move(where.player),
@@ -248,7 +297,7 @@ fl::task<bool> connection::run_route(route where, body_memory::share& memory) {
         answer = answer_directly(where.kind);
     }
     count(where.kind, answer.status);
-    memory.grow(answer.body.size());
+    held.memory->grow(answer.body.size());
     const bool goes_on = co_await send(std::move(answer), parser_.head().keep_alive);
     co_return goes_on;
 }
@@ -322,7 +371,8 @@ fl::task<> serve_connection(const service_parts& service, fl::io::tcp_stream str
                             connection_table::seat seat, std::size_t number) {
     try {
         fl::basic_task& self = co_await fl::current_task();
-        connection client{service, std::move(stream), std::move(seat), number};
+        fl::scheduler& home = co_await fl::current_scheduler();
+        connection client{service, std::move(stream), std::move(seat), number, home};
         client.sit(self);
         co_await serve_requests(client);
     } catch (const std::exception&) {

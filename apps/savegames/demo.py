@@ -4,7 +4,9 @@
 Starts the service on loopback with each scheduler in turn, drives it with savegames-load, measures
 what the server itself used, prints one table, and writes build/demo/summary.json and a plot.
 
-    ./do demo [--quick]
+    ./do demo [--quick] [--tenants]
+
+With --tenants it is demo_tenants.py that is run.
 """
 
 import argparse
@@ -13,27 +15,20 @@ import dataclasses
 import json
 import os
 import pathlib
-import select
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-OUTPUT = ROOT / "build" / "demo"
+import demo_tenants
+from demo_service import (OUTPUT, ROOT, DemoError, Service, copy_database, drive, find_programs,
+                          shown_path)
+
 SCHEDULERS = ("fairlead", "updater", "trivial")
-START_LIMIT_S = 20
-STOP_LIMIT_S = 15
 
 # What the first seed reports: ten times the requests, a fifth of the latency.
 RPS_RATIO_WANTED = 10
 LATENCY_RATIO_WANTED = 5
-
-
-class DemoError(Exception):
-    """Something that a person has to look at; the message says what."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +46,9 @@ class Plan:
     mix: str = "10:60:29:1"         # put:get:update:delete
     size_median: int = 8000
     seed: int = 1
+
+    def service_options(self, scheduler):
+        return ["--scheduler", scheduler, "--workers", str(self.workers)]
 
     def load_options(self):
         return ["--connections", str(self.connections), "--players", str(self.players),
@@ -103,89 +101,13 @@ def usage_of(pid):
 
 # --- the service and the load -----------------------------------------------------------------------
 
-class Service:
-    """A running service. A context manager: stops it at the end."""
-
-    def __init__(self, program, database, scheduler, plan, store_latency):
-        self.name = scheduler
-        self.log = OUTPUT / f"{scheduler}.log"
-        command = [program, "--listen", "127.0.0.1:0", "--db", database, "--scheduler", scheduler,
-                   "--workers", str(plan.workers)]
-        if store_latency:
-            command += ["--store-latency", store_latency]
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([str(part) for part in command], text=True,
-                                            stdout=subprocess.PIPE, stderr=log)
-        self.url = ""
-
-    def __enter__(self):
-        try:
-            self.url = self.wait_for_url()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        status = self.stop()
-        if status != 0:
-            raise DemoError(f"the service with --scheduler {self.name} ended with status {status}:\n"
-                            + self.log_tail())
-
-    def wait_for_url(self):
-        readable, _, _ = select.select([self.process.stdout], [], [], START_LIMIT_S)
-        line = self.process.stdout.readline() if readable else ""
-        prefix = "listening on "
-        if not line.startswith(prefix):
-            raise DemoError(f"the service with --scheduler {self.name} did not start:\n"
-                            + (line + self.log_tail()).strip())
-        return line[len(prefix):].strip()
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            status = self.process.wait(STOP_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            status = "none: it did not stop"
-        self.process.stdout.close()
-        return status
-
-    def log_tail(self):
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-10:])
-
-
-def drive(program, url, plan, *options, json_path=None):
-    """Runs savegames-load to its end; returns its results."""
-    command = [str(program), "--url", url, *plan.load_options(), *map(str, options)]
-    if json_path:
-        command += ["--json", str(json_path)]
-    # Its progress bar goes to our standard error, if that is a terminal.
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        raise DemoError(f"savegames-load ended with status {done.returncode}: "
-                        f"{' '.join(command)}\n{done.stdout}")
-    return json.loads(json_path.read_text()) if json_path else None
-
-
 def prepare(programs, folder, plan):
     """One database with a save for each player: every scheduler begins with a copy of it."""
     database, ledger = folder / "base.db", folder / "base.ledger"
-    with Service(programs["savegames"], database, "fairlead", plan, None) as service:
-        drive(programs["savegames-load"], service.url, plan, "--preload", "--requests", 0,
-              "--ledger", ledger)
-    return database, ledger
-
-
-def copy_database(base, folder, name):
-    database, ledger = folder / f"{name}.db", folder / f"{name}.ledger"
-    for suffix in ("", "-wal"):
-        source = base[0].with_name(base[0].name + suffix)
-        if source.exists():
-            shutil.copy(source, database.with_name(database.name + suffix))
-    shutil.copy(base[1], ledger)
+    with Service(programs["savegames"], database, "fairlead",
+                 *plan.service_options("fairlead")) as service:
+        drive(programs["savegames-load"], service.url, *plan.load_options(), "--preload",
+              "--requests", 0, "--ledger", ledger)
     return database, ledger
 
 
@@ -193,10 +115,12 @@ def measure(programs, scheduler, base, folder, plan):
     """Serves, warms up, and measures one scheduler."""
     database, ledger = copy_database(base, folder, scheduler)
     load = programs["savegames-load"]
-    with Service(programs["savegames"], database, scheduler, plan, plan.store_latency) as service:
-        drive(load, service.url, plan, "--duration", plan.warm_up_s, "--ledger", ledger)
+    with Service(programs["savegames"], database, scheduler, *plan.service_options(scheduler),
+                 "--store-latency", plan.store_latency) as service:
+        options = [*plan.load_options(), "--ledger", ledger]
+        drive(load, service.url, *options, "--duration", plan.warm_up_s)
         before = usage_of(service.process.pid)
-        report = drive(load, service.url, plan, "--duration", plan.measure_s, "--ledger", ledger,
+        report = drive(load, service.url, *options, "--duration", plan.measure_s,
                        json_path=folder / f"{scheduler}.json")
         used = usage_of(service.process.pid) - before
     return summarize(report, used)
@@ -343,15 +267,6 @@ def curl_help(program):
 
 # --- the program --------------------------------------------------------------------------------------
 
-def find_programs(build):
-    folder = build / "apps" / "savegames"
-    programs = {name: folder / name for name in ("savegames", "savegames-load")}
-    for program in programs.values():
-        if not os.access(program, os.X_OK):
-            raise DemoError(f"{program} is not there: build it, or say --build FOLDER")
-    return programs
-
-
 def run(plan, build):
     programs = find_programs(build)
     OUTPUT.mkdir(parents=True, exist_ok=True)
@@ -382,22 +297,22 @@ def run(plan, build):
         raise DemoError("\n".join(problems))
 
 
-def shown_path(path):
-    """As a person in the repository would write it."""
-    path = path.resolve()
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-
-
 def main():
     parser = argparse.ArgumentParser(prog="./do demo", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="about 15 seconds instead of a minute")
+    parser.add_argument("--quick", action="store_true", help="a quarter of the time")
+    parser.add_argument("--tenants", action="store_true",
+                        help="what a noisy game does to a quiet one, with groups and without")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
                         help="the build folder (default: build/release)")
     options = parser.parse_args()
     # A demo that is told to end takes its service with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        run(QUICK if options.quick else FULL, options.build)
+        if options.tenants:
+            demo_tenants.run(demo_tenants.QUICK if options.quick else demo_tenants.FULL,
+                             options.build)
+        else:
+            run(QUICK if options.quick else FULL, options.build)
     except DemoError as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1

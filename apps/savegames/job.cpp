@@ -10,6 +10,26 @@
 #include "savegames/codec.hpp"
 
 namespace savegames {
+namespace {
+
+// Why the store has not read or written a save.
+std::string_view store_message(error code) {
+    switch (code) {
+        case error::not_found:
+            return "there is no such save";
+        case error::conflict:
+        case error::lease_lost:
+            return "another request changed the save";
+        case error::overloaded:
+            return "the save store has too much to do";
+        case error::over_share:
+            return "the save store has too much to do for this game";
+        default:
+            return "the save store failed";
+    }
+}
+
+}  // namespace
 
 // A store operation that is under way: shared by the job and the store's callback, because either
 // may end first.
@@ -103,7 +123,7 @@ response make_error(int status, std::string_view code, std::string_view message)
 
 response make_error(error code, std::string_view message) {
     response result = make_error(http_status(code), to_string(code), message);
-    if (result.status == 409 || result.status == 503) {
+    if (result.status == 409 || result.status == 429 || result.status == 503) {
         result.headers.emplace_back("Retry-After", "1");
     }
     return result;
@@ -271,10 +291,7 @@ step_result job::start_download() {
 step_result job::after_download() {
     auto result = std::move(operation_->result<save>());
     operation_.reset();
-    if (!result) {
-        return fail(result.error(), result.error() == error::not_found ? "there is no such save"
-                                                                       : "the save store failed");
-    }
+    if (!result) return fail(result.error(), store_message(result.error()));
     auto text = unpack(*result, context_.save_limits.size_max);
     if (!text) return fail(text.error().code, text.error().message);
     if (request_.kind == job_kind::get) {
@@ -313,12 +330,7 @@ step_result job::start_upload() {
 step_result job::after_upload() {
     const auto result = operation_->result<std::uint64_t>();
     operation_.reset();
-    if (!result) {
-        return fail(result.error(),
-                    result.error() == error::conflict || result.error() == error::lease_lost
-                        ? "another request changed the save"
-                        : "the save store failed");
-    }
+    if (!result) return fail(result.error(), store_message(result.error()));
     report_upload(*result);
     return finish();
 }
@@ -343,10 +355,7 @@ step_result job::start_erase() {
 step_result job::after_erase() {
     const auto result = operation_->result<void>();
     operation_.reset();
-    if (!result) {
-        return fail(result.error(), result.error() == error::not_found ? "there is no such save"
-                                                                       : "the save store failed");
-    }
+    if (!result) return fail(result.error(), store_message(result.error()));
     answer_ = {204, {}, {}};
     return finish();
 }

@@ -80,7 +80,7 @@ struct response {
 // An answer with `status` and the body {"error":code,"message":message}.
 [[nodiscard]] response make_error(int status, std::string_view code, std::string_view message);
 
-// The same with the status of `code`; Retry-After: 1 with 409 and 503.
+// The same with the status of `code`; Retry-After: 1 with 409, 429 and 503.
 [[nodiscard]] response make_error(error code, std::string_view message);
 
 struct step_result {

@@ -23,6 +23,8 @@ std::string_view to_string(error code) noexcept {
             return "lease_lost";
         case error::overloaded:
             return "overloaded";
+        case error::over_share:
+            return "over_share";
         case error::store_failed:
             return "store_failed";
         case error::corrupt:
@@ -48,6 +50,8 @@ int http_status(error code) noexcept {
         case error::overloaded:
         case error::store_failed:
             return 503;
+        case error::over_share:
+            return 429;
         case error::corrupt:
             return 500;
         case error::deadline:

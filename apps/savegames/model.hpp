@@ -28,6 +28,7 @@ enum class error : std::uint8_t {
     conflict,      // the stored version is not the expected one
     lease_lost,    // the lease expired, or another owner has it
     overloaded,    // a queue is full: try later
+    over_share,    // the rest is for other games: try later
     store_failed,  // the store cannot do it: disk, network, shutdown
     corrupt,       // stored bytes do not match their checksum
     deadline,      // the request's time is over
@@ -36,7 +37,7 @@ enum class error : std::uint8_t {
 // A short, stable word for logs and for the "error" field of answers ("not_found").
 [[nodiscard]] std::string_view to_string(error code) noexcept;
 
-// The HTTP status for `code`: 400, 404, 413, 409, 503, 500 or 504.
+// The HTTP status for `code`: 400, 404, 413, 409, 503, 429, 500 or 504.
 [[nodiscard]] int http_status(error code) noexcept;
 
 // An error with words for a person.
@@ -76,6 +77,10 @@ private:
 };
 
 using game_id = basic_id<struct game_tag>;
+
+// Of requests that name no game.
+inline constexpr std::string_view default_game = "default";
+
 using player_id = basic_id<struct player_tag>;
 
 // What is locked and what is stored: one player's save in one game.

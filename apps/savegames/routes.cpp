@@ -101,9 +101,14 @@ std::expected<route, response> find_route(std::string_view method, std::string_v
     } else if (path == "/stats") {
         allowed = stats_methods;
     } else {
-        if (take_segment(path) != "games") return unknown_path();
-        game = take_segment(path);
-        if (take_segment(path) != "saves" || path.size() < 2) return unknown_path();
+        std::string_view first = take_segment(path);
+        if (first == "games") {
+            game = take_segment(path);
+            first = take_segment(path);
+        } else {
+            game = default_game;
+        }
+        if (first != "saves" || path.size() < 2) return unknown_path();
         player = take_segment(path);
         if (path.empty()) {
             allowed = save_methods;

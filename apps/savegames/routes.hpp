@@ -18,10 +18,15 @@ inline constexpr std::size_t request_kinds = 7;
 
 [[nodiscard]] std::string_view to_string(request_kind kind) noexcept;
 
+// Whether it is about a save, and so of a game.
+[[nodiscard]] constexpr bool is_job(request_kind kind) noexcept {
+    return kind < request_kind::healthz;
+}
+
 struct route {
     request_kind kind = request_kind::other;
-    std::string game{};  // decoded, not checked: the job does that
-    std::string player{};
+    std::string game{};    // decoded, not checked; the default game for a path without one
+    std::string player{};  // decoded, not checked: the job does that
 };
 
 // Where `method` and `target` lead. Else the answer: 400 for a target that cannot be decoded, 404

@@ -14,15 +14,21 @@ namespace fl = fairlead;
 
 constexpr std::chrono::milliseconds accept_retry{20};
 
+// How many games the statistics name.
+constexpr std::size_t games_named = 20;
+
 // Whatever ends the accepting.
 struct closing_at_end {
     ~closing_at_end() { listener.close(); }
     fl::io::tcp_listener& listener;
 };
 
+bool is_alone(const server_options& options) {
+    return options.scheduler == scheduler_choice::fairlead;
+}
+
 unsigned threads_of(const server_options& options) {
-    const bool alone = options.scheduler == scheduler_choice::fairlead;
-    return static_cast<unsigned>(alone ? options.workers : options.io_workers);
+    return static_cast<unsigned>(is_alone(options) ? options.workers : options.io_workers);
 }
 
 }  // namespace
@@ -32,14 +38,13 @@ server::server(const server_options& options, const job_context& jobs, const sql
     : options_{options},
       store_{store},
       tokens_{std::move(tokens)},
-      memory_{options.limits.memory_max},
       table_{options.max_connections},
       runner_{make_runner(options.scheduler, options.workers)},
       parts_{.limits = options.limits,
              .jobs = jobs,
              .run = *runner_,
              .stats = stats_,
-             .memory = memory_,
+             .tenants = tenants_,
              .table = table_,
              .tokens =
                  [this] {
@@ -49,7 +54,13 @@ server::server(const server_options& options, const job_context& jobs, const sql
              .stats_json = [this] { return stats_json(); }},
       scheduler_{{.workers = threads_of(options),
                   .name = "savegames",
-                  .driver = std::make_unique<fl::io::epoll_driver>()}} {}
+                  .driver = std::make_unique<fl::io::epoll_driver>()}},
+      tenants_{scheduler_,
+               options.games,
+               {.groups = options.groups && is_alone(options),
+                .idle = options.game_idle,
+                .requests_max = options.max_connections,
+                .memory_max = options.memory_max}} {}
 
 std::expected<std::unique_ptr<server>, std::string> server::start(
     const server_options& options, const job_context& jobs, const sqlite_store& store,
@@ -90,6 +101,7 @@ std::size_t server::stop(std::chrono::milliseconds limit) {
 fl::task<> server::serve_all() {
     fl::scheduler& home = co_await fl::current_scheduler();
     fl::scope connections{home};
+    connections.spawn(sweep_games(), "sweep");
     {
         const closing_at_end listening{*listener_};
         fl::join_handle<void> accepting =
@@ -136,6 +148,15 @@ fl::task<std::optional<connection_table::seat>> server::wait_for_seat() {
     }
 }
 
+fl::task<> server::sweep_games() {
+    fl::basic_task& self = co_await fl::current_task();
+    fl::wake_reason reason = fl::wake_reason::expired;
+    while (reason != fl::wake_reason::stopped) {
+        reason = co_await fl::receive_signal(tenants_.sweep(self));
+    }
+    tenants_.forget_sweeper();
+}
+
 std::string server::stats_json() const {
     const stats_report report{
         .scheduler = std::string{to_string(options_.scheduler)},
@@ -144,8 +165,9 @@ std::string server::stats_json() const {
         .connections = table_.count(),
         .accept_starved = listener_->starved(),
         .failures = stats_.failures(),
-        .memory_used = memory_.used(),
-        .memory_max = memory_.max(),
+        .memory_used = tenants_.memory().used(),
+        .memory_max = tenants_.memory().max(),
+        .games = tenants_.report(games_named),
         .workers = scheduler_.stats(),
         .job_workers = runner_->threads(),
         .job_wakeups = runner_->wakeups(),

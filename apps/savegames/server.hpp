@@ -3,6 +3,7 @@
 //   serve_all          joins everything below it
 //     accept           one task; ends first when the service stops
 //     connection ...   one task for each client
+//     sweep            one task, which drops idle games
 #pragma once
 
 #include <fairlead/coro/scope.hpp>
@@ -19,11 +20,14 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "savegames/connection.hpp"
+#include "savegames/game_settings.hpp"
 #include "savegames/job.hpp"
 #include "savegames/runner.hpp"
 #include "savegames/sqlite_store.hpp"
+#include "savegames/tenants.hpp"
 
 namespace savegames {
 
@@ -34,6 +38,10 @@ struct server_options {
     std::size_t io_workers = 2;  // threads of the front end of a baseline
     std::size_t max_connections = 10'000;
     connection_limits limits{};
+    std::size_t memory_max = std::size_t{1} << 30;  // bytes in all bodies, about
+    bool groups = true;  // each game in a group of its own; only with fairlead
+    std::chrono::milliseconds game_idle{60'000};
+    game_settings games{};
 };
 
 class server {
@@ -55,6 +63,9 @@ public:
     // Other tokens, from the next request on. Any thread.
     void set_tokens(std::shared_ptr<const token_table> tokens);
 
+    // Other limits of games, likewise.
+    void set_games(game_settings games) { tenants_.set_settings(std::move(games)); }
+
     // Accepts nobody any more, closes idle connections, lets requests under way end until `limit`
     // is over, and cuts off the rest. Returns how many connections were cut off. Once.
     std::size_t stop(std::chrono::milliseconds limit);
@@ -66,6 +77,7 @@ private:
     fairlead::task<> serve_all();
     fairlead::task<> accept_all(fairlead::scope& connections);
     fairlead::task<std::optional<connection_table::seat>> wait_for_seat();
+    fairlead::task<> sweep_games();
     fairlead::task<bool> accept_one(fairlead::scope& connections, std::size_t number);
     [[nodiscard]] std::string stats_json() const;
 
@@ -77,12 +89,12 @@ private:
     mutable std::mutex tokens_mutex_;
     std::shared_ptr<const token_table> tokens_;
     service_stats stats_;
-    body_memory memory_;
     connection_table table_;
     std::unique_ptr<runner> runner_;
     service_parts parts_;
     std::stop_source stop_accepting_;
     fairlead::scheduler scheduler_;
+    tenant_table tenants_;
     std::optional<fairlead::io::tcp_listener> listener_;  // there from the start
     std::optional<fairlead::join_handle<void>> serving_;
 };

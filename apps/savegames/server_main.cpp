@@ -42,19 +42,31 @@ sigset_t block_signals() {
     return awaited;
 }
 
-// Until the program is told to end. SIGHUP: reads the tokens again; a wrong file changes nothing.
+// A wrong file changes nothing.
+void read_again(const settings& given, server& running) {
+    const auto attempt = [](const char* what, auto read) {
+        try {
+            read();
+            fmt::print(stderr, "savegames: {} read again\n", what);
+        } catch (const usage_error& wrong) {
+            fmt::print(stderr, "savegames: {} unchanged: {}\n", what, wrong.message);
+        }
+    };
+    if (!given.tokens_file.empty()) {
+        attempt("tokens", [&] { running.set_tokens(load_tokens(given.tokens_file)); });
+    }
+    if (!given.games_file.empty()) {
+        attempt("games", [&] { running.set_games(load_games(given)); });
+    }
+}
+
+// Until the program is told to end. SIGHUP: reads the files of tokens and of games again.
 void wait_for_end(const sigset_t& awaited, const settings& given, server& running) {
     for (;;) {
         int number = 0;
         if (::sigwait(&awaited, &number) != 0) continue;
         if (number != SIGHUP) return;
-        if (given.tokens_file.empty()) continue;
-        try {
-            running.set_tokens(load_tokens(given.tokens_file));
-            fmt::print(stderr, "savegames: tokens read again\n");
-        } catch (const usage_error& wrong) {
-            fmt::print(stderr, "savegames: tokens unchanged: {}\n", wrong.message);
-        }
+        read_again(given, running);
     }
 }
 

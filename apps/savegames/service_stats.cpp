@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -50,6 +51,42 @@ json describe(const sqlite_counters& store) {
             {"queued_reads", store.queued_reads},
             {"queued_writes", store.queued_writes},
             {"last_failure", store.last_failure}};
+}
+
+// `groups`: whether the time that it used is known.
+json describe(const tenant_usage& game, bool groups) {
+    json result{{"connections", game.connections},
+                {"requests",
+                 {{"admitted", game.requests.granted},
+                  {"refused", game.requests.refused + game.memory.refused},
+                  {"under_way", game.requests.used}}},
+                {"bodies", game.memory.used}};
+    if (!game.game.empty()) {
+        result["game"] = game.game;
+        result["limits"] = {{"weight", game.limits.weight},
+                            {"max_concurrency", game.limits.max_concurrency},
+                            {"max_requests", game.limits.max_requests}};
+    }
+    if (groups) {
+        result["used_s"] = in_ms(game.group.used) / 1e3;
+        result["steps"] = game.group.steps;
+        result["tasks"] = game.group.tasks;
+        result["queued"] = game.group.queued;
+    }
+    return result;
+}
+
+json describe(const tenant_report& games) {
+    json most = json::array();
+    for (const tenant_usage& each : games.most) most.push_back(describe(each, games.groups));
+    return {{"groups", games.groups},
+            {"known", games.known},
+            {"idle", games.idle},
+            {"made", games.made},
+            {"dropped", games.dropped},
+            {"most", std::move(most)},
+            {"others", describe(games.others, games.groups)},
+            {"gone", describe(games.gone, games.groups)}};
 }
 
 }  // namespace
@@ -121,7 +158,7 @@ std::string stats_report::to_json() const {
             by_status[name][std::to_string(status)] = count;
         }
         latency[name] = describe(requests[i].latency);
-        if (kind < request_kind::healthz) all_jobs.merge(requests[i].latency);
+        if (is_job(kind)) all_jobs.merge(requests[i].latency);
     }
     latency["jobs"] = describe(all_jobs);
 
@@ -146,6 +183,7 @@ std::string stats_report::to_json() const {
                         {"accept_starved", accept_starved},
                         {"failures", failures}}},
                       {"memory", {{"bodies", memory_used}, {"bodies_max", memory_max}}},
+                      {"games", describe(games)},
                       {"workers", describe(workers)},
                       {"totals",
                        {{"threads", workers.size() + job_workers},

@@ -20,6 +20,7 @@
 #include "savegames/histogram.hpp"
 #include "savegames/routes.hpp"
 #include "savegames/sqlite_store.hpp"
+#include "savegames/tenants.hpp"
 
 namespace savegames {
 
@@ -82,6 +83,7 @@ struct stats_report {
     std::uint64_t failures = 0;
     std::size_t memory_used = 0;  // by bodies of requests and answers
     std::size_t memory_max = 0;
+    tenant_report games;
     std::vector<fairlead::worker_stats> workers;  // of the Fairlead scheduler
     std::size_t job_workers = 0;                  // threads of a baseline; else 0
     std::uint64_t job_wakeups = 0;                // of those

@@ -68,6 +68,13 @@ latency_profile parse_store_latency(std::string text) {
     return *parsed;
 }
 
+game_settings load_games(const settings& given) {
+    if (given.games_file.empty()) return {};
+    auto loaded = game_settings::load(given.games_file);
+    if (!loaded) throw usage_error{"--games: " + loaded.error()};
+    return std::move(*loaded);
+}
+
 void add_options(CLI::App& app, settings& to) {
     const auto seconds = CLI::Range(0.01, 86'400.0);
     app.add_option("--listen", to.listen,
@@ -88,6 +95,15 @@ void add_options(CLI::App& app, settings& to) {
                    "answer as a remote store would: MEDIAN[,SIGMA] (5ms, 5ms,0.5) or MS[:SIGMA]");
     app.add_option("--tokens", to.tokens_file,
                    "a file of lines \"game token\"; SIGHUP reads it again");
+    app.add_option("--games", to.games_file,
+                   "a file of lines \"game setting=number ...\", where * stands for all games; the "
+                   "settings are weight, max_concurrency, max_requests. SIGHUP reads it again");
+    app.add_option("--game-idle", to.game_idle_s,
+                   "seconds for which a game without connections is kept")
+        ->check(seconds)
+        ->capture_default_str();
+    app.add_flag("--groups,!--no-groups", to.server.groups,
+                 "let games share the workers by weight (default); only with fairlead");
     app.add_option("--request-timeout", to.request_timeout_s, "seconds for running a request")
         ->check(seconds)
         ->capture_default_str();
@@ -119,10 +135,12 @@ void complete(settings& given) {
     server.limits.read_timeout = milliseconds_of(given.read_timeout_s);
     server.limits.idle_timeout = milliseconds_of(given.idle_timeout_s);
     server.limits.write_timeout = milliseconds_of(given.write_timeout_s);
-    server.limits.memory_max = given.memory_max_mib << 20;
+    server.memory_max = given.memory_max_mib << 20;
+    server.game_idle = milliseconds_of(given.game_idle_s);
+    server.games = load_games(given);
     const std::size_t possible = default_connections();
     server.max_connections = given.max_connections != 0 ? given.max_connections : possible;
-    if (server.limits.memory_max < server.limits.http.body_max) {
+    if (server.memory_max < server.limits.http.body_max) {
         throw usage_error{"--memory-max must hold one body (--body-max) at least"};
     }
     if (given.tokens_file.empty() && !server.listen.is_loopback()) {

@@ -22,6 +22,8 @@ struct settings {
     std::string scheduler = "fairlead";
     std::string latency;
     std::string tokens_file;
+    std::string games_file;
+    double game_idle_s = 60;
     double request_timeout_s = 5;
     double read_timeout_s = 10;
     double idle_timeout_s = 60;
@@ -39,9 +41,12 @@ struct usage_error {
 // Tells `app` all options, which go to `to`.
 void add_options(CLI::App& app, settings& to);
 
-// What follows from the options as they were written. Asks for as many descriptors as this process may
+// What follows from the options as they were written. Reads the file of `--games`. Asks for as many descriptors as this process may
 // have. Throws usage_error.
 void complete(settings& given);
+
+// The file of `--games`, if there is one. Throws usage_error.
+[[nodiscard]] game_settings load_games(const settings& given);
 
 // "127.0.0.1:8080", "[::1]:0", "localhost:80". Throws usage_error.
 [[nodiscard]] fairlead::io::address parse_listen(const std::string& text);

@@ -176,7 +176,7 @@ private:
     std::expected<std::uint64_t, error> check(const write_op& op, std::uint64_t version,
                                               bool stored) const;
     void note_failure(const sqlite_connection& connection);
-    error refuse();
+    error refuse(grant answer);
 
     const sqlite_options options_;
     descriptor lock_;
@@ -220,17 +220,20 @@ void sqlite_store::state::stop() {
 }
 
 void sqlite_store::state::submit(read_op op) {
-    if (!reads_.push(op, 0)) op.done(std::unexpected(refuse()));
+    const grant answer = reads_.push(op.key.game.text(), op, 0);
+    if (answer != grant::granted) op.done(std::unexpected(refuse(answer)));
 }
 
 void sqlite_store::state::submit(write_op op, std::size_t bytes) {
-    if (!writes_.push(op, bytes)) op.done(std::unexpected(refuse()));
+    const grant answer = writes_.push(op.key.game.text(), op, bytes);
+    if (answer != grant::granted) op.done(std::unexpected(refuse(answer)));
 }
 
-error sqlite_store::state::refuse() {
+error sqlite_store::state::refuse(grant answer) {
     const std::lock_guard lock{counters_mutex_};
     ++counters_.refused;
-    return reads_.closed() ? error::store_failed : error::overloaded;
+    if (reads_.closed()) return error::store_failed;
+    return answer == grant::over_share ? error::over_share : error::overloaded;
 }
 
 sqlite_counters sqlite_store::state::counters() const {

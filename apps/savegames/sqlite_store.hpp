@@ -10,7 +10,8 @@
 // 2. What waits together commits together: the cost of the disk's flush is shared. When the group's
 //    transaction fails, each write is tried alone, so a bad write fails nobody else.
 // 3. Every operation that was accepted completes, also in `stop`: queued ones are carried out,
-//    later ones get store_failed. A queue over its limits gives overloaded at once.
+//    later ones get store_failed. A queue over its limits gives overloaded at once. The queues are
+//    shared by games, which have their turn one after the other: who fills his part gets over_share.
 // 4. One process serves a file. It holds an exclusive lock on `<path>.lock`; another process, or
 //    another store of this one, is refused when it opens. Hence leases can live in memory, cost no
 //    flush, are measured on the steady clock, and vanish with the process whose requests they
@@ -51,7 +52,7 @@ struct sqlite_counters {
     std::uint64_t writes = 0;    // carried out, refused ones (conflict ...) included
     std::uint64_t commits = 0;   // writes / commits: how well grouping works
     std::uint64_t failures = 0;  // operations that ended as store_failed
-    std::uint64_t refused = 0;   // overloaded, or after stop
+    std::uint64_t refused = 0;   // overloaded, over a share, or after stop
     std::size_t queued_reads = 0;
     std::size_t queued_writes = 0;
     std::string last_failure;  // SQLite's words, for people

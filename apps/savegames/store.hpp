@@ -65,11 +65,11 @@ class blob_store {
 public:
     virtual ~blob_store() = default;
 
-    // Errors: not_found, overloaded, store_failed.
+    // Errors: not_found, overloaded, over_share, store_failed.
     virtual void get(const profile_key& key, completion<save> done) = 0;
 
     // Stores `value` as the next version, whatever `value.version` says; answers the new version.
-    // Errors: conflict, lease_lost, overloaded, store_failed. After store_failed the write may
+    // Errors: conflict, lease_lost, overloaded, over_share, store_failed. After store_failed the write may
     // or may not have happened.
     virtual void put(const profile_key& key, const write_condition& condition, save value,
                      completion<std::uint64_t> done) = 0;

@@ -3,26 +3,17 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "savegames/words.hpp"
 
 namespace savegames {
 namespace {
 
 constexpr std::size_t token_size_max = 512;
 constexpr std::size_t token_size_advised = 16;
-
-// Takes the next word off the front of `line`; empty at its end.
-std::string_view take_word(std::string_view& line) {
-    constexpr std::string_view blanks = " \t\r";
-    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
-    const std::string_view word = line.substr(0, line.find_first_of(blanks));
-    line.remove_prefix(word.size());
-    return word;
-}
 
 bool printable(std::string_view token) {
     return std::ranges::all_of(token, [](char c) { return c > ' ' && c < '\x7f'; });
@@ -31,12 +22,9 @@ bool printable(std::string_view token) {
 }  // namespace
 
 std::expected<token_table, std::string> token_table::load(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    if (!file) return std::unexpected("cannot open the tokens file " + path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (file.bad() || text.bad()) return std::unexpected("cannot read the tokens file " + path);
-    auto table = parse(text.view(), path);
+    auto text = read_text(path);
+    if (!text) return std::unexpected(std::move(text.error()));
+    auto table = parse(*text, path);
     struct stat status {};
     if (table && ::stat(path.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {
         table->warnings_.push_back(
@@ -49,8 +37,7 @@ std::expected<token_table, std::string> token_table::parse(std::string_view text
                                                            std::string_view name) {
     token_table table;
     for (std::size_t number = 1; !text.empty(); ++number) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        std::string_view line = take_line(text);
         const auto wrong = [&](std::string_view why) {
             return std::unexpected(fmt::format("{}: line {}: {}", name, number, why));
         };

@@ -148,7 +148,7 @@ void check_command_line(std::string_view text) {
     FAIRLEAD_ASSERT(server.max_connections >= 1 && server.max_connections <= 1'000'000,
                     "connections");
     FAIRLEAD_ASSERT(server.limits.http.body_max >= 1, "bodies");
-    FAIRLEAD_ASSERT(server.limits.memory_max >= server.limits.http.body_max, "memory for a body");
+    FAIRLEAD_ASSERT(server.memory_max >= server.limits.http.body_max, "memory for a body");
     FAIRLEAD_ASSERT(is_timeout(server.limits.request_timeout), "time for a request");
     FAIRLEAD_ASSERT(is_timeout(server.limits.read_timeout), "time to read");
     FAIRLEAD_ASSERT(is_timeout(server.limits.idle_timeout), "time between requests");

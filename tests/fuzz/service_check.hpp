@@ -72,7 +72,7 @@ public:
             if (sent <= 0 && connection_->ended()) return;
             home_.run_until_idle();
             receive(answers);
-            FAIRLEAD_ASSERT(memory_.used() <= 3 * service_limits.body_max,
+            FAIRLEAD_ASSERT(tenants_.memory().used() <= 3 * service_limits.body_max,
                             "one connection holds a request and an answer");
         }
     }
@@ -85,7 +85,8 @@ public:
             receive(answers);
         }
         receive(answers);
-        FAIRLEAD_ASSERT(memory_.used() == 0, "all memory was given back");
+        FAIRLEAD_ASSERT(tenants_.memory().used() == 0, "all memory was given back");
+        FAIRLEAD_ASSERT(tenants_.requests().used() == 0, "no request is under way");
         FAIRLEAD_ASSERT(stats_.failures() == 0, "nothing was thrown");
         FAIRLEAD_ASSERT(table_.count().open == 0, "its seat is free");
     }
@@ -112,19 +113,19 @@ private:
     const std::unique_ptr<savegames::runner> runner_ =
         savegames::make_runner(savegames::scheduler_choice::fairlead, 1);
     static inline savegames::service_stats stats_;  // large: shared by all runs
-    savegames::body_memory memory_{2 * service_limits.body_max};
     savegames::connection_table table_{1};
     const savegames::service_parts parts_{.limits = {.http = Code::limits},
                                           .jobs = jobs_,
                                           .run = *runner_,
                                           .stats = stats_,
-                                          .memory = memory_,
+                                          .tenants = tenants_,
                                           .table = table_,
                                           .tokens = [] { return nullptr; },
                                           .stats_json = [] { return std::string{"{}"}; }};
     callback_task nobody_;
     savegames::time_point retry_{};
     scheduler home_{on_caller()};
+    savegames::tenant_table tenants_{home_, {}, {.memory_max = 2 * service_limits.body_max}};
     os::unique_fd client_;
     std::optional<join_handle<void>> connection_;
 };

@@ -127,6 +127,8 @@ struct drawn_request {
     [[nodiscard]] bool is_update() const { return where == 1; }
     [[nodiscard]] bool is_healthz() const { return where == 2; }
     [[nodiscard]] bool is_stats() const { return where == 3; }
+    [[nodiscard]] bool names_no_game() const { return where == 4; }
+    [[nodiscard]] bool has_bad_game() const { return where == 5; }
     [[nodiscard]] bool has_body() const {
         return body_framing == framing::chunked || !body.empty();
     }
@@ -194,7 +196,10 @@ private:
         if (odd == quirk::broken_escape) return "/games/%4/saves/anna";
         if (is_healthz()) return "/healthz";
         if (is_stats()) return "http://localhost/stats?all";
-        return "/games/chess/saves/" + std::string{player} + (is_update() ? "/update" : "");
+        const std::string game = has_bad_game()    ? "/games/che%21ss"
+                                 : names_no_game() ? ""
+                                                   : "/games/chess";
+        return game + "/saves/" + std::string{player} + (is_update() ? "/update" : "");
     }
 
     [[nodiscard]] std::string body_as_sent() const {
@@ -272,7 +277,7 @@ private:
         if (drawn.odd == quirk::origin || drawn.odd == quirk::foreign_host) return 403;
         const bool has_length = drawn.body_framing == framing::length;
         if (has_length && drawn.body.size() > service_limits.body_max) return 413;
-        return 0;
+        return drawn.has_bad_game() ? 400 : 0;
     }
 
     void run(const drawn_request& drawn, expected_answer& answer) {
@@ -284,7 +289,7 @@ private:
         const bool writes = drawn.method == "PUT" || drawn.is_update();
         if (writes && !(drawn.is_json && drawn.body.size() >= 2)) return;
 
-        profile& of = profiles_[is_anna ? "anna" : "b"];
+        profile& of = profiles_[{drawn.names_no_game() ? "default" : "chess", is_anna}];
         answer.status = 404;
         if (drawn.method != "PUT" && !of.save) return;
         answer.status = drawn.method == "DELETE" ? 204 : 200;
@@ -299,7 +304,7 @@ private:
         if (answer.status == 200) answer.version = std::to_string(of.version);
     }
 
-    std::map<std::string, profile> profiles_;
+    std::map<std::pair<std::string_view, bool>, profile> profiles_;  // by game, and whether of Anna
     std::vector<expected_answer> expected_;
 };
 

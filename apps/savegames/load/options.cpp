@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "savegames/model.hpp"
+
 namespace savegames::load {
 namespace {
 
@@ -59,9 +61,11 @@ void declare_data(CLI::App& app, load_options& options, raw_options& raw) {
     app.add_option("--players", options.players, "Players, dealt to the games")
         ->check(CLI::Range(std::size_t{1}, std::size_t{100'000'000}))
         ->capture_default_str();
-    app.add_option("--games", options.games, "Games, called load-0, load-1, ...")
-        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
-        ->capture_default_str();
+    auto* const games =
+        app.add_option("--games", options.games, "Games, called load-0, load-1, ...")
+            ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
+            ->capture_default_str();
+    app.add_option("--game", options.game, "The game of all players instead")->excludes(games);
     app.add_option("--skew", options.skew, "Zipf's exponent of the players; 0: all alike")
         ->check(CLI::Range(0.0, 5.0))
         ->capture_default_str();
@@ -112,6 +116,11 @@ std::string take_over(const raw_options& raw, const CLI::App& app, load_options&
     if (app.count("--requests") != 0) options.requests = raw.requests;
     if (static_cast<double>(options.sizes.size_max) < options.sizes.median) {
         return "--size-max: must not be below --size-median";
+    }
+    if (!options.game.empty()) {
+        if (std::string problem = id_problem(options.game); !problem.empty()) {
+            return "--game: " + problem;
+        }
     }
     if (!raw.token_file.empty()) {
         auto token = read_token(raw.token_file);

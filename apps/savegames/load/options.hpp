@@ -36,7 +36,8 @@ struct load_options {
     operation_mix mix{};
     std::size_t players = 1000;
     std::size_t games = 4;
-    double skew = 0.8;  // 0: all players alike
+    std::string game{};  // of all players; empty: they are dealt to `games` games
+    double skew = 0.8;   // 0: all players alike
     size_distribution sizes{};
     std::size_t pool = 256;  // different saves, and as many patches
     std::uint64_t seed = 1;

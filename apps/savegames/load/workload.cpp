@@ -42,6 +42,7 @@ workload::workload(const load_options& options)
     : mix_{options.mix},
       players_{options.players},
       games_{options.games},
+      game_{options.game},
       chooser_{options.players, options.skew} {
     save_generator generate{options.seed};
     saves_.reserve(options.pool);
@@ -81,7 +82,8 @@ request_plan workload::first_save(std::size_t player) const noexcept {
 }
 
 std::string workload::path(const request_plan& plan) const {
-    return fmt::format("/games/load-{}/saves/player-{}{}", plan.player % games_, plan.player,
+    const std::string game = game_.empty() ? fmt::format("load-{}", plan.player % games_) : game_;
+    return fmt::format("/games/{}/saves/player-{}{}", game, plan.player,
                        plan.kind == operation_kind::update ? "/update" : "");
 }
 

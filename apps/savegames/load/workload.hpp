@@ -87,6 +87,7 @@ private:
     operation_mix mix_;
     std::size_t players_;
     std::size_t games_;
+    std::string game_;  // of all, if not empty
     player_chooser chooser_;
     std::vector<pooled_save> saves_;
     std::vector<std::string> patches_;

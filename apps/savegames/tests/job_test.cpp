@@ -320,6 +320,15 @@ TEST_F(job_test, no_notify_after_the_end) {
     store.release_held();
 }
 
+TEST_F(job_test, a_game_over_its_share_of_the_store_is_told_so) {
+    fail(store_operation::put, fault::kind::fail_before, error::over_share);
+    const response answer = run(job_kind::put, "1");
+    EXPECT_EQ(answer.status, 429);
+    EXPECT_EQ(header(answer, "Retry-After"), "1");
+    EXPECT_NE(answer.body.find("over_share"), std::string::npos);
+    EXPECT_TRUE(unlocked());
+}
+
 TEST_F(job_test, store_failures) {
     run(job_kind::put, R"({"a":1})");
     for (const auto how : {fault::kind::fail_before, fault::kind::fail_after}) {

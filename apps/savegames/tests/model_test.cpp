@@ -38,6 +38,7 @@ TEST(error, has_a_status_and_a_word) {
     EXPECT_EQ(http_status(error::conflict), 409);
     EXPECT_EQ(http_status(error::lease_lost), 409);
     EXPECT_EQ(http_status(error::overloaded), 503);
+    EXPECT_EQ(http_status(error::over_share), 429);
     EXPECT_EQ(http_status(error::store_failed), 503);
     EXPECT_EQ(http_status(error::corrupt), 500);
     EXPECT_EQ(http_status(error::deadline), 504);

@@ -10,6 +10,7 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -249,6 +250,31 @@ TEST_F(sqlite_store_test, full_queue_refuses_at_once) {
     writer.leave.count_down();
     for (auto& each : accepted) EXPECT_TRUE(each.get().has_value());
     EXPECT_EQ(store->counters().refused, 2U);
+}
+
+TEST_F(sqlite_store_test, a_noisy_game_does_not_fill_the_queue_for_others) {
+    const auto store = open({.queue_max = 90});
+    std::size_t done = 0;
+    std::optional<error> refusal;
+    busy_writer writer{*store};
+    std::size_t sent = 0;
+    std::mutex mutex;
+    for (; !refusal; ++sent) {
+        store->put(key_of("p", "noisy"), {}, packed("1"), [&](const auto& result) {
+            const std::lock_guard lock{mutex};
+            if (!result) refusal = result.error();
+            ++done;
+        });
+    }
+    EXPECT_EQ(*refusal, error::over_share);
+    EXPECT_LT(sent, 90U);
+    answer<std::uint64_t> quiet;
+    store->put(key_of("p", "quiet"), {}, packed("1"), quiet.done());
+    writer.leave.count_down();
+    EXPECT_EQ(quiet.get(), 1U);
+    store->stop();
+    EXPECT_EQ(done, sent);
+    EXPECT_EQ(store->counters().refused, 1U);
 }
 
 TEST_F(sqlite_store_test, queue_is_bounded_in_bytes) {

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,8 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import demo
+import demo_service
+import demo_tenants
 
 
 def result(**changes):
@@ -122,7 +125,7 @@ class Services(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        patch = mock.patch.object(demo, "OUTPUT", self.folder)
+        patch = mock.patch.object(demo_service, "OUTPUT", self.folder)
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -133,7 +136,7 @@ class Services(unittest.TestCase):
         return path
 
     def start(self, text):
-        return demo.Service(self.program(text), self.folder / "x.db", "fairlead", demo.QUICK, None)
+        return demo_service.Service(self.program(text), self.folder / "x.db", "fairlead")
 
     @staticmethod
     def until_told(status):
@@ -147,28 +150,28 @@ class Services(unittest.TestCase):
         self.assertEqual(service.process.returncode, 0)
 
     def test_one_that_does_not_start_says_why(self):
-        with self.assertRaisesRegex(demo.DemoError, "(?s)did not start.*no such file"):
+        with self.assertRaisesRegex(demo_service.DemoError, "(?s)did not start.*no such file"):
             with self.start("echo no such file >&2; exit 1"):
                 pass
 
     def test_one_that_ends_badly(self):
-        with self.assertRaisesRegex(demo.DemoError, "ended with status 3"):
+        with self.assertRaisesRegex(demo_service.DemoError, "ended with status 3"):
             with self.start(self.until_told(3)):
                 pass
 
     def test_missing_programs(self):
-        with self.assertRaisesRegex(demo.DemoError, "savegames is not there"):
-            demo.find_programs(self.folder)
+        with self.assertRaisesRegex(demo_service.DemoError, "savegames is not there"):
+            demo_service.find_programs(self.folder)
 
     def test_a_failing_load_is_told(self):
-        with self.assertRaisesRegex(demo.DemoError, "(?s)status 1.*4 answers were wrong"):
-            demo.drive(self.program("echo 4 answers were wrong; exit 1"), "http://127.0.0.1:1",
-                       demo.QUICK)
+        with self.assertRaisesRegex(demo_service.DemoError, "(?s)status 1.*4 answers were wrong"):
+            demo_service.drive(self.program("echo 4 answers were wrong; exit 1"),
+                               "http://127.0.0.1:1")
 
     def test_the_database_is_copied_with_its_log(self):
         for name in ("base.db", "base.db-wal", "base.ledger"):
             (self.folder / name).write_text(name)
-        database, ledger = demo.copy_database(
+        database, ledger = demo_service.copy_database(
             (self.folder / "base.db", self.folder / "base.ledger"), self.folder, "updater")
         self.assertEqual(database.read_text(), "base.db")
         self.assertEqual((self.folder / "updater.db-wal").read_text(), "base.db-wal")
@@ -179,6 +182,51 @@ class Services(unittest.TestCase):
         if not demo.plot(results(), path):
             self.skipTest("matplotlib is not there")
         self.assertIn("<svg", path.read_text())
+
+
+class Tenants(unittest.TestCase):
+    @staticmethod
+    def samples(groups, one):
+        def measured(moved):
+            return {"alone_ms": 30.0, "beside_ms": 30.0 * (1 + moved), "moved": moved,
+                    "quiet_rps": 300.0, "noisy_rps": 3000.0, "noisy_errors": {}}
+
+        return {"groups": [measured(each) for each in groups],
+                "one": [measured(each) for each in one]}
+
+    def test_processors_are_halved(self):
+        self.assertEqual(demo_tenants.halves({3}), ({3}, {3}))
+        self.assertEqual(demo_tenants.halves({2, 0}), ({0}, {2}))
+        self.assertEqual(demo_tenants.halves({0, 1, 2}), ({0}, {1, 2}))
+
+    def test_medians_and_spread(self):
+        self.assertEqual(demo_tenants.spread_text([3, 1, 2], "{:+.1f}", 10),
+                         "+20.0 (+10.0 to +30.0)")
+
+    def test_a_row_for_each_mode(self):
+        lines = demo_tenants.table(self.samples([0.1, 0.05, 0.2], [4, 3, 5])).splitlines()
+        self.assertEqual([re.split(" {3,}", line)[:2] for line in lines[1:]],
+                         [["a group for each game", "30.0 (30.0 to 30.0)"],
+                          ["all games in one group", "30.0 (30.0 to 30.0)"]])
+        self.assertIn("+10 (+5 to +20)", lines[1])
+        self.assertIn("+400 (+300 to +500)", lines[2])
+
+    def test_the_median_decides(self):
+        shown, problems = demo_tenants.verdict(self.samples([0.1, 0.2, 0.9], [4, 4, 4]))
+        self.assertEqual(problems, [])
+        self.assertIn("by 20 % with groups, by 400 % without", shown[0])
+        shown, problems = demo_tenants.verdict(self.samples([0.1, 0.21, 0.9], [4, 4, 4]))
+        self.assertEqual(shown, [])
+        self.assertIn("at most 20 %", problems[0])
+
+    def test_a_game_that_was_refused_is_told(self):
+        report = {"errors": 3, "errors_by_kind": {"status 429": 3}}
+        tenants = object.__new__(demo_tenants.Tenants)
+        tenants.load, tenants.folder, tenants.mode = "load", pathlib.Path("."), "one"
+        tenants.plan, tenants.service = demo_tenants.QUICK, mock.Mock(url="http://127.0.0.1:1")
+        with mock.patch.object(demo_tenants, "drive", return_value=report):
+            with self.assertRaisesRegex(demo_service.DemoError, "status 429"):
+                tenants.quiet(1000)
 
 
 class Help(unittest.TestCase):

@@ -105,6 +105,20 @@ TEST(workload, paths) {
               "/games/load-1/saves/player-17");
     EXPECT_EQ(work.path({.kind = operation_kind::update, .player = 4}),
               "/games/load-0/saves/player-4/update");
+    load_options of_one_game = small();
+    of_one_game.game = "chess";
+    EXPECT_EQ(workload{of_one_game}.path({.kind = operation_kind::get, .player = 17}),
+              "/games/chess/saves/player-17");
+}
+
+TEST(options, a_game_must_have_a_good_name) {
+    const auto options_of = [](const char* game) {
+        const std::array given{"savegames-load", "--game", game};
+        return parse_options(given.size(), given.data());
+    };
+    ASSERT_TRUE(options_of("chess").has_value());
+    EXPECT_EQ(options_of("chess")->game, "chess");
+    EXPECT_EQ(options_of("a/b").error(), 2);
 }
 
 TEST(schedule, closed_loop_is_due_at_once_until_the_time_is_over) {

@@ -46,6 +46,8 @@ class Starting(unittest.TestCase):
                 (["--workers", "0"], ["--workers", "1"]),
                 (["--request-timeout", "-1"], ["--request-timeout"]),
                 (["--tokens", "/nonexistent"], ["--tokens", "/nonexistent"]),
+                (["--games", "/nonexistent"], ["--games", "/nonexistent"]),
+                (["--game-idle", "0"], ["--game-idle"]),
                 (["--db", "/nonexistent/saves.db"], ["--db", "/nonexistent"]),
                 (["--unknown"], ["--unknown"])):
             with self.subTest(options):

@@ -1,0 +1,107 @@
+"""What the demos share: the service and the load generator, as programs that are started."""
+
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OUTPUT = ROOT / "build" / "demo"
+START_LIMIT_S = 20
+STOP_LIMIT_S = 15
+
+
+class DemoError(Exception):
+    """Something that a person has to look at; the message says what."""
+
+
+def find_programs(build):
+    folder = build / "apps" / "savegames"
+    programs = {name: folder / name for name in ("savegames", "savegames-load")}
+    for program in programs.values():
+        if not os.access(program, os.X_OK):
+            raise DemoError(f"{program} is not there: build it, or say --build FOLDER")
+    return programs
+
+
+class Service:
+    """A running service. A context manager: stops it at the end."""
+
+    def __init__(self, program, database, name, *options):
+        self.name = name
+        self.log = OUTPUT / f"{name}.log"
+        command = [program, "--listen", "127.0.0.1:0", "--db", database, *options]
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([str(part) for part in command], text=True,
+                                            stdout=subprocess.PIPE, stderr=log)
+        self.url = ""
+
+    def __enter__(self):
+        try:
+            self.url = self.wait_for_url()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        status = self.stop()
+        if status != 0:
+            raise DemoError(f"the service {self.name} ended with status {status}:\n"
+                            + self.log_tail())
+
+    def wait_for_url(self):
+        readable, _, _ = select.select([self.process.stdout], [], [], START_LIMIT_S)
+        line = self.process.stdout.readline() if readable else ""
+        prefix = "listening on "
+        if not line.startswith(prefix):
+            raise DemoError(f"the service {self.name} did not start:\n"
+                            + (line + self.log_tail()).strip())
+        return line[len(prefix):].strip()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            status = "none: it did not stop"
+        self.process.stdout.close()
+        return status
+
+    def log_tail(self):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-10:])
+
+
+def drive(program, url, *options, json_path=None):
+    """Runs savegames-load to its end; returns its results."""
+    command = [str(program), "--url", url, *map(str, options)]
+    if json_path:
+        command += ["--json", str(json_path)]
+    # Its progress bar goes to our standard error, if that is a terminal.
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise DemoError(f"savegames-load ended with status {done.returncode}: "
+                        f"{' '.join(command)}\n{done.stdout}")
+    return json.loads(json_path.read_text()) if json_path else None
+
+
+def copy_database(base, folder, name):
+    database, ledger = folder / f"{name}.db", folder / f"{name}.ledger"
+    for suffix in ("", "-wal"):
+        source = base[0].with_name(base[0].name + suffix)
+        if source.exists():
+            shutil.copy(source, database.with_name(database.name + suffix))
+    shutil.copy(base[1], ledger)
+    return database, ledger
+
+
+def shown_path(path):
+    """As a person in the repository would write it."""
+    path = path.resolve()
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path

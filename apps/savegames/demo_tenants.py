@@ -1,0 +1,221 @@
+"""What a noisy game does to a quiet one: ./do demo --tenants
+
+Two services run side by side: in one each game has a group of the scheduler, in the other all games are in one. A
+quiet game sends a tenth of what the service can do, at fixed times. A noisy one wants ten times its share, which is
+half. Each repetition measures, with both services in turn, the quiet game alone and beside the noisy one.
+
+It is the sharing of workers that is measured. So, where there is more than one processor, the services have one half of
+them and the load generators the other; and the databases are in memory, as a disk is shared by whoever writes to it.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+
+from demo_service import OUTPUT, DemoError, Service, drive, find_programs, shown_path
+
+MOVE_WANTED = 0.20  # the noisy game moves the p99 of the quiet one by no more
+MEMORY = pathlib.Path("/dev/shm")
+MODES = {"groups": "a group for each game", "one": "all games in one group"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is run, with each service."""
+    measure_s: float
+    warm_up_s: float
+    repetitions: int
+    quiet_connections: int = 32
+    noisy_connections: int = 320
+    noise: float = 10               # how many times its share the noisy game wants
+    quiet_part: float = 0.1         # of what the service can do
+    store_latency: str = "5ms,0.3"  # databases over a network
+    players: int = 1000             # of each game
+    skew: float = 0.3
+    mix: str = "10:60:29:1"         # put:get:update:delete
+    size_median: int = 8000
+    # A step is not interrupted: of larger saves the longest step, and not the scheduler, would be measured.
+    size_sigma: float = 0.5
+
+    def load_options(self, game):
+        return ["--game", game, "--players", self.players, "--skew", self.skew, "--mix", self.mix,
+                "--size-median", self.size_median, "--size-sigma", self.size_sigma,
+                "--workers", 1]
+
+
+FULL = Plan(measure_s=6, warm_up_s=1, repetitions=7)
+QUICK = Plan(measure_s=2, warm_up_s=0.5, repetitions=5)
+
+
+# --- processors -------------------------------------------------------------------------------------
+
+def halves(processors):
+    """Those of the service and those of the load; the same where there is only one."""
+    processors = sorted(processors)
+    if len(processors) < 2:
+        return set(processors), set(processors)
+    half = len(processors) // 2
+    return set(processors[:half]), set(processors[half:])
+
+
+def workers_on(processors):
+    """Two at least: a long step of one leaves the other to others."""
+    return max(2, len(processors))
+
+
+@contextlib.contextmanager
+def processors_of_children(processors):
+    """What is started meanwhile runs there."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+# --- a measurement ----------------------------------------------------------------------------------
+
+class Tenants:
+    """A service with two games, and their load."""
+
+    def __init__(self, programs, folder, mode, plan, processors):
+        self.load = programs["savegames-load"]
+        self.folder, self.mode, self.plan = folder, mode, plan
+        with processors_of_children(processors):
+            self.service = Service(programs["savegames"], folder / f"{mode}.db", f"tenants-{mode}",
+                                   "--workers", workers_on(processors),
+                                   "--store-latency", plan.store_latency,
+                                   *(["--no-groups"] if mode == "one" else []))
+
+    def options(self, game, connections):
+        return [*self.plan.load_options(game), "--connections", connections,
+                "--ledger", self.folder / f"{self.mode}-{game}.ledger"]
+
+    def prepare(self):
+        """A save for each player, and what the service can do."""
+        for game in ("quiet", "noisy"):
+            drive(self.load, self.service.url, *self.options(game, 32), "--preload",
+                  "--requests", 0)
+        return self.drive("noisy", self.plan.noisy_connections, self.plan.measure_s, 0)["rps"]
+
+    def drive(self, game, connections, duration, rate):
+        report = drive(self.load, self.service.url, *self.options(game, connections),
+                       "--duration", duration, "--rate", rate,
+                       json_path=self.folder / f"{self.mode}-{game}.json")
+        if game == "quiet" and report["errors"]:
+            raise DemoError(f"the quiet game had errors: {report['errors_by_kind']}")
+        return report
+
+    def quiet(self, capacity):
+        return self.drive("quiet", self.plan.quiet_connections, self.plan.measure_s,
+                          capacity * self.plan.quiet_part)
+
+    @contextlib.contextmanager
+    def noise(self, capacity):
+        """Sends it meanwhile; gives a list with its report at the end."""
+        path = self.folder / f"{self.mode}-noisy.json"
+        command = [self.load, "--url", self.service.url,
+                   *self.options("noisy", self.plan.noisy_connections), "--duration", 3600,
+                   "--rate", capacity / 2 * self.plan.noise, "--json", path]
+        # Its generator makes way for that of the quiet game: it is the service that is measured.
+        with subprocess.Popen(["nice", "-n", "10", *map(str, command)],
+                              stdout=subprocess.DEVNULL) as process:
+            reports = []
+            try:
+                time.sleep(self.plan.warm_up_s)
+                yield reports
+            finally:
+                process.send_signal(signal.SIGINT)
+                status = process.wait()
+            if status != 0:
+                raise DemoError(f"the load of the noisy game ended with status {status}")
+            reports.append(json.loads(path.read_text()))
+
+    def measure(self, capacity):
+        alone = self.quiet(capacity)
+        with self.noise(capacity) as noisy:
+            beside = self.quiet(capacity)
+        alone_ms, beside_ms = (each["latency_ms"]["p99"] for each in (alone, beside))
+        return {"alone_ms": alone_ms, "beside_ms": beside_ms, "moved": beside_ms / alone_ms - 1,
+                "quiet_rps": beside["rps"], "noisy_rps": noisy[0]["rps"],
+                "noisy_errors": noisy[0]["errors_by_kind"]}
+
+
+# --- the results ------------------------------------------------------------------------------------
+
+COLUMNS = (
+    ("p99 ms alone", "alone_ms", "{:.1f}", 1),
+    ("p99 ms beside", "beside_ms", "{:.1f}", 1),
+    ("moved by %", "moved", "{:+.0f}", 100),
+    ("quiet req/s", "quiet_rps", "{:.0f}", 1),
+    ("noisy req/s", "noisy_rps", "{:.0f}", 1),
+)
+
+
+def spread_text(values, form, factor):
+    """The median, the least and the most: "31.2 (30.1 to 33.0)"."""
+    middle, least, most = (form.format(factor * value) for value in
+                           (statistics.median(values), min(values), max(values)))
+    return f"{middle} ({least} to {most})"
+
+
+def table(samples):
+    """One row for each mode: medians, and in parentheses the least and the most."""
+    rows = [["", *(title for title, *_ in COLUMNS)]]
+    for mode, of_mode in samples.items():
+        rows.append([MODES[mode], *(spread_text([each[key] for each in of_mode], form, factor)
+                                    for _, key, form, factor in COLUMNS)])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+                     for row in rows)
+
+
+def verdict(samples):
+    """(what was shown, what went wrong): two lists of sentences."""
+    moved = {mode: statistics.median(each["moved"] for each in of_mode)
+             for mode, of_mode in samples.items()}
+    sentence = (f"The noisy game moves the quiet one's p99 by {100 * moved['groups']:.0f} % with "
+                f"groups, by {100 * moved['one']:.0f} % without.")
+    if moved["groups"] <= MOVE_WANTED:
+        return [sentence], []
+    return [], [f"{sentence} Wanted with groups: at most {100 * MOVE_WANTED:.0f} %."]
+
+
+def run(plan, build):
+    programs = find_programs(build)
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    of_service, of_load = halves(os.sched_getaffinity(0))
+    print(f"A quiet game beside a noisy one that wants {plan.noise:g} times its share: "
+          f"{plan.quiet_connections} and {plan.noisy_connections} connections,\n"
+          f"{workers_on(of_service)} workers, a store {plan.store_latency.split(',')[0]} away, "
+          f"put:get:update:delete {plan.mix},\n{plan.repetitions} repetitions in turn of "
+          f"{plan.measure_s:g} s each.\n", flush=True)
+    samples = {mode: [] for mode in MODES}
+    in_memory = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="fairlead-demo-", dir=in_memory) as temporary:
+        folder = pathlib.Path(temporary)
+        tenants = {mode: Tenants(programs, folder, mode, plan, of_service) for mode in MODES}
+        with tenants["groups"].service, tenants["one"].service, processors_of_children(of_load):
+            capacity = min(each.prepare() for each in tenants.values())
+            print(f"the service can do {capacity:.0f} requests/s", flush=True)
+            for number in range(plan.repetitions):
+                # In turn, so that what the machine does besides meets both.
+                for mode in sorted(MODES, reverse=number % 2 == 1):
+                    samples[mode].append(tenants[mode].measure(capacity))
+                print(f"repetition {number + 1} of {plan.repetitions}", flush=True)
+    print("\n" + table(samples) + "\n\nMedians, and in parentheses the least and the most.")
+    written = OUTPUT / "tenants.json"
+    written.write_text(json.dumps({"capacity_rps": capacity, "plan": dataclasses.asdict(plan),
+                                   "samples": samples}, indent=2) + "\n")
+    shown, problems = verdict(samples)
+    print(*shown, f"\nWritten: {shown_path(written)}", sep="\n")
+    if problems:
+        raise DemoError("\n".join(problems))
