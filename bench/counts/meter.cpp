@@ -83,8 +83,8 @@ void meter::measure(const char* name, task_path run) {
 
     const std::string with_another = std::string{name} + ", of two workers";
     if (!is_asked(with_another)) return;
-    fl::scheduler both{
-        {.workers = 2, .slice = fl::duration{0}}};  // no thread that looks at them now and then
+    // No thread looks at them now and then, and takes the slot from the other, which blocks.
+    fl::scheduler both{{.workers = 2, .slice = fl::duration{0}, .blocked_after = fl::duration{0}}};
     long_step other{both};
     fl::block_on(both, run_all(with_another, both, run));
     other.release();

@@ -47,6 +47,14 @@ class core : public home {
         }
         return false;
     }
+    // A push to an empty front is noticed by who runs a line of others, too. Otherwise it is the last touch.
+    void push_noticed(front_queue& to, basic_task& newest, basic_task& oldest) noexcept {
+        const bool was_empty = to.push_reversed(newest, oldest);
+        trace("push", &newest, was_empty);
+        if (!was_empty) return;
+        role.call_attention();
+        idle.announce();
+    }
     [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
     [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
     [[nodiscard]] basic_task::chain take_all_that_is_left() noexcept;
@@ -68,21 +76,12 @@ public:
     // they wait until the run of who takes them is empty.
     void push_timed(basic_task& newest, basic_task& oldest) noexcept {
         role.call_attention();
-        const bool was_empty = front.push_reversed(newest, oldest);
-        trace("push", &newest, was_empty);
-        if (!was_empty) return;  // this was the last touch
-        role.call_attention();
-        idle.announce();
+        push_noticed(front, newest, oldest);
     }
 
     // Likewise of other groups, to the front of their lane. Who runs a line of others looks there soon.
     void push_grouped(lane by, basic_task& newest, basic_task& oldest) noexcept {
-        front_queue& to = by == lane::groups ? front_of_groups : front_of_control;
-        const bool was_empty = to.push_reversed(newest, oldest);
-        trace("push", &newest, was_empty);
-        if (!was_empty) return;
-        role.call_attention();
-        idle.announce();
+        push_noticed(by == lane::groups ? front_of_groups : front_of_control, newest, oldest);
     }
 
     // Whether a group was made, ever. Nothing about groups is looked at before that. seq_cst: whatever orders a

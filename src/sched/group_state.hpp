@@ -118,17 +118,15 @@ public:
     }
     [[nodiscard]] duration step() const noexcept { return step_; }
 
-    // It has something that could run since `now`, and waits for its turn.
+    // It competes from now on, and waits for its turn.
     void begin_wait(time_point now) noexcept { waits_since_ = now; }
-    [[nodiscard]] bool waits() const noexcept { return waits_since_ != never; }
-    void forget_wait() noexcept { waits_since_ = never; }
-    // Its turn has come. Whether it has more.
-    void end_wait(time_point now, bool has_more) noexcept {
+    // Its turn has come; it waits for the next, if it competes still.
+    void end_wait(time_point now) noexcept {
         const auto waited_now = static_cast<std::uint64_t>((now - waits_since_).count());
         turns.add(1);
         waited.add(waited_now);
         if (waited_now > waited_most.value()) waited_most.publish(waited_now);
-        waits_since_ = has_more ? now : never;
+        waits_since_ = now;
     }
 
     // For reports: what the holder of the role has counted; nanoseconds.
@@ -166,8 +164,8 @@ private:
     std::uint64_t begun_ = 0;
     duration collected_{};
     std::uint64_t collected_steps_ = 0;
-    duration step_{};  // how long one is, about
-    time_point waits_since_ = never;
+    duration step_{};           // how long one is, about
+    time_point waits_since_{};  // while it competes
 };
 
 }  // namespace fairlead::sched

@@ -19,7 +19,6 @@ handover::~handover() {
 
 // Where another was in the middle of a step.
 void worker::begin_at_slot_of_another() noexcept {
-    ended_.store(false, sync::relaxed);  // nobody waits for the end of this thread
     slot_.measured_in = 0;
     slot_.asked_to_yield.store(~std::uint64_t{0}, sync::relaxed);  // a hint
     if (slot_.overtakes_since != never) core_.role.end_overtaking(slot_);
@@ -40,10 +39,7 @@ std::uint32_t worker::running_depth() noexcept {
 
 // It may have been relieved; who does so decides it under the mutex.
 [[gnu::noinline]] bool worker::still_has_slot() noexcept {
-    if (!away_ && core_.handover.has_taken_from(*this)) {
-        away_ = true;
-        offers_away_.begin_step(depth_away_);
-    }
+    away_ = away_ || core_.handover.has_taken_from(*this);
     return !away_;
 }
 
@@ -84,8 +80,7 @@ void handover::end_step(worker& self) noexcept {
         *at = self.next_;
     }
     ended_steps_.fetch_add(1, sync::acq_rel);
-    core_.idle
-        .wake_one();  // somebody may wait for the last step: who goes to sleep looks at that [ID1]
+    core_.idle.wake_one();  // for who waits in drain: on its way to sleep it looks at that [ID1]
 }
 
 void handover::rest(worker& spare) noexcept {
@@ -122,7 +117,7 @@ bool handover::pass_on(worker& from) noexcept {
     worker* const spare = take_spare(passed, from.index_);
     if (spare == nullptr) return false;
     // Before another may use the slot.
-    from.depth_away_ = passed.offers.depth();
+    from.offers_away_.begin_step(passed.offers.depth());
     const bool measured = passed.measured_in == core_.role.turns().number();
     from.used_ = measured ? core_.now() - passed.measured_from : duration::zero();
     spare->take_slot();

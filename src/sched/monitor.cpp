@@ -102,7 +102,7 @@ bool monitor::look(time_point now) noexcept {
 
 // One that the kernel has preempted could run, and is no better off elsewhere. It is asked twice: a step may block now and then.
 void monitor::look_at_long(sight& step, time_point now) noexcept {
-    const slot& of = *core_.slots[static_cast<std::size_t>(&step - seen_.data())];
+    const slot& of = slot_of(step);
     const bool was_blocked = step.blocked;
     step.blocked = os::is_blocked(of.holder.load(sync::acquire)->thread_id());
     step.asks_kernel_at = after(step.since, *core_.options.blocked_after);
@@ -112,8 +112,7 @@ void monitor::look_at_long(sight& step, time_point now) noexcept {
 }
 
 void monitor::relieve(sight& step) noexcept {
-    slot& of = *core_.slots[static_cast<std::size_t>(&step - seen_.data())];
-    const char* const name = core_.handover.relieve(of, step.number, step.passed_on);
+    const char* const name = core_.handover.relieve(slot_of(step), step.number, step.passed_on);
     if (name == nullptr) return;
     step.number = none;
     report(name);
@@ -132,9 +131,12 @@ void monitor::report(const char* name) noexcept {
         name);
 }
 
+slot& monitor::slot_of(const sight& step) const noexcept {
+    return *core_.slots[static_cast<std::size_t>(&step - seen_.data())];
+}
+
 void monitor::ask(const sight& step) noexcept {
-    const auto index = static_cast<std::size_t>(&step - seen_.data());
-    core_.slots[index]->asked_to_yield.store(step.number, sync::relaxed);  // a hint
+    slot_of(step).asked_to_yield.store(step.number, sync::relaxed);  // a hint
 }
 
 // While all are busy nobody else looks at deadlines.

@@ -61,6 +61,7 @@ private:
     void look_at_long(sight& step, time_point now) noexcept;
     void relieve(sight& step) noexcept;
     void report(const char* name) noexcept;
+    [[nodiscard]] slot& slot_of(const sight& step) const noexcept;
     void ask(const sight& step) noexcept;
     [[nodiscard]] time_point next_look(time_point now) const noexcept;
     void sleep_if_all_do() noexcept;

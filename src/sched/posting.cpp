@@ -32,9 +32,16 @@ unsigned due_of(post_kind kind) noexcept {
     }
     slot_.tally.kind = std::max(slot_.tally.kind, how.kind);
     ++slot_.tally.posts;
+    push_to(slot_.posted, newest, oldest, how, due_in_local);
+}
+
+// The last touch of the slot.
+[[gnu::always_inline]] inline void worker::push_to(front_queue& own, basic_task& newest,
+                                                   basic_task& oldest, posted how,
+                                                   unsigned due_in_local) noexcept {
     const bool kept = count_post(how.kind, due_in_local);
     trace("post", &newest, kept);
-    slot_.posted.push_reversed(newest, oldest);
+    own.push_reversed(newest, oldest);
     trace("keep", &newest);
     const bool looks_at_once = kept && how.last && slot_.runs.empty() && due_in_local == 0;
     leave_slot();
@@ -79,19 +86,13 @@ unsigned due_of(post_kind kind) noexcept {
     if (alone_ || by == lane::control || group.is_strand() || !core_.front_of_groups.empty() ||
         slot_.tally.front_step == slot_.finished.value()) {
         slot_.tally.front_step = slot_.finished.value();
+        leave_slot();
         core_.push_grouped(by, newest, oldest);
     } else {
         if (slot_.nothing_posted()) begin_posts();
-        const bool kept = count_post(how.kind, stealing_ && !slot_.local.empty() ? 2 : 0);
-        trace("post", &newest, kept);
-        slot_.posted_to_groups.push_reversed(newest, oldest);
-        trace("keep", &newest);
-        const bool looks_at_once = kept && how.last && slot_.runs.empty();
-        if (!looks_at_once) {
-            core_.wake_one_if(kept ? core_.idle.needs_watcher() : core_.idle.seems_asleep());
-        }
+        const unsigned due_in_local = stealing_ && !slot_.local.empty() ? 2 : 0;
+        push_to(slot_.posted_to_groups, newest, oldest, how, due_in_local);
     }
-    leave_slot();
     core_.role.call_attention();  // to what may stand behind a line of others
     if (!core_.role.turns().are_given()) steps_to_look_ = 1;
 }

@@ -95,12 +95,12 @@ void role::put_off_sleeper() noexcept {
     if (std::min(sleep_limit_, next_deadline()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
 }
 
-// Somebody pushed something of a group or that is timed, and then looks whether there is attention. Either this exchange comes before that
-// look, and attention is called again, or what was pushed is seen here [GR2].
+// Somebody pushed something of a group, or that is timed, and then looks whether there is attention. Either this
+// exchange comes before that look, and attention is called again, or what was pushed is seen here [GR2].
 void role::update_attention(bool timed) noexcept {
     attention_.exchange(timed, sync::seq_cst);
-    if (!timed && (core_.groups_want_round() || core_.pushes_visible()))
-        attention_.exchange(true, sync::acq_rel);
+    const bool again = !timed && (core_.groups_want_round() || core_.pushes_visible());
+    if (again) attention_.exchange(true, sync::acq_rel);
 }
 
 basic_task* role::take_front(front_queue& front) noexcept {

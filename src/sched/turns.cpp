@@ -52,12 +52,14 @@ void turns::ready_has_more() noexcept { want(*everyone_); }
 void turns::want(group_state& group) noexcept {
     group.queued.store(group.queue.size(), sync::relaxed);
     if (group.is_held || group.paused.load(sync::relaxed)) return;
-    if (group.grouped() && !group.waits()) group.begin_wait(core_.now());
     if (group.where == share::place::away) {
         join(group);
     } else if (group.where == share::place::resting) {
         shares_of(group).go_on(group);
+    } else {
+        return;
     }
+    if (group.grouped()) group.begin_wait(core_.now());
 }
 
 void turns::join(group_state& group) noexcept {
@@ -188,17 +190,16 @@ group_state* turns::next_of(level& from) noexcept {
     while (share* const first = from.all.next()) {
         auto& group = static_cast<group_state&>(*first);
         const virtual_duration used = group.collect();
-        if (used != virtual_duration::zero()) from.all.serve(group, used);
-        if (used != virtual_duration::zero() && --corrections > 0) {
-            continue;  // it may not be the first any more
-        } else if (!has_tasks(group)) {
+        if (used != virtual_duration::zero()) {
+            from.all.serve(group, used);
+            if (--corrections > 0) continue;  // it may not be the first any more
+        }
+        if (!has_tasks(group)) {
             rest(group);
         } else if (group.paused.load(sync::relaxed)) {
-            group.forget_wait();
             leave(group);
         } else if (group.room() == 0 && group.hold_back()) {
             group.is_held = true;
-            group.forget_wait();
             rest(group);
         } else {
             return &group;
@@ -236,9 +237,8 @@ bool turns::deal(slot& own, group_state& group) noexcept {
     trace("turn", std::span{out.data(), count});
     levels_[group.level].waits_since = never;
     if (&group == everyone_) everyone_turn_ = now;
-    const bool has_more = has_tasks(group);
-    if (group.grouped()) group.end_wait(now, has_more);
-    if (!has_more) rest(group);
+    if (group.grouped()) group.end_wait(now);
+    if (!has_tasks(group)) rest(group);
     return true;
 }
 

@@ -142,7 +142,7 @@ void worker::begin_measuring() noexcept {
     slot_.measured_from = core_.now();
 }
 
-// While turns are given.
+// Of a group, or while turns are given.
 void worker::account(group_state& group) noexcept {
     const std::uint32_t number = core_.role.turns().number();
     const time_point now = core_.now();

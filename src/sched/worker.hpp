@@ -102,6 +102,8 @@ private:
     basic_task* take_older() noexcept;
     void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
                       unsigned due_in_local) noexcept;
+    inline void push_to(front_queue& own, basic_task& newest, basic_task& oldest, posted how,
+                        unsigned due_in_local) noexcept;
     void post_with_care(basic_task& newest, basic_task& oldest, posted how) noexcept;
     void post_in_order(basic_task& newest, basic_task& oldest, posted how,
                        unsigned due_in_local) noexcept;
@@ -197,11 +199,10 @@ private:
 
     // Of one that has lost its slot, or has none. Guarded by the mutex of the hand-over.
     bool lost_ = false;
-    std::uint32_t depth_away_ = 0;  // of its step
     duration used_{};               // by its step before that, to be charged
     worker* next_ = nullptr;        // in one list of the hand-over
     worker* next_made_ = nullptr;   // likewise
-    offered_forks offers_away_{0};  // nobody takes these
+    offered_forks offers_away_{0};  // of its step since then: nobody takes these
 
     // Without a monitor, on the caller: in which step should_yield was asked first, and when.
     std::uint64_t asked_in_step_ = ~std::uint64_t{0};
