@@ -2,6 +2,7 @@
 #include <fairlead/fairlead.hpp>
 
 #include <cstdio>
+#include <utility>
 
 namespace fl = fairlead;
 using namespace std::chrono_literals;
@@ -20,6 +21,17 @@ void compute_for(fl::duration time) {
     while (fl::clock::now() < end) {
     }
 }
+
+// [throttled]
+// Reads no more requests than the group has places for: who is faster than it waits.
+fl::task<> reads_requests(fl::group& workers, int& answered) {
+    for (int i = 0; i != 100; ++i) {
+        fl::place next = co_await fl::place_in(workers);
+        if (!next) co_return;  // it was asked to stop
+        std::move(next).post([&answered] { ++answered; });
+    }
+}
+// [/throttled]
 
 fl::task<> requests(fl::time_point end) {
     while (fl::clock::now() < end) {
@@ -70,6 +82,22 @@ int main() {
     control.post([&ran] { std::printf("the message came after %d of 1,000\n", ran); });
     // [/control]
     scheduler.drain();
+
+    // [bound]
+    fl::group bounded{scheduler, {.name = "bounded", .queue_max = 10}};
+    bounded.pause();
+    int refused = 0;
+    for (int i = 0; i != 15; ++i) {
+        if (!bounded.try_post([] { compute_for(20us); })) ++refused;
+    }
+    std::printf("%d of 15 were refused\n", refused);
+    bounded.resume();
+    // [/bound]
+    expect(refused == 5, "no more than fit");
+    int answered = 0;
+    fl::block_on(scheduler, reads_requests(bounded, answered));
+    scheduler.drain();
+    expect(answered == 100, "all of who waited");
 
     // [pause]
     basic.pause();  // its tasks wait; what is posted meanwhile as well

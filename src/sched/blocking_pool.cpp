@@ -30,7 +30,7 @@ void blocking_pool::submit(blocking_job& job) noexcept {
     member* idle = nullptr;
     {
         std::lock_guard lock{mutex_};
-        enqueue(job);
+        queue_.push_back(job);
         if (callers_ == callers_max_) return;
         ++callers_;
         ended = std::exchange(ended_, nullptr);
@@ -54,8 +54,7 @@ void blocking_pool::call_on_caller() noexcept {
 
 // Until nothing is queued.
 void blocking_pool::call_all(std::unique_lock<sync::mutex>& lock) noexcept {
-    while (blocking_job* const job = oldest_) {
-        unlink(*job);
+    while (blocking_job* const job = queue_.pop_front()) {
         lock.unlock();
         job->run();  // the last touch
         lock.lock();
@@ -76,22 +75,9 @@ bool blocking_pool::submit_now(blocking_job& job) noexcept {
 
 bool blocking_pool::withdraw(blocking_job& job) noexcept {
     std::lock_guard lock{mutex_};
-    if (!job.queued_) return false;
-    unlink(job);
+    if (!queue::has(job)) return false;
+    queue_.erase(job);
     return true;
-}
-
-void blocking_pool::enqueue(blocking_job& job) noexcept {
-    job.queued_ = true;
-    job.next_ = nullptr;
-    job.previous_ = std::exchange(newest_, &job);
-    (job.previous_ != nullptr ? job.previous_->next_ : oldest_) = &job;
-}
-
-void blocking_pool::unlink(blocking_job& job) noexcept {
-    job.queued_ = false;
-    (job.previous_ != nullptr ? job.previous_->next_ : oldest_) = job.next_;
-    (job.next_ != nullptr ? job.next_->previous_ : newest_) = job.previous_;
 }
 
 // For `first`, or for calls.
@@ -122,7 +108,7 @@ void blocking_pool::run(member& self) noexcept {
             job->run();  // the last touch
             lock.lock();
         }
-        if (!self.calls && oldest_ != nullptr && callers_ != callers_max_) {
+        if (!self.calls && !queue_.empty() && callers_ != callers_max_) {
             ++callers_;
             self.calls = true;
         }

@@ -39,6 +39,8 @@ public:
     [[nodiscard]] bool withdraw(blocking_job& job) noexcept;
 
 private:
+    using queue = base::list<blocking_job, &blocking_job::links_>;
+
     struct member {
         os::thread thread;
         sync::signal wake;
@@ -49,8 +51,6 @@ private:
     };
 
     [[nodiscard]] bool start_member(blocking_job* first) noexcept;
-    void enqueue(blocking_job& job) noexcept;
-    void unlink(blocking_job& job) noexcept;
     void run(member& self) noexcept;
     void call_all(std::unique_lock<sync::mutex>& lock) noexcept;
     void call_on_caller() noexcept;
@@ -65,8 +65,7 @@ private:
 
     sync::mutex mutex_;
     // Guarded by mutex_.
-    blocking_job* oldest_ = nullptr;  // of those that are queued
-    blocking_job* newest_ = nullptr;
+    queue queue_;
     unsigned callers_ = 0;  // who runs what is queued, or is about to
     unsigned threads_ = 0;
     member* idle_ = nullptr;   // the last to fall asleep first

@@ -179,22 +179,28 @@ void core::abandon_all() noexcept {
         }
         left = deepest_first(std::move(left));  // children before what they may refer to
         while (basic_task* const task = left.pop_front()) {
-            if (std::exchange(task->deferred_, false)) --deferred;
+            if (task->deferred_) --deferred;
+            task->deferred_ = false;
             if (defer_abandon(*task)) {
                 ++deferred;
                 continue;
             }
             home* const left_home = std::exchange(task->home_, nullptr);
-            task->source_ = nullptr;
-            task->deaf_ = false;
-            task->told_ = 0;
-            task->place_ = basic_task::not_waiting;
-            task->state_.reset();
-            trace("give_back", task);
-            task->kind_->abandon(*task);
+            give_back(*task);
             if (left_home->grouped()) static_cast<group_state*>(left_home)->let_task_go();
         }
     }
+}
+
+void core::give_back(basic_task& task) noexcept {
+    task.source_ = nullptr;
+    task.deaf_ = false;
+    task.standing_ = basic_task::needs_none;
+    task.told_ = 0;
+    task.place_ = basic_task::not_waiting;
+    task.state_.reset();
+    trace("give_back", &task);
+    task.kind_->abandon(task);
 }
 
 // Everything, including those that a waker is about to push.

@@ -186,12 +186,17 @@ public:
     void for_each_group(Visit&& visit) {
         visit(role.turns().everyone());
         std::lock_guard lock{groups_mutex};
-        for (group_state* each = groups; each != nullptr; each = each->following) visit(*each);
+        for (group_state* each = groups.front(); each != nullptr; each = groups.next(*each)) {
+            visit(*each);
+        }
     }
 
     // What is left, for the report of a stop. Takes the role. Counts all, names as many as there is
     // memory for.
     [[nodiscard]] stop_report report() noexcept;
+
+    // Its owner has the task again, which may be freed.
+    static void give_back(basic_task& task) noexcept;
 
     // Gives every task that is left back to its owner. With the role held and all workers ended.
     void abandon_all() noexcept;
@@ -237,7 +242,7 @@ public:
     sync::atomic<bool> drain_wanted{false};  // somebody waits in drain
 
     sync::mutex groups_mutex;
-    group_state* groups = nullptr;  // guarded by groups_mutex
+    base::list<group_state, &group_state::links> groups;  // guarded by groups_mutex
 
     // The holder of the role pushes, workers claim.
     ready_queue ready;

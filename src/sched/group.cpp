@@ -73,6 +73,25 @@ void group::set_max_concurrency(unsigned count) noexcept {
     state_->in.notice(*state_);
 }
 
+void group::set_queue_max(std::size_t count) noexcept { state_->places.set_most(count); }
+
+place group::try_place() noexcept {
+    if (state_->drops_oldest) {
+        state_->places.take_one_more();
+    } else if (!state_->places.try_take()) {
+        state_->refused.fetch_add(1, sync::relaxed);  // for reports
+        return {};
+    }
+    return place{*state_};
+}
+
+bool group::try_post(basic_task& task) noexcept {
+    place one = try_place();
+    if (!one) return false;
+    std::move(one).post(task);
+    return true;
+}
+
 void group::pause() noexcept {
     state_->paused.store(true, sync::relaxed);  // seen at its next turn
 }
@@ -90,7 +109,10 @@ group_stats group::stats() const noexcept {
             .turns = state_->turns.read(),
             .waited = in_nanoseconds(state_->waited.read()),
             .waited_most = in_nanoseconds(state_->waited_most.read()),
-            .throttled = state_->throttled.read()};
+            .throttled = state_->throttled.read(),
+            .refused = state_->refused.load(sync::relaxed),
+            .dropped = state_->dropped.read(),
+            .waiting_posts = state_->places.waiting()};
 }
 
 const std::string& group::name() const noexcept { return state_->name; }
@@ -110,6 +132,8 @@ group_state::group_state(core& its_core, lane by, group_options options) noexcep
       in{its_core},
       name{std::move(options.name)},
       level{static_cast<std::size_t>(options.priority)},
+      drops_oldest{options.drop_oldest},
+      places{options.queue_max},
       weight_wanted{options.weight},
       running_max{options.max_concurrency} {}
 
@@ -122,9 +146,7 @@ group_state* core::make_group(group_options with) {
     const lane by = with.priority == priority::highest ? lane::control : lane::groups;
     auto* const made = new group_state{*this, by, std::move(with)};
     std::lock_guard lock{groups_mutex};
-    made->following = groups;
-    if (groups != nullptr) groups->previous = made;
-    groups = made;
+    groups.push_back(*made);
     steps_need_more.store(true, sync::release);  // before anything is posted to it
     groups_exist.store(true, sync::seq_cst);
     return made;
@@ -132,8 +154,7 @@ group_state* core::make_group(group_options with) {
 
 void core::forget_group(group_state& gone) noexcept {
     std::lock_guard lock{groups_mutex};
-    (gone.previous != nullptr ? gone.previous->following : groups) = gone.following;
-    if (gone.following != nullptr) gone.following->previous = gone.previous;
+    groups.erase(gone);
 }
 
 void core::notice(group_state& group) noexcept {

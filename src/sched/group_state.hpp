@@ -1,6 +1,8 @@
 // A group, as the role and the workers see it. It lives as long as its handle, its tasks, or the role need it.
 #pragma once
 
+#include "sched/group_queue.hpp"
+#include "sched/places.hpp"
 #include "sched/shares.hpp"
 #include "sched/slot.hpp"
 
@@ -27,7 +29,8 @@ public:
 
     // Likewise, for a task that is posted.
     void hold_for_task() noexcept { holders_.fetch_add(one_task, sync::relaxed); }
-    void let_task_go() noexcept { let_go_of(one_task); }
+    void let_task_go() noexcept { let_tasks_go(1); }
+    void let_tasks_go(std::size_t count) noexcept { let_go_of(count * one_task); }
     [[nodiscard]] std::size_t tasks() const noexcept {
         return holders_.load(sync::relaxed) / one_task;
     }
@@ -35,6 +38,10 @@ public:
     core& in;
     const std::string name;
     const std::size_t level;
+    const bool drops_oldest;
+
+    sched::places places;
+    sync::atomic<std::uint64_t> refused{0};  // posts
 
     // --- workers: steps of its tasks -----------------------------------------------------------------
 
@@ -134,15 +141,14 @@ public:
     counter waited;
     counter waited_most;
     counter throttled;
+    counter dropped;
 
-    basic_task::chain queue;  // ready to run, not dealt yet
-    bool is_held = false;     // until one of its steps ends, or is taken back
+    group_queue queue;     // ready to run, not dealt yet
+    bool is_held = false;  // until one of its steps ends, or is taken back
     group_state* next_resting = nullptr;
     bool is_in_resting = false;
 
-    // The groups of a scheduler, under a mutex of its own.
-    group_state* previous = nullptr;
-    group_state* following = nullptr;
+    base::list_links<group_state> links;  // in the list of its scheduler, under a mutex of that
 
 private:
     static constexpr std::uint64_t one_task = std::uint64_t{1} << 32;

@@ -342,7 +342,12 @@ void role::stop_all_sleepers() noexcept {
 }
 
 void role::add_to_batch(basic_task& task) noexcept {
-    if (groups_ && task.home_->grouped()) return turns_.queue(task);
+    if (!groups_ || !task.home_->grouped()) return add_to_batch_of_all(task);
+    basic_task::chain dropped = turns_.queue(task);
+    while (basic_task* const each = dropped.pop_front()) add_to_batch_of_all(*each);
+}
+
+inline void role::add_to_batch_of_all(basic_task& task) noexcept {
     trace("batch", &task);
     batch_[batch_size_++] = &task;
     if (batch_size_ == batch_max) deal();

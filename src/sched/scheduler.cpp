@@ -36,7 +36,7 @@ scheduler::~scheduler() {
     core_->abandon_all();
     core_->await_posters();
     core_->role.turns().let_all_go(core_->slots);
-    FAIRLEAD_ASSERT(core_->groups == nullptr, "a group was not destroyed before its scheduler");
+    FAIRLEAD_ASSERT(core_->groups.empty(), "a group was not destroyed before its scheduler");
 }
 
 // --- posting ------------------------------------------------------------------------------------------

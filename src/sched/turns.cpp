@@ -38,10 +38,29 @@ bool turns::notice(group_state& group) noexcept {
     return true;
 }
 
-void turns::queue(basic_task& task) noexcept {
+basic_task::chain turns::queue(basic_task& task) noexcept {
     auto& group = group_of(*task.home_);
     group.queue.push_back(task);
     want(group);
+    return group.drops_oldest ? drop_excess(group) : basic_task::chain{};
+}
+
+// Places are also taken by posts that no round has admitted yet: so the newest are left.
+basic_task::chain turns::drop_excess(group_state& group) noexcept {
+    basic_task::chain excess;
+    while (group.places.has_excess()) {
+        basic_task* const oldest = group.queue.take_oldest_droppable();
+        if (oldest == nullptr) break;
+        group.places.give_back();
+        oldest->standing_ = basic_task::dropped;
+        oldest->home_ = &core_;
+        excess.push_back(*oldest);
+    }
+    if (excess.empty()) return excess;
+    group.queued.store(group.queue.size(), sync::relaxed);
+    group.dropped.add(excess.size());
+    group.let_tasks_go(excess.size());  // the last touch
+    return excess;
 }
 
 void turns::ready_has_more() noexcept { want(*everyone_); }
@@ -244,7 +263,7 @@ bool turns::deal(slot& own, group_state& group) noexcept {
 
 std::size_t turns::take(slot& own, group_state& group, std::span<basic_task*> out) noexcept {
     std::size_t count = 0;
-    while (count != out.size() && !group.queue.empty()) out[count++] = group.queue.pop_front();
+    while (count != out.size() && !group.queue.empty()) out[count++] = &group.queue.pop_front();
     group.queued.store(group.queue.size(), sync::relaxed);
     if (!group.grouped() && count == 0) count = own.ready_consumer.claim(out);
     return count;
@@ -258,7 +277,7 @@ bool turns::wanted() const noexcept {
 
 basic_task::chain turns::take_queued(group_state& of) noexcept {
     of.queued.store(0, sync::relaxed);
-    return std::exchange(of.queue, {});
+    return of.queue.take_all();
 }
 
 }  // namespace fairlead::sched

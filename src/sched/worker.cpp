@@ -95,10 +95,21 @@ void worker::run() noexcept {
     // acquire: pairs with stop.
     const bool stopping = core_.stopping.load(sync::acquire);
     begin_step(task, stopping);
-    task.kind_->run(task);
+    if (task.standing_ == basic_task::needs_none || leave_queue(task, of)) task.kind_->run(task);
     if (!is_back()) return end_away(of);
     if (of.grouped() || core_.role.turns().are_given()) account(core_.role.turns().group_of(of));
     end_step();
+    return true;
+}
+
+// The first step of a task that was posted with a place. False: it has been dropped, and is its owner's again.
+[[gnu::noinline]] bool worker::leave_queue(basic_task& task, home& of) noexcept {
+    if (task.standing_ == basic_task::dropped) {
+        core::give_back(task);
+        return false;
+    }
+    task.standing_ = basic_task::needs_none;
+    static_cast<group_state&>(of).places.give_back();  // within the step: who waits may be posted
     return true;
 }
 

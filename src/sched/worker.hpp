@@ -135,6 +135,7 @@ private:
     void answer_drain() noexcept;
     [[nodiscard]] inline bool execute(basic_task& task) noexcept;
     [[nodiscard]] bool execute_with_more(basic_task& task) noexcept;
+    [[nodiscard]] bool leave_queue(basic_task& task, home& of) noexcept;
     inline void begin_step(basic_task& task, bool stopping = false) noexcept;
     void begin_at_slot_of_another() noexcept;
     [[nodiscard]] inline bool is_back() noexcept;

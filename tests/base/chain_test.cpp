@@ -94,5 +94,18 @@ TEST(Chain, AdoptsLinkedNodes) {
     EXPECT_EQ(empty_out(line), (std::vector{1, 2, 3}));
 }
 
+TEST(Chain, TheNodeBehindAnyOtherCanBeTakenOut) {
+    node all[3] = {{1}, {2}, {3}};
+    nodes line;
+    for (node& each : all) line.push_back(each);
+    EXPECT_EQ(line.pop_behind(&all[0]), &all[1]);
+    EXPECT_EQ(line.pop_behind(&all[0]), &all[2]);
+    EXPECT_EQ(line.back(), &all[0]);
+    line.push_back(all[2]);
+    EXPECT_EQ(line.pop_behind(nullptr), &all[0]);
+    EXPECT_EQ(line.size(), 1U);
+    EXPECT_EQ(empty_out(line), (std::vector{3}));
+}
+
 }  // namespace
 }  // namespace fairlead::base

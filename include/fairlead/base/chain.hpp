@@ -66,6 +66,17 @@ public:
         return node;
     }
 
+    /// The node behind `before`, no longer linked, or the oldest if that is null. There is one.
+    [[nodiscard]] Node* pop_behind(Node* before) noexcept {
+        if (before == nullptr) return pop_front();
+        Node* const node = before->*Next;
+        before->*Next = node->*Next;
+        if (tail_ == node) tail_ = before;
+        --size_;
+        node->*Next = nullptr;
+        return node;
+    }
+
 private:
     Node* head_ = nullptr;
     Node* tail_ = nullptr;

@@ -4,6 +4,7 @@
 #include <fairlead/coro/joiner.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/sched/place.hpp>
 #include <fairlead/sync/atomic.hpp>
 
 #include <exception>
@@ -249,17 +250,37 @@ private:
     scheduler* run_here_;
 };
 
+namespace coro {
+
+template <class T>
+spawned<T>& make_spawned(executor where, task<T>&& body, std::stop_token&& stop, const char* name) {
+    if (!stop.stop_possible()) return *new spawned<T>{where, std::move(body), name};
+    return *new spawned_with_token<T>{where, std::move(body), std::move(stop), name};
+}
+
+}  // namespace coro
+
 /// Starts `body` on a scheduler, or in a group of one. `stop`, if it can be stopped, asks the task to stop. Any thread.
 /// Allocates one object. `name` must have static storage.
 template <class T>
 join_handle<T> spawn(executor where, task<T> body, std::stop_token stop = {},
                      const char* name = "coroutine") {
-    coro::spawned<T>* started =
-        stop.stop_possible()
-            ? new coro::spawned_with_token<T>{where, std::move(body), std::move(stop), name}
-            : new coro::spawned<T>{where, std::move(body), name};
-    join_handle<T> handle{*started, where.owner()};
-    where.post(*started);
+    coro::spawned<T>& started = coro::make_spawned(where, std::move(body), std::move(stop), name);
+    join_handle<T> handle{started, where.owner()};
+    where.post(started);
+    return handle;
+}
+
+/// Likewise in the group that `into` is a place of, which must be one. If the group drops the task before it has begun, its
+/// frames are destroyed, and who awaits it gets `stopped_error`.
+template <class T>
+join_handle<T> spawn(place into, task<T> body, std::stop_token stop = {},
+                     const char* name = "coroutine") {
+    FAIRLEAD_ASSERT(static_cast<bool>(into), "spawn with a place that is none");
+    const executor where = into.where();
+    coro::spawned<T>& started = coro::make_spawned(where, std::move(body), std::move(stop), name);
+    join_handle<T> handle{started, where.owner()};
+    std::move(into).post(started);
     return handle;
 }
 

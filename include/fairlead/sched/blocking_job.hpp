@@ -1,6 +1,8 @@
 // What runs on threads that may block, while workers run tasks.
 #pragma once
 
+#include <fairlead/base/list.hpp>
+
 namespace fairlead::sched {
 
 class blocking_pool;
@@ -17,9 +19,7 @@ private:
     friend class blocking_pool;
 
     // While it is queued, under the mutex of the pool.
-    blocking_job* next_ = nullptr;
-    blocking_job* previous_ = nullptr;
-    bool queued_ = false;
+    base::list_links<blocking_job> links_;
 };
 
 }  // namespace fairlead::sched

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <fairlead/sched/executor.hpp>
+#include <fairlead/sched/place.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <cstddef>
@@ -44,6 +45,14 @@ struct group_options {
     /// How much it wants to be served at a time, 10 us to 1 s. A group with shorter slices waits less for its turn,
     /// and has turns more often.
     duration slice = std::chrono::milliseconds{1};
+
+    /// How many tasks may be posted with a place in its queue, and not have begun: see `try_post`. 0: any number.
+    std::size_t queue_max = 0;
+
+    /// A post beyond that is not refused: a round that admits it drops the oldest instead, which is given back to its owner as
+    /// if the scheduler were destroyed: a callable is destroyed, and who awaits a coroutine gets `stopped_error`. That is done
+    /// in a step of the default group, also while this group is paused or full.
+    bool drop_oldest = false;
 };
 
 /// What a group did so far.
@@ -58,6 +67,9 @@ struct group_stats {
     duration waited_most{};  ///< of these waits, the longest
     std::uint64_t throttled =
         0;  ///< times its next task had to wait for the end of another, because of `max_concurrency`
+    std::uint64_t refused = 0;      ///< places that were not there for `try_place` and `try_post`
+    std::uint64_t dropped = 0;      ///< tasks, because of `drop_oldest`
+    std::size_t waiting_posts = 0;  ///< who waits for a place now
 };
 
 /// Made by its constructor, and dropped by its destructor, at any time and on any thread. Tasks that it has then go on
@@ -71,6 +83,25 @@ public:
     group& operator=(group&& other) noexcept;
     ~group();
 
+    // --- posting with a bound: any thread, never blocks ---------------------------------------------
+
+    /// A place in the queue. None if as many as `queue_max` are taken, or others wait for one: `place_in`. With `drop_oldest`
+    /// there always is one.
+    [[nodiscard]] place try_place() noexcept;
+
+    /// Posts the task, if there is a place.
+    [[nodiscard]] bool try_post(basic_task& task) noexcept;
+
+    /// Likewise. Throws `std::bad_alloc`.
+    template <std::invocable Callable>
+        requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
+    [[nodiscard]] bool try_post(Callable&& callable) {
+        place one = try_place();
+        if (!one) return false;
+        std::move(one).post(std::forward<Callable>(callable));
+        return true;
+    }
+
     // --- any thread -------------------------------------------------------------------------------
 
     /// Throws `std::invalid_argument`. From its next turn on.
@@ -79,6 +110,10 @@ public:
     /// 0: no limit. When lowered, steps that run go on, and others may take what they fork. From 1 to another or back, the
     /// order of posts is that of the number at the time of each.
     void set_max_concurrency(unsigned count) noexcept;
+
+    /// When raised, those who wait for a place get one. When lowered, nothing is taken back; what is too much is dropped, if it
+    /// may be, at the next post.
+    void set_queue_max(std::size_t count) noexcept;
 
     /// No more of its steps begin until `resume`. Posts are kept, and tasks go on sleeping. While it has tasks, a `drain`
     /// waits, and a `stop` takes its whole limit and reports them.

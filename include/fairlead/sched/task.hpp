@@ -21,6 +21,7 @@ class scheduler;
 
 namespace sched {
 class core;
+class group_queue;
 class role;
 class turns;
 class worker;
@@ -33,7 +34,7 @@ struct task_kind {
     /// after it the scheduler does not touch the task, so it may free itself. Must not throw.
     void (*run)(basic_task& task) noexcept;
 
-    /// The scheduler is destroyed and gives the task back without running it. May free the task.
+    /// The scheduler is destroyed, or its group drops the task, and gives it back without running it. May free the task.
     void (*abandon)(basic_task& task) noexcept;
 
     /// A name for reports. Never null, and of static storage: a report may outlive the task.
@@ -126,6 +127,7 @@ private:
     friend class executor;
     friend class scheduler;
     friend class sched::core;
+    friend class sched::group_queue;
     friend class sched::role;
     friend class sched::turns;
     friend class sched::worker;
@@ -138,6 +140,14 @@ private:
         dealt_before = -3,  // it was ready before, and is dealt again
     };                      // >= 0: its index among the sleepers
 
+    // Of one that was posted with a place in the queue of its group, until its step begins.
+    enum : std::uint8_t {
+        needs_none,
+        may_be_dropped,
+        has_place,
+        dropped,  // its step is to give it back
+    };
+
     basic_task* next_ = nullptr;  // in the front, and in chains
     task_state state_;
     std::int32_t place_ = not_waiting;
@@ -148,7 +158,8 @@ private:
     std::uint32_t depth_;
     bool deaf_ = false;
     bool expired_ = false;
-    bool deferred_ = false;  // could not be given back yet
+    bool deferred_ : 1 = false;  // could not be given back yet
+    std::uint8_t standing_ : 2 = needs_none;
     std::uint8_t told_ = 0;  // the stop during which its last step began, see role::stop_number
 
 public:

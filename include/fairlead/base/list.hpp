@@ -1,0 +1,69 @@
+// A doubly linked FIFO of nodes that carry their own links: any of them can be taken out. One thread at a time; no
+// allocation.
+//
+// Who uses it: calls that block while they are queued, the groups of a scheduler, and who waits for a place in the queue of one.
+#pragma once
+
+#include <fairlead/base/assert.hpp>
+
+#include <cstddef>
+
+namespace fairlead::base {
+
+/// What a node carries.
+template <class Node>
+struct list_links {
+    Node* previous = nullptr;
+    Node* next = nullptr;
+    bool linked = false;
+};
+
+/// `Links` is the member of `Node` for it.
+template <class Node, list_links<Node> Node::*Links>
+class list {
+public:
+    list() = default;
+    list(const list&) = delete;
+    list& operator=(const list&) = delete;
+
+    [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] Node* front() const noexcept { return first_; }
+
+    /// The node behind it, or null.
+    [[nodiscard]] static Node* next(const Node& node) noexcept { return (node.*Links).next; }
+
+    /// Whether the node is in a list by these links.
+    [[nodiscard]] static bool has(const Node& node) noexcept { return (node.*Links).linked; }
+
+    void push_back(Node& node) noexcept {
+        FAIRLEAD_ASSERT(!has(node), "a node was put into a second list");
+        node.*Links = {.previous = last_, .next = nullptr, .linked = true};
+        (last_ != nullptr ? (last_->*Links).next : first_) = &node;
+        last_ = &node;
+        ++size_;
+    }
+
+    /// The node is in this list.
+    void erase(Node& node) noexcept {
+        auto& links = node.*Links;
+        (links.previous != nullptr ? (links.previous->*Links).next : first_) = links.next;
+        (links.next != nullptr ? (links.next->*Links).previous : last_) = links.previous;
+        links = {};
+        --size_;
+    }
+
+    /// The oldest node, no longer linked, or null.
+    [[nodiscard]] Node* pop_front() noexcept {
+        Node* const node = first_;
+        if (node != nullptr) erase(*node);
+        return node;
+    }
+
+private:
+    Node* first_ = nullptr;
+    Node* last_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace fairlead::base

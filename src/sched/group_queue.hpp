@@ -1,0 +1,70 @@
+// Tasks of a group that are ready to run, in order; the oldest of those that may be dropped is at hand. One thread at a time.
+#pragma once
+
+#include <fairlead/sched/task.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace fairlead::sched {
+
+class group_queue {
+public:
+    // Before it is posted with a place.
+    static void give_place(basic_task& task, bool may_be_dropped) noexcept {
+        task.standing_ = may_be_dropped ? basic_task::may_be_dropped : basic_task::has_place;
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+
+    void push_back(basic_task& task) noexcept {
+        droppable_ += may_be_dropped(task);
+        all_.push_back(task);
+    }
+
+    // One that was popped.
+    void push_front(basic_task& task) noexcept { all_.push_front(task); }
+
+    // It is not dropped any more.
+    [[nodiscard]] basic_task& pop_front() noexcept {
+        basic_task& first = *all_.pop_front();
+        if (&first == none_up_to_) none_up_to_ = nullptr;
+        if (may_be_dropped(first)) {
+            --droppable_;
+            first.standing_ = basic_task::has_place;
+        }
+        return first;
+    }
+
+    // The oldest that may be dropped, or null. Looks at each task once, however often it is called.
+    [[nodiscard]] basic_task* take_oldest_droppable() noexcept {
+        if (droppable_ == 0) return nullptr;
+        --droppable_;
+        for (basic_task* at = behind(none_up_to_); !may_be_dropped(*at); at = behind(at)) {
+            none_up_to_ = at;
+        }
+        return all_.pop_behind(none_up_to_);
+    }
+
+    // All, as they are.
+    [[nodiscard]] basic_task::chain take_all() noexcept {
+        none_up_to_ = nullptr;
+        droppable_ = 0;
+        return std::exchange(all_, {});
+    }
+
+private:
+    static bool may_be_dropped(const basic_task& task) noexcept {
+        return task.standing_ == basic_task::may_be_dropped;
+    }
+    [[nodiscard]] basic_task* behind(const basic_task* task) const noexcept {
+        return task == nullptr ? all_.front() : task->next_;
+    }
+
+    basic_task::chain all_;
+    std::size_t droppable_ = 0;
+    basic_task* none_up_to_ = nullptr;  // nor before it; null: not known
+};
+
+}  // namespace fairlead::sched

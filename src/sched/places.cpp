@@ -1,0 +1,122 @@
+#include "sched/places.hpp"
+
+#include "sched/group_state.hpp"
+
+#include <mutex>
+
+namespace fairlead {
+
+// --- a place ----------------------------------------------------------------------------------------------
+
+place::place(sched::group_state& of) noexcept : of_{&of} { of.hold(); }
+
+executor place::where() const noexcept { return executor{*of_}; }
+
+void place::post(basic_task& task) && noexcept {
+    FAIRLEAD_ASSERT(of_ != nullptr, "a place was used that is none, or for a second task");
+    sched::group_state& into = *std::exchange(of_, nullptr);
+    sched::group_queue::give_place(task, into.drops_oldest);
+    executor{into}.post(task);
+    into.let_go();
+}
+
+void place::give_back_taken() noexcept {
+    sched::group_state& from = *std::exchange(of_, nullptr);
+    from.places.give_back();
+    from.let_go();
+}
+
+namespace sched {
+
+// --- who waits ----------------------------------------------------------------------------------------------
+
+bool place_waiter::begin(group& of) noexcept {
+    auto& from = static_cast<group_state&>(of.home());
+    from.hold();  // for who grants it, or takes it from the line
+    waits_for_ = &from;
+    if (!from.drops_oldest) return from.places.enlist(*this);
+    from.places.take_one_more();
+    grant();
+    return false;
+}
+
+bool place_waiter::withdraw() noexcept {
+    if (!waits_for_->places.withdraw(*this)) return false;
+    waits_for_->let_go();
+    return true;
+}
+
+// It has been taken for it.
+void place_waiter::grant() noexcept {
+    granted_ = place{*waits_for_};
+    waits_for_->let_go();
+}
+
+// --- places ---------------------------------------------------------------------------------------------------
+
+bool places::take(bool first_in_line) noexcept {
+    std::uint64_t word = word_.load(sync::relaxed);
+    do {
+        if ((word & line) != 0 && !first_in_line) return false;
+        if (taken(word) >= most_.load(sync::relaxed)) return false;
+    } while (!word_.compare_exchange_weak(word, word + one_taken, sync::relaxed, sync::relaxed));
+    return true;
+}
+
+bool places::enlist(place_waiter& who) noexcept {
+    std::lock_guard lock{mutex_};
+    std::uint64_t word = word_.load(sync::relaxed);
+    std::uint64_t wanted = 0;
+    bool takes = false;
+    do {
+        takes = (word & line) == 0 && taken(word) < most_.load(sync::relaxed);
+        wanted = takes ? word + one_taken : word | line;
+    } while (!word_.compare_exchange_weak(word, wanted, sync::relaxed, sync::relaxed));  // [PL1]
+    if (takes) {
+        who.grant();
+        return false;
+    }
+    line_.push_back(who);
+    waiting_.store(line_.size(), sync::relaxed);
+    return true;
+}
+
+bool places::withdraw(place_waiter& who) noexcept {
+    std::lock_guard lock{mutex_};
+    if (who.granted_) return false;
+    line_.erase(who);
+    end_line_if_empty();
+    return true;
+}
+
+void places::set_most(std::size_t most) noexcept {
+    {
+        std::lock_guard lock{mutex_};
+        most_.store(bound_of(most), sync::relaxed);
+    }
+    hand_out();
+}
+
+// What is free, to those who wait.
+void places::hand_out() noexcept {
+    base::list<place_waiter, &place_waiter::links_> told;
+    {
+        std::lock_guard lock{mutex_};
+        while (!line_.empty() && take(true)) {
+            place_waiter& first = *line_.pop_front();
+            first.grant();
+            told.push_back(first);
+        }
+        end_line_if_empty();
+    }
+    // Without the mutex: it may be called again from there.
+    while (place_waiter* const each = told.pop_front()) each->granted();
+}
+
+void places::end_line_if_empty() noexcept {
+    waiting_.store(line_.size(), sync::relaxed);
+    if (line_.empty()) word_.fetch_and(~line, sync::relaxed);
+}
+
+}  // namespace sched
+}  // namespace fairlead

@@ -1,0 +1,236 @@
+// Coroutines and threads that wait for a place in the queue of a group.
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/place_in.hpp>
+#include <fairlead/coro/spawn.hpp>
+
+#include "support/tasks.hpp"
+#include "support/threads.hpp"
+#include "support/watchdog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using test::simulation;
+
+task<> writes(std::vector<int>& log, int number) {
+    log.push_back(number);
+    co_return;
+}
+
+// The poster goes on when a task begins, and so is never ahead by more than the bound.
+TEST(PlaceIn, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 3}};
+    std::vector<int> log;
+    int posted = 0;
+    const auto posts = [&]() -> task<> {
+        for (; posted != 100; ++posted) {
+            place next = co_await place_in(one);
+            EXPECT_TRUE(next);
+            EXPECT_LE(posted - static_cast<int>(log.size()), 3);
+            spawn(std::move(next), writes(log, posted)).detach();
+        }
+    };
+    one.pause();
+    auto poster = spawn(sim.scheduler, posts());
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(posted, 3);
+    EXPECT_EQ(one.stats().waiting_posts, 1U);
+    EXPECT_FALSE(one.try_post([] {})) << "others wait";
+    one.resume();
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(poster.ended());
+    EXPECT_EQ(one.stats().waiting_posts, 0U);
+    ASSERT_EQ(log.size(), 100U);
+    for (int i = 0; i != 100; ++i) EXPECT_EQ(log[static_cast<std::size_t>(i)], i);
+}
+
+TEST(PlaceIn, IsGrantedInTheOrderOfAsking) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    std::vector<int> log;
+    const auto asks = [&](int number) -> task<> {
+        place mine = co_await place_in(one);
+        std::move(mine).post([&log, number] { log.push_back(number); });
+    };
+    place first = one.try_place();
+    for (int i = 0; i != 50; ++i) {
+        spawn(sim.scheduler, asks(i)).detach();
+        sim.scheduler.run_until_idle();
+    }
+    EXPECT_EQ(one.stats().waiting_posts, 50U);
+    EXPECT_TRUE(log.empty());
+    first = {};
+    sim.scheduler.run_until_idle();
+    ASSERT_EQ(log.size(), 50U);
+    for (int i = 0; i != 50; ++i) EXPECT_EQ(log[static_cast<std::size_t>(i)], i);
+    EXPECT_TRUE(one.try_place());
+}
+
+TEST(PlaceIn, AHigherBoundLetsThemIn) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    std::deque<place> places;
+    const auto asks = [&]() -> task<> { places.push_back(co_await place_in(one)); };
+    for (int i = 0; i != 5; ++i) spawn(sim.scheduler, asks()).detach();
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(places.size(), 1U);
+    one.set_queue_max(3);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(places.size(), 3U);
+    one.set_queue_max(0);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(places.size(), 5U);
+}
+
+TEST(PlaceIn, AStopEndsTheWaitWithoutOne) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    place first = one.try_place();
+    std::vector<int> log;
+    const auto asks = [&](int number) -> task<> {
+        const place mine = co_await place_in(one);
+        log.push_back(mine ? number : -number);
+        EXPECT_NE(static_cast<bool>(mine), co_await stop_requested());
+    };
+    auto second = spawn(sim.scheduler, asks(2));
+    auto third = spawn(sim.scheduler, asks(3));
+    sim.scheduler.run_until_idle();
+    second.request_stop();
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{-2}));
+    first = {};
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{-2, 3}));
+    EXPECT_TRUE(second.ended() && third.ended());
+    EXPECT_TRUE(one.try_place()) << "all were given back";
+}
+
+// The scheduler goes while some wait, and one has just been granted what it waited for.
+TEST(PlaceIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
+    for (const duration limit : {0ms, 1'000ms}) {
+        std::optional<scheduler> home{
+            std::in_place, scheduler_options{.stop_limit = limit, .run_on_caller = true}};
+        std::optional<group> one{std::in_place, *home, group_options{.queue_max = 1}};
+        place first = one->try_place();
+        std::vector<bool> granted;
+        const auto asks = [&]() -> task<> {
+            const place mine = co_await place_in(*one);
+            granted.push_back(static_cast<bool>(mine));
+        };
+        for (int i = 0; i != 3; ++i) spawn(*home, asks()).detach();
+        home->run_until_idle();
+        EXPECT_EQ(one->stats().waiting_posts, 3U);
+        first = {};
+        EXPECT_EQ(one->stats().waiting_posts, 2U);
+        one.reset();
+        home.reset();
+        if (limit == 0ms) {
+            EXPECT_TRUE(granted.empty());
+        } else {
+            EXPECT_EQ(std::ranges::count(granted, false), 2);
+            EXPECT_EQ(granted.size(), 3U);
+        }
+    }
+}
+
+TEST(PlaceIn, IsThereAtOnceIfTheOldestAreDropped) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 2, .drop_oldest = true}};
+    one.pause();
+    std::vector<int> log;
+    std::vector<join_handle<void>> all;
+    const auto posts = [&]() -> task<> {
+        for (int i = 0; i != 10; ++i) all.push_back(spawn(co_await place_in(one), writes(log, i)));
+    };
+    block_on(sim.scheduler, posts());
+    sim.scheduler.run_until_idle();
+    one.resume();
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{8, 9}));
+    for (std::size_t i = 0; i != all.size(); ++i) {
+        if (i < 8) {
+            EXPECT_THROW(all[i].get(), stopped_error) << i;
+        } else {
+            all[i].get();
+        }
+    }
+}
+
+TEST(PlaceIn, AThreadThatIsNoWorkerWaits) {
+    test::watchdog guard;
+    constexpr int bound = 5;
+    constexpr int posts = 3'000;
+    scheduler scheduler{{.workers = 2}};
+    group one{scheduler, {.queue_max = bound}};
+    std::atomic<int> ahead{0};
+    std::atomic<int> ran{0};
+    test::run_together(3, [&](std::size_t) {
+        for (int i = 0; i != posts; ++i) {
+            place mine = wait_for_place_in(one);
+            EXPECT_LE(ahead.fetch_add(1) + 1, bound + 2)
+                << "two have begun, and are about to say so";
+            std::move(mine).post([&] {
+                --ahead;
+                ++ran;
+            });
+        }
+    });
+    scheduler.drain();
+    EXPECT_EQ(ran, 3 * posts);
+    EXPECT_EQ(one.stats().refused, 0U);
+}
+
+TEST(PlaceIn, AThreadThatWaitsRunsTheTasksOfItsScheduler) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    int ran = 0;
+    for (int i = 0; i != 100; ++i) wait_for_place_in(one).post([&] { ++ran; });
+    EXPECT_EQ(ran, 99);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(ran, 100);
+}
+
+// Coroutines of one scheduler wait for places of a group of another, with threads and stops in between.
+TEST(PlaceIn, NothingIsLostAcrossSchedulers) {
+    test::watchdog guard;
+    constexpr int posters = 50;
+    constexpr int posts = 200;
+    scheduler target{{.workers = 1}};
+    scheduler source{{.workers = 2}};
+    group one{target, {.max_concurrency = 1, .queue_max = 4}};
+    int ran = 0;  // in a strand
+    std::atomic<int> accepted{0};
+    const auto asks = [&]() -> task<> {
+        for (int i = 0; i != posts; ++i) {
+            place mine = co_await place_in(one);
+            if (!mine) co_return;
+            ++accepted;
+            std::move(mine).post([&] { ++ran; });
+        }
+    };
+    std::vector<join_handle<void>> all;
+    for (int i = 0; i != posters; ++i) all.push_back(spawn(source, asks()));
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+        test::await([&] { return accepted > static_cast<int>(i) * 10; });
+        all[i].request_stop();
+    }
+    for (auto& each : all) each.get();
+    target.drain();
+    EXPECT_EQ(ran, accepted);
+    EXPECT_GE(ran, posters / 2 * posts);
+    EXPECT_EQ(one.stats().waiting_posts, 0U);
+}
+
+}  // namespace
+}  // namespace fairlead
