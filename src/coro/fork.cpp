@@ -37,6 +37,13 @@ std::coroutine_handle<> fork::start_first(std::coroutine_handle<> parent, frame_
     return start(parent, link, first);
 }
 
+// Others have their turn first if the step has used up its slice; what it has forked is posted then, as for any wait.
+std::coroutine_handle<> fork::join_in_turn(root& bottom) noexcept {
+    if (!scheduler::should_yield()) return bottom.transfer(parent_);
+    bottom.wait_at(parent_, *parent_link_, root::until::deadline, immediately);
+    return std::noop_coroutine();
+}
+
 std::coroutine_handle<> fork::open_some(sched::offered_forks& offers,
                                         std::coroutine_handle<> next) noexcept {
     offers.open_some();

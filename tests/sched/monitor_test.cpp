@@ -1,6 +1,7 @@
 // Slices: steps that are long are asked to let others have their turn. In simulated time, and on threads by the monitor.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
+#include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -72,6 +74,28 @@ TEST(Slice, CheckpointsTakeTurnsWhenItIsUsedUp) {
     auto second = spawn(sim.scheduler, computes(sim.clock, log, 'b', 6));
     sim.scheduler.run_until_idle();
     EXPECT_EQ(log, "aaabbbaaabbb");
+}
+
+task<> tree(test::manual_clock& clock, std::string& log, int depth) {
+    if (depth != 0) {
+        co_await fork_join(tree(clock, log, depth - 1), tree(clock, log, depth - 1));
+    } else {
+        log += 'f';
+        clock.advance(100us);
+    }
+}
+
+// A tree of forks computes in one step; its joins let others have their turn, and what it has forked goes on after that.
+TEST(Slice, JoinsOfForksTakeTurnsWhenItIsUsedUp) {
+    simulation sim;
+    std::string log;
+    auto computes_for_long = spawn(sim.scheduler, tree(sim.clock, log, 8));
+    sim.scheduler.post([&] { log += '|'; });
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(computes_for_long.ended());
+    EXPECT_EQ(std::ranges::count(log, 'f'), 256);
+    EXPECT_LT(log.find('|'), 60U) << "it waits for a slice, and some joins";
+    EXPECT_GT(log.find('|'), 9U);
 }
 
 // What an await does that has nothing to wait for.

@@ -114,7 +114,10 @@ public:
     [[nodiscard]] std::coroutine_handle<> child_ended(root& bottom) noexcept {
         // A stop that this child was told is for the others as well, and for the parent.
         bottom.set_told_stop(was_told_stop_);
-        return next_ == end_ ? bottom.transfer(parent_) : run_next(bottom);
+        if (next_ != end_) return run_next(bottom);
+        if (bottom.join_is_safepoint()) [[unlikely]]
+            return join_in_turn(bottom);
+        return bottom.transfer(parent_);
     }
 
     void child_failed() noexcept {
@@ -158,6 +161,7 @@ private:
     [[nodiscard]] static std::coroutine_handle<> open_all(sched::offered_forks& offers,
                                                           std::coroutine_handle<> next) noexcept;
     [[nodiscard]] std::coroutine_handle<> skip_rest(root& bottom) noexcept;
+    [[nodiscard]] std::coroutine_handle<> join_in_turn(root& bottom) noexcept;
 
     // Offers the children from the last to the next, while there is room.
     void offer(sched::offered_forks& to) noexcept {

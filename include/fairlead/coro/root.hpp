@@ -5,14 +5,12 @@
 //      |                     v               task<> c() { co_await sleep_for(1s); }   the leaf
 //      +------------------- body
 //
-// An await that must wait does not post anything itself: it tells the root how to wait, and returns
-// to it through the suspension. Only then does the root post itself. So the frame is suspended
-// before another worker can resume it, and nothing of it is touched after the post.
+// An await that must wait does not post anything itself: it tells the root how to wait, and returns to it through the
+// suspension. Only then does the root post itself. So the frame is suspended before another worker can resume it.
 //
-// Symmetric transfer: a coroutine that awaits another, or ends, names the next one to resume. Clang
-// makes that a jump in every build. GCC does so with -O2 only, and a program cannot ask which it is;
-// elsewhere the stack would grow. So with GCC it goes through the loop in `run_coroutines`, unless
-// the program is compiled with FAIRLEAD_TAIL_CALLS: any depth, in every build.
+// Symmetric transfer: a coroutine that awaits another, or ends, names the next one to resume. Clang makes that a jump in
+// every build. GCC does so with -O2 only, and a program cannot ask which it is; elsewhere the stack would grow. So with GCC it
+// goes through the loop in `run_coroutines`, unless the program is compiled with FAIRLEAD_TAIL_CALLS.
 #pragma once
 
 #include <fairlead/base/time.hpp>
@@ -165,6 +163,9 @@ public:
         return true;
     }
 
+    /// Whether a join of a fork asks for its slice: each 16th does.
+    [[nodiscard]] bool join_is_safepoint() noexcept { return ++joins_ % 16 == 0; }
+
     /// After `retry_at`: lets others have their turn before the next attempt.
     void take_turn_first() noexcept { turn_first_ = true; }
 
@@ -283,6 +284,7 @@ private:
     until until_ = until::anything;
     what_next next_ = what_next::wait;
     std::uint8_t budget_ = 0;
+    std::uint8_t joins_ = 0;
     bool turn_first_ = false;
     bool stop_told_ = false;
     bool stop_passed_on_ = false;  // to what is awaited now
