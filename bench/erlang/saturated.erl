@@ -24,17 +24,16 @@ measure(#{"--case" := Name, "--workers" := Workers} = Asked) when Name =:= "satu
     Readings = max(1, round(WorkNs / reading_ns(Workers))),
     Steps = counters:new(1, [write_concurrency]),
     Ending = atomics:new(1, []),
+    Began = erlang:monotonic_time(nanosecond),
     Busy = start(Tasks, fun() -> compute(Readings, Name, Steps, Ending) end),
     wait_for_even_lines(Workers, ?LOOKS_MAX),
-    StepsBefore = counters:get(Steps, 1),
-    Began = erlang:monotonic_time(nanosecond),
     BeganCpuMs = cpu_ms(),
     Sleeper = start(1, fun() -> sleep_often(Count, SpanMs * ?NS_OF_MS, rand:seed_s(exsss, 1), []) end),
     [Late] = results(Sleeper),
     atomics:put(Ending, 1, 1),
     results(Busy),
     WorkersNs = (erlang:monotonic_time(nanosecond) - Began) * Workers,
-    WorkedNs = (counters:get(Steps, 1) - StepsBefore) * WorkNs,
+    WorkedNs = counters:get(Steps, 1) * WorkNs,
     report(Late, [{"busy", 100 * WorkedNs / WorkersNs, "%"}], (cpu_ms() - BeganCpuMs) / 1000);
 measure(_) ->
     not_offered.
