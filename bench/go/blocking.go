@@ -1,4 +1,5 @@
-// W16: what calls that block cost others. Go finds them by itself: a system call gives its processor away.
+// W16: what calls that block cost others. Go finds them by itself: a system call gives its processor away. So nothing
+// is declared, and the calls are the same in all cases.
 package main
 
 import (
@@ -16,33 +17,49 @@ func blockFor(span time.Duration) {
 	}
 }
 
+// The steps of the others.
+type computing struct {
+	began  time.Time
+	steps  atomic.Int64
+	last   atomic.Int64 // when the last step began, after `began`
+	ending atomic.Bool
+}
+
+func (others *computing) now() int64 { return int64(time.Since(others.began)) }
+
+func (others *computing) compute(work time.Duration) {
+	for !others.ending.Load() {
+		others.last.Store(others.now())
+		burn(work)
+		others.steps.Add(1)
+		runtime.Gosched()
+	}
+}
+
 func blocking(asked options) (*measurement, error) {
-	if asked.name != "calls" {
+	measure := map[string]func(options, *computing) *measurement{
+		"calls": calls, "in_place": calls, "rescue": rescue}[asked.name]
+	if measure == nil {
 		return nil, nil
 	}
-	work := time.Duration(asked.workNs)
-	var steps atomic.Int64
-	var ending atomic.Bool
-	var others sync.WaitGroup
-	others.Add(asked.chains)
+	others := computing{began: time.Now()}
+	var left sync.WaitGroup
+	left.Add(asked.chains)
 	for i := 0; i != asked.chains; i++ {
 		go func() {
-			defer others.Done()
-			for !ending.Load() {
-				burn(work)
-				steps.Add(1)
-				runtime.Gosched()
-			}
+			defer left.Done()
+			others.compute(time.Duration(asked.workNs))
 		}()
 	}
-	found := calls(asked, &steps)
-	ending.Store(true)
-	others.Wait()
+	found := measure(asked, &others)
+	others.ending.Store(true)
+	left.Wait()
 	return found, nil
 }
 
-func calls(asked options, steps *atomic.Int64) *measurement {
+func calls(asked options, others *computing) *measurement {
 	span := time.Duration(asked.spanMs) * time.Millisecond
+	steps := &others.steps
 	watch := startWatch()
 	var took time.Duration
 	var with float64
@@ -69,5 +86,31 @@ func calls(asked options, steps *atomic.Int64) *measurement {
 	found.alsoMeasured("alone", alone, "ns")
 	found.alsoMeasured("slower", 100*(with/alone-1), "%")
 	found.alsoMeasured("calls took", float64(took)*1e-6, "ms")
+	return found
+}
+
+// Who waits is a goroutine, too: it sleeps while others compute, and begins the next call between two of their steps.
+func rescue(asked options, others *computing) *measurement {
+	span := time.Duration(asked.spanMs) * time.Millisecond
+	watch := startWatch()
+	taken := make([]time.Duration, asked.count)
+	for i := range taken {
+		time.Sleep(5 * time.Millisecond)
+		begun := make(chan int64, 1)
+		left := make(chan struct{})
+		go func() {
+			begun <- others.now()
+			blockFor(span)
+			close(left)
+		}()
+		began := <-begun
+		for others.last.Load() <= began {
+			time.Sleep(50 * time.Microsecond)
+		}
+		taken[i] = time.Duration(others.last.Load() - began)
+		<-left
+	}
+	found := watch.perItem(asked.count)
+	found.reportPercentiles(taken, 0.99)
 	return found
 }

@@ -26,11 +26,11 @@ func sendRequests(count int, work time.Duration) []time.Duration {
 		due = due.Add(requestPeriod)
 		time.Sleep(time.Until(due))
 		started := time.Now()
-		go func() {
+		go func(index int) {
 			defer left.Done()
 			burn(work)
-			taken[i] = time.Since(started)
-		}()
+			taken[index] = time.Since(started)
+		}(i)
 	}
 	left.Wait()
 	return taken

@@ -137,6 +137,7 @@ def description(repository, build_info):
             ("libuv", package_version("libuv1-dev")),
             ("Qt", build_info.get("qt") or "missing"),
             ("Go", build_info.get("go") or "missing"),
+            ("Erlang/OTP", build_info.get("erlang") or "missing"),
             ("Rust", build_info.get("rust") or "missing"),
             ("Tokio, Rayon", ", ".join(crate_versions(repository, "tokio", "rayon"))),
             ("commit", commit(repository))]

@@ -41,13 +41,15 @@ GUESTS = {
     "W9 cancel": ("go", "tokio", "libuv"),
     "W10 parked": ("go", "tokio"),
     "W10 asleep": ("go", "tokio"),
-    "W11 saturated": ("go", "tokio"),
-    "W11 slices": ("go",),
+    "W11 saturated": ("go", "tokio", "erlang"),
+    "W11 slices": ("go", "erlang"),
     "W12 wake": ("go", "tokio", "libuv", "std_async"),
     "W12 idle": ("go", "tokio", "libuv"),
     "W13 echo": ("go", "tokio", "libuv"),
     "W15 noisy": ("go",),
     "W16 calls": ("go",),
+    "W16 in_place": ("go",),
+    "W16 rescue": ("go",),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -313,8 +315,8 @@ def w16(size):
         for name in ("calls", "in_place"):
             yield make_case("W16", f"{name} W={workers}", name, size.guests("W16", name), MILLION, workers=workers,
                             chains=4 * workers, work_ns=20_000, span_ms=50, count=1_000)
-    yield make_case("W16", "rescue W=1", "rescue", (), MILLION, workers=1, chains=4, work_ns=20_000, span_ms=50,
-                    count=20 if size.quick else 100)
+    yield make_case("W16", "rescue W=1", "rescue", size.guests("W16", "rescue"), MILLION, workers=1, chains=4,
+                    work_ns=20_000, span_ms=50, count=20 if size.quick else 100)
 
 
 def q1(size):
@@ -389,15 +391,22 @@ REMARKS = (
     "never expires. bare is a frame from malloc that nobody manages: the floor.",
     "trivial has no timers: its sleeper of W11 has a thread that sleeps, beside the workers, and posts each of its "
     "steps: an advantage.",
-    "Nobody interrupts the steps of W11 in C++: a sleeper waits for the end of one, and for its turn. busy is the "
-    "share of the workers' time that the steps had, by the clock on the wall: less than 100 % is also what other "
-    "programs took.",
+    "Nobody interrupts the steps of W11 in C++ and Tokio: a sleeper waits for the end of one, and for its turn. busy "
+    "is the share of the workers' time that the steps had, by the clock on the wall: less than 100 % is also what "
+    "other programs took.",
     "go has goroutines for closures and for coroutines. Who posts, in W1 and W12, is one of them, and shares the W "
     "workers: a closure begins where it was posted, and nobody need be woken: an advantage in W12. It interrupts "
     "steps of 10 ms: in W11 an advantage where steps are long. Its switches in W12 are also those of the goroutine "
     "that waits for the end.",
     "tokio has futures that are spawned for closures and for coroutines, and timers by the millisecond; its coroutines "
     "of W7 notify each other. cancel is in one task, without one for each timer: an advantage.",
+    "erlang interrupts a process after 4,000 reductions, in W11 some 0.2 ms: an advantage where steps are longer. So "
+    "its steps are as many readings of the clock as take that long where nobody interrupts, measured before. Its "
+    "timers are set in whole milliseconds: in the first that is not before the deadline, up to 1 ms after it. That is "
+    "part of its lateness; from its ms is what is left without it. Its sleeper begins when the lines of its schedulers "
+    "are even, which may take seconds: an advantage.",
+    "go's calls of W16 block in the same way in all cases: its monitor gives the slot of every goroutine that is long "
+    "in a system call to others, and looks for such ones every 0.02 to 10 ms.",
     "libuv is one thread, whatever W is, with timers by the millisecond; other threads give it closures by a mutex and "
     "uv_async_send. std_async makes a thread for each task.",
     "rayon runs what a worker posts last in, first out: not fair, an advantage in W4. Its blocks of W5 and bodies of "
@@ -422,7 +431,7 @@ REMARKS = (
     "Without --full: one-shots and coroutines are 2,000,000 in total where several producers post; "
     "chains share 1,000,000 hops; timed chains share 0.3 s of work; the problems of W5 are smaller; the "
     "sleeper of W11 sleeps up to 10 ms, 200 times (50, where steps take 10 ms), instead of 1,000 ms, 300 times; go, "
-    "tokio, rayon, qt, libuv and std_async take part in a few cases of each workload.",
+    "tokio, erlang, rayon, qt, libuv and std_async take part in a few cases of each workload.",
 )
 
 
