@@ -29,7 +29,7 @@ public:
     explicit fairlead_calls(std::uint64_t workers)
         : scheduler_{{.workers = static_cast<unsigned>(workers),
                       .blocked_after = std::chrono::milliseconds{5},  // also with one worker
-                      .on_blocked = [](const char*) noexcept {}}} {}
+                      .on_blocked = [](const fl::blocked_step&) noexcept {}}} {}
 
     void spawn_other(bench::w16::others& all) { fl::spawn(scheduler_, compute(all)).detach(); }
 

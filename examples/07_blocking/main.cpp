@@ -32,7 +32,7 @@ int main() {
         .workers = 1,
         .blocked_after = 5ms,  // with several it is the default
         // [report]
-        .on_blocked = [](const char* task) { std::printf("\"%s\" blocks\n", task); },
+        .on_blocked = [](const fl::blocked_step& step) { step.print(stdout); },
         // [/report]
     }};
     const std::size_t size = fl::block_on(scheduler, size_of("/proc/version"));

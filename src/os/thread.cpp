@@ -1,7 +1,7 @@
 #include <fairlead/os/thread.hpp>
-#include <fairlead/os/unique_fd.hpp>
 
-#include <fcntl.h>
+#include "os/task_file.hpp"
+
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <memory>
 #include <string_view>
 
@@ -54,14 +53,8 @@ int thread_id() noexcept { return ::gettid(); }
 
 // "<id> (<name>) <state> ..."; a name may have parentheses.
 bool is_blocked(int id) noexcept {
-    std::array<char, 64> path;
-    std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", id);
-    const unique_fd file{::open(path.data(), O_RDONLY | O_CLOEXEC)};
-    if (!file.valid()) return false;
     std::array<char, 128> text;
-    const ssize_t count = ::read(file.get(), text.data(), text.size());
-    if (count <= 0) return false;
-    const std::string_view line{text.data(), static_cast<std::size_t>(count)};
+    const std::string_view line = read_task_file(id, "stat", text);
     const std::size_t state = line.rfind(") ");
     if (state == std::string_view::npos || state + 2 == line.size()) return false;
     return line[state + 2] == 'S' || line[state + 2] == 'D';

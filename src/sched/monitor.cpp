@@ -1,12 +1,15 @@
 #include "sched/monitor.hpp"
 
+#include "os/blocked_stack.hpp"
 #include "sched/core.hpp"
 #include "sched/worker.hpp"
 
 #include <fairlead/os/barrier.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -111,24 +114,33 @@ void monitor::look_at_long(sight& step, time_point now) noexcept {
     if (step.blocked && was_blocked) relieve(step);
 }
 
+// Its stack is copied before: if it loses its slot it has been in the same step all the while. What the copy says is found out after: by then
+// nobody waits for it.
 void monitor::relieve(sight& step) noexcept {
-    const char* const name = core_.handover.relieve(slot_of(step), step.number, step.passed_on);
+    slot& of = slot_of(step);
+    const worker& stuck = *of.holder.load(sync::acquire);
+    const int thread = stuck.thread_id();
+    os::blocked_stack stack;
+    if (is_to_be_reported(stuck.step_name())) stack.copy(thread);
+    const char* const name = core_.handover.relieve(of, step.number, step.passed_on);
     if (name == nullptr) return;
     step.number = none;
-    report(name);
+    if (!is_to_be_reported(name)) return;
+    std::array<void*, frames_max> frames;
+    const std::size_t count = stack.unwind(frames);
+    report({.name = name, .thread_id = thread, .stack = std::span{frames}.first(count)});
 }
 
 // Once for each name.
-void monitor::report(const char* name) noexcept {
-    const bool known = std::ranges::find(reported_, name) != reported_.end();
-    if (known || reported_.size() == reported_.capacity()) return;
-    reported_.push_back(name);
-    if (core_.options.on_blocked != nullptr) return core_.options.on_blocked(name);
-    std::fprintf(
-        stderr,
-        "fairlead: a step of the task \"%s\" blocks, and its worker goes on on another thread: see "
-        "docs/blocking.md\n",
-        name);
+bool monitor::is_to_be_reported(const char* name) const noexcept {
+    return reported_.size() != reported_.capacity() &&
+           std::ranges::find(reported_, name) == reported_.end();
+}
+
+void monitor::report(const blocked_step& step) noexcept {
+    reported_.push_back(step.name);
+    if (core_.options.on_blocked != nullptr) return core_.options.on_blocked(step);
+    step.print(stderr);
 }
 
 slot& monitor::slot_of(const sight& step) const noexcept {

@@ -22,6 +22,10 @@
 #include <cstdint>
 #include <vector>
 
+namespace fairlead {
+struct blocked_step;
+}
+
 namespace fairlead::sched {
 
 class core;
@@ -60,7 +64,8 @@ private:
     [[nodiscard]] bool look(time_point now) noexcept;
     void look_at_long(sight& step, time_point now) noexcept;
     void relieve(sight& step) noexcept;
-    void report(const char* name) noexcept;
+    [[nodiscard]] bool is_to_be_reported(const char* name) const noexcept;
+    void report(const blocked_step& step) noexcept;
     [[nodiscard]] slot& slot_of(const sight& step) const noexcept;
     void ask(const sight& step) noexcept;
     [[nodiscard]] time_point next_look(time_point now) const noexcept;
@@ -70,6 +75,7 @@ private:
     static constexpr int looks_of_slice = 4;
     static constexpr int idle_looks = 3;  // before it sleeps
     static constexpr std::size_t reported_max = 100;
+    static constexpr std::size_t frames_max = 64;
 
     core& core_;
     bool watches_ = false;   // constant while workers run

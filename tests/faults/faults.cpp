@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -235,6 +236,16 @@ extern "C" ssize_t write(int fd, const void* data, size_t size) {
     using function = ssize_t(int, const void*, size_t);
     static function* const real = next<function>("write");
     return answer("write", [&] { return real(fd, data, size); });
+}
+
+extern "C" ssize_t process_vm_readv(pid_t of, const iovec* to, unsigned long to_count,
+                                    const iovec* from, unsigned long from_count,
+                                    unsigned long flags) noexcept {
+    using function =
+        ssize_t(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
+    static function* const real = next<function>("process_vm_readv");
+    return answer("process_vm_readv",
+                  [&] { return real(of, to, to_count, from, from_count, flags); });
 }
 
 // Only the wall clock fails.

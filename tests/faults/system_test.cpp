@@ -239,12 +239,14 @@ TEST_F(system_failures, an_interrupted_sleep_goes_on) {
     }
 }
 
-// A step that blocks loses its slot, unless that cannot be found out, or there is nobody to take it.
+// A step that blocks loses its slot, unless that cannot be found out, or there is nobody to take it. Its stack is known,
+// unless it cannot be read.
 TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     const auto scenario = [] {
         std::atomic<int> runs{0};
-        scheduler home{
-            {.workers = 1, .blocked_after = 1ms, .on_blocked = [](const char*) noexcept {}}};
+        scheduler home{{.workers = 1,
+                        .blocked_after = 1ms,
+                        .on_blocked = [](const blocked_step&) noexcept {}}};
         home.post([&] {
             std::this_thread::sleep_for(10ms);
             ++runs;
@@ -254,7 +256,8 @@ TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
         EXPECT_EQ(runs, 2);
     };
     for (const fault& what : {fault{"open", ENOENT}, fault{"open", EMFILE}, fault{"read", EIO},
-                              fault{"membarrier", ENOSYS}, fault{"membarrier", EPERM}}) {
+                              fault{"membarrier", ENOSYS}, fault{"membarrier", EPERM},
+                              fault{"process_vm_readv", EPERM}}) {
         sweep(what, outcome::invisible, scenario);
     }
     for (const fault& what : {fault{"pthread_create", EAGAIN}, fault{"operator new", ENOMEM}}) {

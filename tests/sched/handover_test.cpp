@@ -3,18 +3,22 @@
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/os/thread.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
+#include "support/stacks.hpp"
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
+#include <cstdio>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -46,7 +50,7 @@ protected:
         options.workers = GetParam().workers;
         options.policy = GetParam().policy;
         if (GetParam().what == says::nothing) options.blocked_after = 1ms;
-        options.on_blocked = [](const char*) noexcept {};
+        options.on_blocked = [](const blocked_step&) noexcept {};
         return options;
     }
 
@@ -404,22 +408,70 @@ TEST(HandoverOptions, RefusesWrongOnes) {
     }
 }
 
+// Waits in functions that note where they return to.
+template <std::size_t Level = test::return_addresses::depth - 1>
+[[gnu::noinline]] void wait_in_functions(std::latch& go, test::return_addresses& noted) {
+    FAIRLEAD_TEST_NOTE_RETURN(noted, Level);
+    if constexpr (Level == 0) {
+        go.wait();
+    } else {
+        wait_in_functions<Level - 1>(go, noted);
+    }
+    test::use(&go);
+}
+
 TEST(HandoverReport, NamesWhatBlocksOnce) {
     test::watchdog guard;
     std::atomic<int> reports{0};
+    std::atomic<int> blocked{0};
+    test::return_addresses noted;
     std::latch reported{1};
     scheduler scheduler{
-        {.workers = 1, .blocked_after = 1ms, .on_blocked = [&](const char* name) noexcept {
-             EXPECT_EQ(std::string_view{name}, "posted callable");
+        {.workers = 1, .blocked_after = 1ms, .on_blocked = [&](const blocked_step& step) noexcept {
+             EXPECT_EQ(std::string_view{step.name}, "posted callable");
+             EXPECT_EQ(step.thread_id, blocked);
+             if (test::system_tells_stacks()) {
+                 EXPECT_NE(noted.find_in(step.stack), step.stack.size());
+             } else {
+                 EXPECT_TRUE(step.stack.empty());
+             }
              if (++reports == 1) reported.count_down();
          }}};
-    scheduler.post([&] { reported.wait(); });
+    scheduler.post([&] {
+        blocked = os::thread_id();
+        wait_in_functions(reported, noted);
+    });
     scheduler.drain();
     std::latch go{1};
     scheduler.post([&] { go.wait(); });
     scheduler.post([&] { go.count_down(); });
     scheduler.drain();
     EXPECT_EQ(reports, 1);
+}
+
+TEST(HandoverReport, IsPrinted) {
+    test::watchdog guard;
+    std::latch reported{1};
+    std::FILE* const to = std::tmpfile();
+    ASSERT_NE(to, nullptr);
+    scheduler scheduler{
+        {.workers = 1, .blocked_after = 1ms, .on_blocked = [&](const blocked_step& step) noexcept {
+             step.print(to);
+             reported.count_down();
+         }}};
+    scheduler.post([&] { reported.wait(); });
+    scheduler.drain();
+    std::rewind(to);
+    std::array<char, 10'000> text{};
+    ASSERT_NE(std::fread(text.data(), 1, text.size() - 1, to), 0U);
+    std::fclose(to);
+    const std::string_view report{text.data()};
+    EXPECT_TRUE(report.starts_with("fairlead: a step of the task \"posted callable\" blocks, "))
+        << report;
+    if (test::system_tells_stacks()) {
+        EXPECT_TRUE(report.contains("sched_test+0x")) << report;
+        EXPECT_TRUE(report.contains("/libc.so.6+0x")) << report;
+    }
 }
 
 }  // namespace

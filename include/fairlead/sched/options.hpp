@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/sched/blocked_step.hpp>
 #include <fairlead/sched/clock.hpp>
 #include <fairlead/sched/driver.hpp>
 
@@ -70,9 +71,10 @@ struct scheduler_options {
     std::optional<duration> blocked_after = std::nullopt;
 
     /// Called on the thread of the monitor, once for each name of a task, the first 100: a step has lost its slot because it
-    /// blocked. Must not throw, nor stop or destroy the scheduler.
-    /// Default: print that.
-    std::function<void(const char* task_name)> on_blocked = nullptr;
+    /// blocked. May post and wake, and print. Must not throw, nor stop or destroy the scheduler, nor wait for what the step
+    /// may hold: until it returns nobody is asked to yield, and no other step that blocks loses its slot.
+    /// Default: `blocked_step::print`, to standard error.
+    std::function<void(const blocked_step& step)> on_blocked = nullptr;
 
     /// How many calls of `blocking` may block at once, 1 to 10,000: so many threads are made for them at most. They go when
     /// they have had nothing to do for 10 s.

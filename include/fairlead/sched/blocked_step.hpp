@@ -1,0 +1,27 @@
+// What `scheduler_options::on_blocked` is told.
+#pragma once
+
+#include <cstdio>
+#include <span>
+
+namespace fairlead {
+
+/// A step that has lost its slot, because it blocked and did not say so.
+struct blocked_step {
+    /// Of its task.
+    const char* name;
+
+    /// The kernel's number of the thread that it blocks.
+    int thread_id;
+
+    /// Which calls it was in when it was found, innermost first: where the thread waits, and where each call returns
+    /// to, as `backtrace` of the C library has it. Empty if the system does not tell, or the thread went on meanwhile; what calls a frame that
+    /// cannot be understood is left out. docs/blocking.md has the limits.
+    std::span<void* const> stack;
+
+    /// Prints all of it, one line for each call, as is done without `on_blocked`. The addresses are those of the calls, for addr2line. Takes locks of the
+    /// loader and of `to`.
+    void print(std::FILE* to) const noexcept;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,79 @@
+#include "os/blocked_stack.hpp"
+
+#include "os/task_file.hpp"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace fairlead::os {
+namespace {
+
+// All or nothing. Memory that is not there is an error, not a crash.
+bool read_own(std::uintptr_t from, std::span<std::byte> to) noexcept {
+    const iovec local{to.data(), to.size()};
+    const iovec remote{reinterpret_cast<void*>(from), to.size()};
+    return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) ==
+           static_cast<ssize_t>(to.size());
+}
+
+// The last word of a line, which it takes off, as a number. 0: it is none.
+std::uintptr_t take_last(std::string_view& line) noexcept {
+    const std::size_t space = line.rfind(' ');
+    if (space == std::string_view::npos) return 0;
+    const std::string_view word = std::exchange(line, line.substr(0, space)).substr(space + 1);
+    std::uintptr_t value = 0;
+    if (word.starts_with("0x")) {
+        std::from_chars(word.data() + 2, word.data() + word.size(), value, 16);
+    }
+    return value;
+}
+
+// "<call> <six arguments> <stack pointer> <instruction>"; of one that waits for memory "-1 <stack pointer> <instruction>"; else
+// "running".
+thread_position parse(std::string_view line) noexcept {
+    line = line.substr(0, line.find('\n'));
+    thread_position at{};
+    at.after_call = !line.starts_with("-1 ");
+    at.instruction = take_last(line);
+    at.stack = take_last(line);
+    return at;
+}
+
+}  // namespace
+
+void blocked_stack::copy(int thread_id) noexcept {
+    size_ = 0;
+    std::array<char, 256> before;
+    std::array<char, 256> after;
+    const std::string_view said = read_task_file(thread_id, "syscall", before);
+    at_ = parse(said);
+    if (!registers::are_known || at_.instruction == 0 || at_.stack == 0) return;
+
+    // By pages: what is above the stack cannot be read, and ends it.
+    std::array<iovec, sizeof(bytes_) / page + 1> pages;
+    std::size_t count = 0;
+    std::uintptr_t from = at_.stack;
+    for (std::size_t left = bytes_.size(); left != 0; ++count) {
+        const std::size_t size = std::min(left, page - from % page);
+        pages[count] = {reinterpret_cast<void*>(from), size};
+        from += size;
+        left -= size;
+    }
+    const iovec local{bytes_.data(), bytes_.size()};
+    const ssize_t copied = ::process_vm_readv(::getpid(), &local, 1, pages.data(), count, 0);
+    const bool was_still = read_task_file(thread_id, "syscall", after) == said;
+    if (copied > 0 && was_still) size_ = static_cast<std::size_t>(copied);
+}
+
+std::size_t blocked_stack::unwind(std::span<void*> frames) const noexcept {
+    if (size_ == 0) return 0;
+    return os::unwind(at_, std::span{bytes_}.first(size_), read_own, frames);
+}
+
+}  // namespace fairlead::os
