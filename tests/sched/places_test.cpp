@@ -294,6 +294,59 @@ TEST(DropOldest, ALowerBoundIsThatOfTheNextPost) {
     EXPECT_EQ(log, from_to(96, 101));
 }
 
+// A place that is not used yet is no task.
+TEST(DropOldest, APlaceThatIsNotUsedDropsNothing) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1, .drop_oldest = true}};
+    std::vector<int> log;
+    place later = one.try_place();
+    {
+        const place unused = one.try_place();
+        EXPECT_TRUE(later && unused);
+        ASSERT_TRUE(one.try_post([&log] { log.push_back(0); }));
+        sim.scheduler.run_until_idle();
+    }
+    EXPECT_EQ(log, from_to(0, 1));
+    one.pause();
+    ASSERT_TRUE(one.try_post([&log] { log.push_back(1); }));
+    std::move(later).post([&log] { log.push_back(2); });
+    sim.scheduler.run_until_idle();
+    one.resume();
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{0, 2}));
+    EXPECT_EQ(one.stats().dropped, 1U);
+}
+
+// What was dealt for a turn that ended early stands in the queue again, and is older than what is posted after that.
+TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 10, .drop_oldest = true}};
+    // Short: so a turn has many.
+    for (int i = 0; i != 50; ++i) one.post([&] { sim.clock.advance(1us); });
+    sim.scheduler.run_until_idle();
+    const std::uint64_t turns = one.stats().turns;
+    std::vector<int> log;
+    for (int i = 0; i != 10; ++i) {
+        ASSERT_TRUE(one.try_post([&, i] {
+            log.push_back(i);
+            one.pause();
+            sim.clock.advance(10ms);
+        }));
+    }
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(one.stats().turns, turns + 1);
+    EXPECT_EQ(one.stats().queued, 9U);
+    for (int i = 10; i != 15; ++i) ASSERT_TRUE(one.try_post([&log, i] { log.push_back(i); }));
+    sim.scheduler.run_until_idle();
+    for (int i = 15; i != 30; ++i) ASSERT_TRUE(one.try_post([&log, i] { log.push_back(i); }));
+    sim.scheduler.run_until_idle();
+    one.resume();
+    sim.scheduler.run_until_idle();
+    std::vector<int> wanted = from_to(20, 30);
+    wanted.insert(wanted.begin(), 0);
+    EXPECT_EQ(log, wanted);
+}
+
 // Each is run or given back, once, whatever happens: posts of many threads, a stop in between, and the end.
 TEST(DropOldest, NothingIsLostOnThreads) {
     test::watchdog guard;
@@ -373,9 +426,18 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
                     }
                     break;
                 case 3:
-                    if (!wanted.empty()) {  // a turn is over
-                        queue.push_front(queue.pop_front());
-                        wanted.front().droppable = false;
+                    if (std::vector<entry> dealt; !wanted.empty()) {  // a turn is over, and some have not begun
+                        for (auto left = 1 + random() % 5; left != 0 && !wanted.empty(); --left) {
+                            EXPECT_EQ(&queue.pop_front(), wanted.front().task);
+                            dealt.push_back(wanted.front());
+                            wanted.pop_front();
+                        }
+                        const auto begun = static_cast<std::ptrdiff_t>(random() % 2);
+                        while (std::ssize(dealt) > begun) {
+                            queue.push_front(*dealt.back().task);
+                            wanted.push_front(dealt.back());
+                            dealt.pop_back();
+                        }
                     }
                     break;
                 default: {

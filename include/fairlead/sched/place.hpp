@@ -44,7 +44,7 @@ public:
     /// Whether it is one.
     explicit operator bool() const noexcept { return of_ != nullptr; }
 
-    /// The group.
+    /// The group that it is a place of; it must be one.
     [[nodiscard]] executor where() const noexcept;
 
     /// Uses it, as `executor::post` does. If the group drops its oldest tasks, this may be one: see `group_options`.
@@ -63,7 +63,7 @@ private:
     friend class group;
     friend class sched::place_waiter;
 
-    // It is taken.
+    // It is taken. Of a group that drops its oldest tasks it is when it is used.
     explicit place(sched::group_state& of) noexcept;
     void give_back() noexcept {
         if (of_ != nullptr) give_back_taken();
