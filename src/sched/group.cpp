@@ -151,6 +151,7 @@ group_state* core::make_group(group_options with) {
 }
 
 void core::forget_group(group_state& gone) noexcept {
+    if (!gone.grouped()) return;  // the default one is in no list
     std::lock_guard lock{groups_mutex};
     groups.erase(gone);
 }
