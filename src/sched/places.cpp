@@ -19,7 +19,7 @@ void place::post(basic_task& task) && noexcept {
     FAIRLEAD_ASSERT(of_ != nullptr, "a place was used that is none, or for a second task");
     sched::group_state& into = *std::exchange(of_, nullptr);
     sched::group_queue::give_place(task, into.drops_oldest);
-    if (into.drops_oldest) into.places.take_one_more();  // not before: one that is not used drops nothing
+    if (into.drops_oldest) into.places.take_one_more();  // one that is not used drops nothing
     executor{into}.post(task);
     into.let_go();
 }
