@@ -76,9 +76,7 @@ void group::set_max_concurrency(unsigned count) noexcept {
 void group::set_queue_max(std::size_t count) noexcept { state_->places.set_most(count); }
 
 place group::try_place() noexcept {
-    if (state_->drops_oldest) {
-        state_->places.take_one_more();
-    } else if (!state_->places.try_take()) {
+    if (!state_->drops_oldest && !state_->places.try_take()) {
         state_->refused.fetch_add(1, sync::relaxed);  // for reports
         return {};
     }
@@ -153,6 +151,7 @@ group_state* core::make_group(group_options with) {
 }
 
 void core::forget_group(group_state& gone) noexcept {
+    if (!gone.grouped()) return;  // the default one is in no list
     std::lock_guard lock{groups_mutex};
     groups.erase(gone);
 }

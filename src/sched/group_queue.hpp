@@ -24,32 +24,44 @@ public:
     }
 
     // One that was popped.
-    void push_front(basic_task& task) noexcept { all_.push_front(task); }
+    void push_front(basic_task& task) noexcept {
+        if (may_be_dropped(task)) {
+            ++droppable_;
+            if (none_up_to_ != nullptr) ++put_back_;
+        }
+        all_.push_front(task);
+    }
 
-    // It is not dropped any more.
+    // It is not dropped, unless it is put back.
     [[nodiscard]] basic_task& pop_front() noexcept {
         basic_task& first = *all_.pop_front();
         if (&first == none_up_to_) none_up_to_ = nullptr;
         if (may_be_dropped(first)) {
             --droppable_;
-            first.standing_ = basic_task::has_place;
+            if (put_back_ != 0) --put_back_;
         }
         return first;
     }
 
-    // The oldest that may be dropped, or null. Looks at each task once, however often it is called.
+    // The oldest that may be dropped, or null. Looks at each task once, however often it is called, but for those that
+    // stand among some that were put back.
     [[nodiscard]] basic_task* take_oldest_droppable() noexcept {
         if (droppable_ == 0) return nullptr;
         --droppable_;
-        for (basic_task* at = behind(none_up_to_); !may_be_dropped(*at); at = behind(at)) {
-            none_up_to_ = at;
+        basic_task* before = put_back_ != 0 ? nullptr : none_up_to_;
+        for (basic_task* at = behind(before); !may_be_dropped(*at); at = behind(at)) before = at;
+        if (put_back_ != 0) {
+            --put_back_;
+        } else {
+            none_up_to_ = before;
         }
-        return all_.pop_behind(none_up_to_);
+        return all_.pop_behind(before);
     }
 
     // All, as they are.
     [[nodiscard]] basic_task::chain take_all() noexcept {
         none_up_to_ = nullptr;
+        put_back_ = 0;
         droppable_ = 0;
         return std::exchange(all_, {});
     }
@@ -64,7 +76,8 @@ private:
 
     basic_task::chain all_;
     std::size_t droppable_ = 0;
-    basic_task* none_up_to_ = nullptr;  // nor before it; null: not known
+    basic_task* none_up_to_ = nullptr;  // nor before it, but for `put_back_`; null: not known
+    std::size_t put_back_ = 0;          // before it, of those that may be dropped
 };
 
 }  // namespace fairlead::sched

@@ -10,19 +10,23 @@ namespace fairlead {
 
 place::place(sched::group_state& of) noexcept : of_{&of} { of.hold(); }
 
-executor place::where() const noexcept { return executor{*of_}; }
+executor place::where() const noexcept {
+    FAIRLEAD_ASSERT(of_ != nullptr, "a place was asked where it is that is none");
+    return executor{*of_};
+}
 
 void place::post(basic_task& task) && noexcept {
     FAIRLEAD_ASSERT(of_ != nullptr, "a place was used that is none, or for a second task");
     sched::group_state& into = *std::exchange(of_, nullptr);
     sched::group_queue::give_place(task, into.drops_oldest);
+    if (into.drops_oldest) into.places.take_one_more();  // one that is not used drops nothing
     executor{into}.post(task);
     into.let_go();
 }
 
 void place::give_back_taken() noexcept {
     sched::group_state& from = *std::exchange(of_, nullptr);
-    from.places.give_back();
+    if (!from.drops_oldest) from.places.give_back();
     from.let_go();
 }
 
@@ -35,7 +39,6 @@ bool place_waiter::begin(group& of) noexcept {
     from.hold();  // for who grants it, or takes it from the line
     waits_for_ = &from;
     if (!from.drops_oldest) return from.places.enlist(*this);
-    from.places.take_one_more();
     grant();
     return false;
 }
@@ -46,7 +49,7 @@ bool place_waiter::withdraw() noexcept {
     return true;
 }
 
-// It has been taken for it.
+// It has been taken for it, or is taken by its post.
 void place_waiter::grant() noexcept {
     granted_ = place{*waits_for_};
     waits_for_->let_go();

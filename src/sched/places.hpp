@@ -30,7 +30,7 @@ public:
     // False: none is free, or others wait.
     [[nodiscard]] bool try_take() noexcept { return take(false); }
 
-    // Though none is free: something else will be dropped.
+    // Though none is free: something older will be dropped.
     void take_one_more() noexcept { word_.fetch_add(one_taken, sync::relaxed); }
 
     // Whether more are taken than may be.
@@ -64,7 +64,6 @@ private:
 
     [[nodiscard]] bool take(bool first_in_line) noexcept;
     void hand_out() noexcept;
-    void hand_out_to(place_waiter*& granted) noexcept;
     void end_line_if_empty() noexcept;
 
     sync::atomic<std::uint64_t> word_{0};

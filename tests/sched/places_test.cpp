@@ -294,6 +294,59 @@ TEST(DropOldest, ALowerBoundIsThatOfTheNextPost) {
     EXPECT_EQ(log, from_to(96, 101));
 }
 
+// A place that is not used yet is no task.
+TEST(DropOldest, APlaceThatIsNotUsedDropsNothing) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1, .drop_oldest = true}};
+    std::vector<int> log;
+    place later = one.try_place();
+    {
+        const place unused = one.try_place();
+        EXPECT_TRUE(later && unused);
+        ASSERT_TRUE(one.try_post([&log] { log.push_back(0); }));
+        sim.scheduler.run_until_idle();
+    }
+    EXPECT_EQ(log, from_to(0, 1));
+    one.pause();
+    ASSERT_TRUE(one.try_post([&log] { log.push_back(1); }));
+    std::move(later).post([&log] { log.push_back(2); });
+    sim.scheduler.run_until_idle();
+    one.resume();
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{0, 2}));
+    EXPECT_EQ(one.stats().dropped, 1U);
+}
+
+// What was dealt for a turn that ended early stands in the queue again, and is older than what is posted after that.
+TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 10, .drop_oldest = true}};
+    // Short: so a turn has many.
+    for (int i = 0; i != 50; ++i) one.post([&] { sim.clock.advance(1us); });
+    sim.scheduler.run_until_idle();
+    const std::uint64_t turns = one.stats().turns;
+    std::vector<int> log;
+    for (int i = 0; i != 10; ++i) {
+        ASSERT_TRUE(one.try_post([&, i] {
+            log.push_back(i);
+            one.pause();
+            sim.clock.advance(10ms);
+        }));
+    }
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(one.stats().turns, turns + 1);
+    EXPECT_EQ(one.stats().queued, 9U);
+    for (int i = 10; i != 15; ++i) ASSERT_TRUE(one.try_post([&log, i] { log.push_back(i); }));
+    sim.scheduler.run_until_idle();
+    for (int i = 15; i != 30; ++i) ASSERT_TRUE(one.try_post([&log, i] { log.push_back(i); }));
+    sim.scheduler.run_until_idle();
+    one.resume();
+    sim.scheduler.run_until_idle();
+    std::vector<int> wanted = from_to(20, 30);
+    wanted.insert(wanted.begin(), 0);
+    EXPECT_EQ(log, wanted);
+}
+
 // Each is run or given back, once, whatever happens: posts of many threads, a stop in between, and the end.
 TEST(DropOldest, NothingIsLostOnThreads) {
     test::watchdog guard;
@@ -353,12 +406,14 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
         std::vector<int> log;
         std::deque<numbered> tasks;
         std::deque<entry> wanted;
+        std::vector<entry> dealt;
         group_queue queue;
         const auto kinds = 1 + random() % 4;
         for (int i = 0; i != 400; ++i) {
-            switch (random() % 5) {
+            switch (random() % 6) {
                 case 0:
-                case 1: {
+                case 1:
+                case 4: {
                     const bool droppable = random() % kinds == 0;
                     basic_task& task = tasks.emplace_back(log, i);
                     if (droppable) group_queue::give_place(task, true);
@@ -369,13 +424,15 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
                 case 2:
                     if (!wanted.empty()) {
                         EXPECT_EQ(&queue.pop_front(), wanted.front().task);
+                        dealt.push_back(wanted.front());
                         wanted.pop_front();
                     }
                     break;
-                case 3:
-                    if (!wanted.empty()) {  // a turn is over
-                        queue.push_front(queue.pop_front());
-                        wanted.front().droppable = false;
+                case 3:  // a turn is over: of what was dealt some have begun
+                    for (; !dealt.empty(); dealt.pop_back()) {
+                        if (random() % 3 == 0) continue;
+                        queue.push_front(*dealt.back().task);
+                        wanted.push_front(dealt.back());
                     }
                     break;
                 default: {

@@ -47,6 +47,7 @@ public:
     /// The node is in this list.
     void erase(Node& node) noexcept {
         auto& links = node.*Links;
+        FAIRLEAD_ASSERT(links.linked, "a node was taken out of a list that it is not in");
         (links.previous != nullptr ? (links.previous->*Links).next : first_) = links.next;
         (links.next != nullptr ? (links.next->*Links).previous : last_) = links.previous;
         links = {};

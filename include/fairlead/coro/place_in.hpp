@@ -1,7 +1,10 @@
 // Posting to a group whose queue has a bound: who posts waits until there is a place.
 //
-//     while (const auto request = co_await next_request())
-//         fl::spawn(co_await fl::place_in(game), answer(*request)).detach();
+//     while (const auto request = co_await next_request()) {
+//         fl::place next = co_await fl::place_in(game);
+//         if (!next) co_return;  // it was asked to stop
+//         fl::spawn(std::move(next), answer(*request)).detach();
+//     }
 //
 // So a source that is faster than its group is slowed down to it, and nothing is lost. Places are granted in the order in which
 // they were asked for.
@@ -64,7 +67,8 @@ private:
 /// that. The group must outlive the wait.
 [[nodiscard]] inline coro::place_wait place_in(group& of) noexcept { return coro::place_wait{of}; }
 
-/// Likewise on this thread, which must not be a worker's. With `run_on_caller` this thread runs the tasks.
+/// Likewise on this thread, which must not be a worker's. With `run_on_caller` this thread runs the tasks. A stop of the scheduler
+/// does not end this wait: `of.set_queue_max(0)` does, and gives it a place.
 [[nodiscard]] inline place wait_for_place_in(group& of) {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                     "wait_for_place_in on a worker would block it: co_await place_in");

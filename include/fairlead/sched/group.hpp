@@ -49,9 +49,10 @@ struct group_options {
     /// How many tasks may be posted with a place in its queue, and not have begun: see `try_post`. 0: any number.
     std::size_t queue_max = 0;
 
-    /// A post beyond that is not refused: a round that admits it drops the oldest instead, which is given back to its owner as
-    /// if the scheduler were destroyed: a callable is destroyed, and who awaits a coroutine gets `stopped_error`. That is done
-    /// in a step of the default group, also while this group is paused or full.
+    /// A post beyond that is not refused: a round that admits it drops the oldest that no worker has taken instead, which is given
+    /// back to its owner as if the scheduler were destroyed: a callable is destroyed, and who awaits a coroutine gets
+    /// `stopped_error`. That is done in a step of the default group, also while this group is paused or full, and beside the steps
+    /// of a strand.
     bool drop_oldest = false;
 };
 

@@ -1,7 +1,9 @@
 // A place in the queue of a group with a bound, and who waits for one.
 //
 //     if (fl::place one = game.try_place()) std::move(one).post([] { ... });
-//     fl::spawn(co_await fl::place_in(game), session(std::move(stream)));        // waits: coro/place_in.hpp
+//     if (fl::place one = co_await fl::place_in(game)) fl::spawn(std::move(one), session(std::move(stream))).detach();
+//
+// The second waits, and gets none if it was asked to stop: coro/place_in.hpp.
 //
 // The bound is of tasks that were posted so and have not begun their first step. What is posted to the group itself, and
 // tasks that were asleep, need no place: a task that has begun is never held up by the bound.
@@ -26,7 +28,8 @@ class place_waiter;
 class places;
 }  // namespace sched
 
-/// The right to post one task. If it is not used, its destructor gives it back. Any thread; one at a time.
+/// The right to post one task. If it is not used, its destructor gives it back. Any thread; one at a time. It keeps its group,
+/// and so must be gone before the scheduler.
 class [[nodiscard]] place {
 public:
     /// None.
@@ -44,7 +47,7 @@ public:
     /// Whether it is one.
     explicit operator bool() const noexcept { return of_ != nullptr; }
 
-    /// The group.
+    /// The group that it is a place of; it must be one.
     [[nodiscard]] executor where() const noexcept;
 
     /// Uses it, as `executor::post` does. If the group drops its oldest tasks, this may be one: see `group_options`.
@@ -63,7 +66,7 @@ private:
     friend class group;
     friend class sched::place_waiter;
 
-    // It is taken.
+    // It is taken. Of a group that drops its oldest tasks it is when it is used.
     explicit place(sched::group_state& of) noexcept;
     void give_back() noexcept {
         if (of_ != nullptr) give_back_taken();
