@@ -186,21 +186,17 @@ void core::abandon_all() noexcept {
                 continue;
             }
             home* const left_home = std::exchange(task->home_, nullptr);
-            give_back(*task);
+            task->source_ = nullptr;
+            task->deaf_ = false;
+            task->standing_ = basic_task::needs_none;
+            task->told_ = 0;
+            task->place_ = basic_task::not_waiting;
+            task->state_.reset();
+            trace("give_back", task);
+            task->kind_->abandon(*task);
             if (left_home->grouped()) static_cast<group_state*>(left_home)->let_task_go();
         }
     }
-}
-
-void core::give_back(basic_task& task) noexcept {
-    task.source_ = nullptr;
-    task.deaf_ = false;
-    task.standing_ = basic_task::needs_none;
-    task.told_ = 0;
-    task.place_ = basic_task::not_waiting;
-    task.state_.reset();
-    trace("give_back", &task);
-    task.kind_->abandon(task);
 }
 
 // Everything, including those that a waker is about to push.

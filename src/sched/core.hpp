@@ -195,9 +195,6 @@ public:
     // memory for.
     [[nodiscard]] stop_report report() noexcept;
 
-    // Its owner has the task again, which may be freed.
-    static void give_back(basic_task& task) noexcept;
-
     // Gives every task that is left back to its owner. With the role held and all workers ended.
     void abandon_all() noexcept;
 
@@ -243,6 +240,8 @@ public:
 
     sync::mutex groups_mutex;
     base::list<group_state, &group_state::links> groups;  // guarded by groups_mutex
+    // What others drop is given back in it, whatever else there is to do. Likewise; null until the first that may drop some.
+    group_state* group_of_dropped = nullptr;
 
     // The holder of the role pushes, workers claim.
     ready_queue ready;

@@ -76,7 +76,7 @@ void group::set_max_concurrency(unsigned count) noexcept {
 void group::set_queue_max(std::size_t count) noexcept { state_->places.set_most(count); }
 
 place group::try_place() noexcept {
-    if (!state_->drops_oldest && !state_->places.try_take()) {
+    if (state_->drops_to == nullptr && !state_->places.try_take()) {
         state_->refused.fetch_add(1, sync::relaxed);  // for reports
         return {};
     }
@@ -124,13 +124,14 @@ bool home::is_limited() const noexcept {
     return grouped() && static_cast<const group_state&>(*this).has_limit();
 }
 
-group_state::group_state(core& its_core, lane by, group_options options) noexcept
+group_state::group_state(core& its_core, lane by, group_options options,
+                         group_state* gives_dropped_to) noexcept
     : home{its_core.owner, by},
       share{static_cast<double>(options.weight), options.slice},
       in{its_core},
       name{std::move(options.name)},
       level{static_cast<std::size_t>(options.priority)},
-      drops_oldest{options.drop_oldest},
+      drops_to{gives_dropped_to},
       places{options.queue_max},
       weight_wanted{options.weight},
       running_max{options.max_concurrency} {}
@@ -142,8 +143,16 @@ void group_state::destroy() noexcept {
 
 group_state* core::make_group(group_options with) {
     const lane by = with.priority == priority::highest ? lane::control : lane::groups;
-    auto* const made = new group_state{*this, by, std::move(with)};
     std::lock_guard lock{groups_mutex};
+    if (with.drop_oldest && group_of_dropped == nullptr) {
+        group_of_dropped = new group_state{
+            *this,
+            lane::control,
+            {.name = "dropped tasks", .weight = weight_max, .priority = priority::highest}};
+        groups.push_back(*group_of_dropped);
+    }
+    group_state* const drops_to = with.drop_oldest ? group_of_dropped : nullptr;
+    auto* const made = new group_state{*this, by, std::move(with), drops_to};
     groups.push_back(*made);
     steps_need_more.store(true, sync::release);  // before anything is posted to it
     groups_exist.store(true, sync::seq_cst);

@@ -19,7 +19,8 @@ namespace fairlead::sched {
 
 class group_state final : public home, public share {
 public:
-    group_state(core& its_core, lane by, group_options options) noexcept;
+    group_state(core& its_core, lane by, group_options options,
+                group_state* gives_dropped_to = nullptr) noexcept;
 
     // --- any thread: who needs it ------------------------------------------------------------------
 
@@ -38,7 +39,7 @@ public:
     core& in;
     const std::string name;
     const std::size_t level;
-    const bool drops_oldest;
+    group_state* const drops_to;  // the oldest of its tasks, to be given back; null: it drops none
 
     sched::places places;
     sync::atomic<std::uint64_t> refused{0};  // posts

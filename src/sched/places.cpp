@@ -18,15 +18,16 @@ executor place::where() const noexcept {
 void place::post(basic_task& task) && noexcept {
     FAIRLEAD_ASSERT(of_ != nullptr, "a place was used that is none, or for a second task");
     sched::group_state& into = *std::exchange(of_, nullptr);
-    sched::group_queue::give_place(task, into.drops_oldest);
-    if (into.drops_oldest) into.places.take_one_more();  // one that is not used drops nothing
+    sched::group_queue::give_place(task, into.drops_to != nullptr);
+    if (into.drops_to != nullptr)
+        into.places.take_one_more();  // one that is not used drops nothing
     executor{into}.post(task);
     into.let_go();
 }
 
 void place::give_back_taken() noexcept {
     sched::group_state& from = *std::exchange(of_, nullptr);
-    if (!from.drops_oldest) from.places.give_back();
+    if (from.drops_to == nullptr) from.places.give_back();
     from.let_go();
 }
 
@@ -38,7 +39,7 @@ bool place_waiter::begin(group& of) noexcept {
     auto& from = static_cast<group_state&>(of.home());
     from.hold();  // for who grants it, or takes it from the line
     waits_for_ = &from;
-    if (!from.drops_oldest) return from.places.enlist(*this);
+    if (from.drops_to == nullptr) return from.places.enlist(*this);
     grant();
     return false;
 }

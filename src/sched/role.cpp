@@ -342,15 +342,10 @@ void role::stop_all_sleepers() noexcept {
 }
 
 void role::add_to_batch(basic_task& task) noexcept {
-    if (groups_ && task.home_->grouped()) return add_to_group(task);
+    if (groups_ && task.home_->grouped()) return turns_.queue(task);
     trace("batch", &task);
     batch_[batch_size_++] = &task;
     if (batch_size_ == batch_max) deal();
-}
-
-[[gnu::noinline]] void role::add_to_group(basic_task& task) noexcept {
-    basic_task::chain dropped = turns_.queue(task);
-    while (basic_task* const each = dropped.pop_front()) add_to_batch(*each);
 }
 
 // Hands the batch out in order: first the holder's share, then ready for all. Nothing goes to the

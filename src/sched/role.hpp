@@ -236,7 +236,6 @@ private:
     void stop_all_sleepers() noexcept;
     void fire(basic_task& task) noexcept override;
     void add_to_batch(basic_task& task) noexcept;
-    void add_to_group(basic_task& task) noexcept;
     void deal() noexcept;
     void keep_undealt(std::span<basic_task* const> tasks) noexcept;
 

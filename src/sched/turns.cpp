@@ -28,6 +28,7 @@ void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
     }
     auto noticed = noticed_.take_all();
     while (group_state* const left = noticed.pop_front()) left->let_go();
+    if (group_state* const last = std::exchange(core_.group_of_dropped, nullptr)) last->let_go();
 }
 
 bool turns::notice(group_state& group) noexcept {
@@ -38,29 +39,33 @@ bool turns::notice(group_state& group) noexcept {
     return true;
 }
 
-basic_task::chain turns::queue(basic_task& task) noexcept {
+void turns::queue(basic_task& task) noexcept {
     auto& group = group_of(*task.home_);
     group.queue.push_back(task);
     want(group);
-    return group.drops_oldest ? drop_excess(group) : basic_task::chain{};
+    if (group.drops_to != nullptr) drop_excess(group);
 }
 
-// Places are also taken by posts that no round has admitted yet: so the newest are left.
-basic_task::chain turns::drop_excess(group_state& group) noexcept {
-    basic_task::chain excess;
+// Places are also taken by posts that no round has admitted yet: so the newest are left. What is dropped is given back in a
+// step: that is the user's code.
+void turns::drop_excess(group_state& group) noexcept {
+    group_state& to = *group.drops_to;
+    std::size_t count = 0;
     while (group.places.has_excess()) {
         basic_task* const oldest = group.queue.take_oldest_droppable();
         if (oldest == nullptr) break;
         group.places.give_back();
         oldest->standing_ = basic_task::dropped;
-        oldest->home_ = &core_;
-        excess.push_back(*oldest);
+        oldest->home_ = &to;
+        to.hold_for_task();
+        to.queue.push_back(*oldest);
+        ++count;
     }
-    if (excess.empty()) return excess;
+    if (count == 0) return;
+    want(to);
     group.queued.store(group.queue.size(), sync::relaxed);
-    group.dropped.add(excess.size());
-    group.let_tasks_go(excess.size());  // the last touch
-    return excess;
+    group.dropped.add(count);
+    group.let_tasks_go(count);  // the last touch
 }
 
 void turns::ready_has_more() noexcept { want(*everyone_); }

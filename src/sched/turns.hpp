@@ -57,9 +57,8 @@ public:
         return of.grouped() ? static_cast<group_state&>(of) : *everyone_;
     }
 
-    // A task of a group is ready to run. What is too much in the queue then, and may be dropped: the default group's tasks
-    // from now on, whose step gives them back.
-    [[nodiscard]] basic_task::chain queue(basic_task& task) noexcept;
+    // A task of a group is ready to run.
+    void queue(basic_task& task) noexcept;
 
     // Tasks of the default group were dealt to ready.
     void ready_has_more() noexcept;
@@ -94,7 +93,7 @@ private:
         return levels_[group.level].all;
     }
     [[nodiscard]] bool has_tasks(const group_state& group) const noexcept;
-    [[nodiscard]] basic_task::chain drop_excess(group_state& group) noexcept;
+    void drop_excess(group_state& group) noexcept;
     void want(group_state& group) noexcept;
     void join(group_state& group) noexcept;
     void leave(group_state& group) noexcept;

@@ -104,11 +104,12 @@ void worker::run() noexcept {
 
 // The first step of a task that was posted with a place. False: it has been dropped, and is its owner's again.
 [[gnu::noinline]] bool worker::leave_queue(basic_task& task, home& of) noexcept {
-    if (task.standing_ == basic_task::dropped) {
-        core::give_back(task);
+    const bool dropped = task.standing_ == basic_task::dropped;
+    task.standing_ = basic_task::needs_none;
+    if (dropped) {
+        task.kind_->abandon(task);
         return false;
     }
-    task.standing_ = basic_task::needs_none;
     static_cast<group_state&>(of).places.give_back();  // within the step: who waits may be posted
     return true;
 }

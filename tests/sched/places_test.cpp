@@ -277,6 +277,30 @@ TEST(DropOldest, ItsDestructorsRunInAStep) {
     EXPECT_EQ(std::ranges::count(log, 0), 0);
 }
 
+// What was dropped does not pile up while others have the worker, whatever their weight and priority.
+TEST(DropOldest, IsGivenBackBesideOthersThatNeverWait) {
+    for (const auto which : {priority::normal, priority::high, priority::highest}) {
+        simulation sim;
+        group busy{sim.scheduler, {.weight = 10'000, .priority = which}};
+        group one{sim.scheduler, {.priority = which, .queue_max = 10, .drop_oldest = true}};
+        const auto alive = std::make_shared<int>();
+        std::int64_t most = 0;
+        scripted hog{[&](scripted& self) {
+            sim.clock.advance(50us);
+            for (int i = 0; i != 10; ++i) {
+                EXPECT_TRUE(one.try_post([held = alive, &sim] { sim.clock.advance(10us); }));
+            }
+            most = std::max(most, static_cast<std::int64_t>(alive.use_count()));
+            if (self.runs != 5'000) busy.post(self);
+        }};
+        busy.post(hog);
+        sim.scheduler.run_until_idle();
+        EXPECT_LT(most, 400) << "some rounds' posts, of 50,000";
+        EXPECT_GT(one.stats().dropped, 10'000U);
+        EXPECT_EQ(alive.use_count(), 1);
+    }
+}
+
 TEST(DropOldest, ALowerBoundIsThatOfTheNextPost) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 100, .drop_oldest = true}};

@@ -51,8 +51,8 @@ struct group_options {
 
     /// A post beyond that is not refused: a round that admits it drops the oldest that no worker has taken instead, which is given
     /// back to its owner as if the scheduler were destroyed: a callable is destroyed, and who awaits a coroutine gets
-    /// `stopped_error`. That is done in a step of the default group, also while this group is paused or full, and beside the steps
-    /// of a strand.
+    /// `stopped_error`. That is done at once, in a step before all others: also while this group is paused or full, and beside the
+    /// steps of a strand.
     bool drop_oldest = false;
 };
 
