@@ -20,6 +20,7 @@ CONSTANTS Workers, Targets,          \* those that it may be bound to
           Tasks, Changes, Passes, Bug
 
 None == "none"
+Nothing == -1
 VARIABLES front, queue,              \* tasks, each by the number of the call before its post
           wish, number, thread_then, \* to whom it is bound, by which call, and which thread that worker had
           left,                      \* what users may still do: tasks, changes, and hand-overs
@@ -43,16 +44,21 @@ Init == /\ front = << >> /\ queue = << >> /\ wish = None /\ number = 0 /\ thread
         /\ left = [tasks |-> Tasks, changes |-> Changes, passes |-> Passes] /\ user = "ready"
         /\ server = None /\ held = FALSE /\ running = 0
         /\ noticed = FALSE /\ wanted = FALSE /\ backlog = FALSE /\ role = None /\ waits = All(FALSE)
-        /\ pc = All("look") /\ task = All(None) /\ thread = All(0) /\ away = 0
+        /\ pc = All("look") /\ task = All(Nothing) /\ thread = All(0) /\ away = 0
         /\ parked = {} /\ told = All(FALSE)
 
 Go(w, to) == pc' = [pc EXCEPT ![w] = to]
 Searches(w) == \/ pc[w] \in {"look", "try", "admit", "deal", "pick", "release", "park"}
-               \/ pc[w] = "wake" /\ task[w] = None
+               \/ pc[w] = "wake" /\ task[w] = Nothing
                \/ pc[w] \in {"recheck", "cancel", "sleep"} /\ w \notin parked
-\* idle::wake_one, unless somebody searches.
-WakeOne == IF parked = {} \/ \E w \in Workers : Searches(w) THEN UNCHANGED sleep
-           ELSE \E w \in parked : parked' = parked \ {w} /\ told' = [told EXCEPT ![w] = TRUE]
+\* idle::wake_one, by who has a step now, unless somebody else searches.
+WakeOne(by) == IF parked = {} \/ \E w \in Workers \ {by} : Searches(w) THEN UNCHANGED sleep
+               ELSE \E w \in parked : parked' = parked \ {w} /\ told' = [told EXCEPT ![w] = TRUE]
+\* worker::wake_another, wake_bound: each of those for whom something waits, whoever searches. Bug 2: nobody.
+WakeOthers(w, by) ==
+    LET bound == IF Bug = 2 THEN {} ELSE {v \in parked : v # w /\ waits[v]} IN
+    IF bound # {} THEN parked' = parked \ bound /\ told' = [v \in Workers |-> told[v] \/ v \in bound]
+    ELSE IF front # << >> \/ wanted \/ backlog THEN WakeOne(by) ELSE UNCHANGED sleep
 
 \* --- the user: group::bind, release, post --------------------------------------------------------------------
 Post == /\ user = "ready" /\ left.tasks > 0 /\ left' = [left EXCEPT !.tasks = @ - 1]
@@ -65,7 +71,7 @@ Change(to) == /\ user = "ready" /\ left.changes > 0 /\ to # wish /\ left' = [lef
               /\ UNCHANGED <<posts, group, rounds, worker, sleep>>
 Notice == /\ user = "notices" /\ noticed' = TRUE /\ wanted' = TRUE /\ user' = "wakes"
           /\ UNCHANGED <<posts, wishes, left, group, backlog, role, waits, worker, sleep>>
-Wake == /\ user = "wakes" /\ user' = "ready" /\ WakeOne
+Wake == /\ user = "wakes" /\ user' = "ready" /\ WakeOne(None)
         /\ UNCHANGED <<posts, wishes, left, group, rounds, worker>>
 
 \* --- a worker: look, and a round ---------------------------------------------------------------------------------
@@ -74,8 +80,8 @@ Sees(w) == front # << >> \/ wanted \/ backlog \/ waits[w] \/ (Bug = 8 /\ \E v \i
 Look(w) == /\ pc[w] = "look" /\ Go(w, IF Sees(w) THEN "try" ELSE "park")
            /\ UNCHANGED <<posts, wishes, left, user, group, rounds, task, thread, away, sleep>>
 \* Or it has a step of others.
-Other(w) == /\ pc[w] = "look" /\ w \in Long /\ Go(w, "other")
-            /\ UNCHANGED <<posts, wishes, left, user, group, rounds, task, thread, away, sleep>>
+Other(w) == /\ pc[w] = "look" /\ w \in Long /\ Go(w, "other") /\ WakeOthers(w, w)
+            /\ UNCHANGED <<posts, wishes, left, user, group, rounds, task, thread, away>>
 EndOther(w) == /\ pc[w] = "other" /\ Go(w, "look")
                /\ UNCHANGED <<posts, wishes, left, user, group, rounds, task, thread, away, sleep>>
 TryAcquire(w) == /\ pc[w] = "try"
@@ -100,15 +106,12 @@ Deal(w) == /\ pc[w] = "pick" /\ Go(w, IF Bug = 1 THEN "wake" ELSE "release")  \*
                  /\ backlog' = (after /\ server = None)
                  /\ waits' = [v \in Workers |-> after /\ server = v]
            /\ UNCHANGED <<front, wishes, left, user, server, noticed, wanted, role, thread, away, sleep>>
-Next_(w) == IF task[w] # None THEN "step" ELSE "look"
+Next_(w) == IF task[w] # Nothing THEN "step" ELSE "look"
 Release(w) == /\ pc[w] = "release" /\ role' = None /\ Go(w, IF Bug = 1 THEN Next_(w) ELSE "wake")
               /\ UNCHANGED <<posts, wishes, left, user, group, noticed, wanted, backlog, waits, task, thread, away, sleep>>
-\* worker::wake_another, wake_bound: each of those for whom something waits, whoever searches. Bug 2: nobody.
 WakeAnother(w) ==
     /\ pc[w] = "wake" /\ Go(w, IF Bug = 1 THEN "release" ELSE Next_(w))
-    /\ LET bound == IF Bug = 2 THEN {} ELSE {v \in parked : v # w /\ waits[v]} IN
-       IF bound # {} THEN parked' = parked \ bound /\ told' = [v \in Workers |-> told[v] \/ v \in bound]
-       ELSE IF front # << >> \/ wanted \/ backlog THEN WakeOne ELSE UNCHANGED sleep
+    /\ WakeOthers(w, IF task[w] = Nothing THEN None ELSE w)
     /\ UNCHANGED <<posts, wishes, left, user, group, rounds, task, thread, away>>
 
 \* --- going to sleep ------------------------------------------------------------------------------------------------
@@ -127,13 +130,13 @@ Awake(w) == /\ pc[w] = "sleep" /\ told[w] /\ told' = [told EXCEPT ![w] = FALSE] 
 \* --- steps ----------------------------------------------------------------------------------------------------------
 \* The role is told if it waits for that.
 Ended == running' = running - 1 /\ noticed' = (noticed \/ held) /\ wanted' = (wanted \/ held)
-EndStep(w) == /\ pc[w] = "step" /\ Ended /\ task' = [task EXCEPT ![w] = None] /\ Go(w, "look")
+EndStep(w) == /\ pc[w] = "step" /\ Ended /\ task' = [task EXCEPT ![w] = Nothing] /\ Go(w, "look")
               /\ UNCHANGED <<posts, wishes, left, user, server, held, backlog, role, waits, thread, away, sleep>>
 \* handover::pass_on: it blocks, and another thread has the slot. Bug 4: though a group is bound to it.
 PassOn(w) == /\ pc[w] = "step" /\ left.passes > 0 /\ (wish # w \/ Bug = 4) /\ left' = [left EXCEPT !.passes = @ - 1]
-             /\ thread' = [thread EXCEPT ![w] = @ + 1] /\ away' = away + 1 /\ task' = [task EXCEPT ![w] = None] /\ Go(w, "look")
+             /\ thread' = [thread EXCEPT ![w] = @ + 1] /\ away' = away + 1 /\ task' = [task EXCEPT ![w] = Nothing] /\ Go(w, "look")
              /\ UNCHANGED <<posts, wishes, user, group, rounds, sleep>>
-EndAway == /\ away > 0 /\ away' = away - 1 /\ Ended /\ WakeOne
+EndAway == /\ away > 0 /\ away' = away - 1 /\ Ended /\ WakeOne(None)
            /\ UNCHANGED <<posts, wishes, left, user, server, held, backlog, role, waits, pc, task, thread>>
 
 Working(w) == \/ Look(w) \/ TryAcquire(w) \/ Admit(w) \/ Follow(w) \/ Deal(w) \/ Release(w) \/ WakeAnother(w)

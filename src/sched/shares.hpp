@@ -104,7 +104,7 @@ public:
     // It can again. What it is owed because of others' long steps it keeps; but not for ever what it could not use,
     // as its share is more than all that it may run at once.
     void go_on(share& who) noexcept {
-        if (who.server != any) limit_owed(who);
+        limit_owed(who);
         const virtual_duration least = mean_of(who) - rest_requests * request_of(who);
         if (who.served < least) {
             mean_ += (least - who.served) * who.weight / weights_;
@@ -114,8 +114,9 @@ public:
         insert(who);
     }
 
-    // Likewise, of all that are for this one's server, which has served it.
+    // Likewise, of all that are for the one server that this one is for. It competes.
     void limit_owed(const share& who) noexcept {
+        if (who.server == any) return;
         const virtual_duration excess = mean_of(who) - rest_requests * request_of(who) - who.served;
         if (excess <= virtual_duration{}) return;
         server& its = of_server_[who.server];

@@ -280,7 +280,7 @@ bool turns::deal(slot& own, group_state& group) noexcept {
     levels_[group.level].waits_since = never;
     if (&group == everyone_) everyone_turn_ = now;
     if (group.grouped()) group.end_wait(now);
-    if (group.server != shares::any) shares_of(group).limit_owed(group);
+    shares_of(group).limit_owed(group);
     if (!has_tasks(group)) rest(group);
     return true;
 }
