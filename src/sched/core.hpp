@@ -29,10 +29,24 @@ struct drainer {
 };
 
 class core : public home {
-    [[nodiscard]] bool shared_arrivals_visible(const slot& own) const noexcept {
+    // What the caller asks for: what anybody could do, or what the worker of the slot alone can do as well.
+    enum class done_by : bool { anybody, owner };
+    [[nodiscard]] bool shared_arrivals_visible(const slot& own, done_by whom) const noexcept {
         if (!front.empty() || role.has_backlog()) return true;
-        if (has_groups() && (groups_visible() || !own.posted_to_groups.empty())) return true;
+        if (has_groups() && groups_visible_to(own, whom)) return true;
         return width() == 1 ? !own.posted_alone.empty() : !own.posted.empty();
+    }
+    [[nodiscard]] bool groups_visible_to(const slot& own, done_by whom) const noexcept {
+        return !front_of_groups.empty() || !front_of_control.empty() ||
+               !own.posted_to_groups.empty() || (whom == done_by::owner && own.has_bound_work());
+    }
+    [[nodiscard]] bool work_visible_to(const slot& own, done_by whom) const noexcept {
+        if (shared_arrivals_visible(own, whom) || !own.ready_consumer.empty()) return true;
+        const bool kept_too = unwatched();
+        return any_slot([this, kept_too](const slot& each) {
+            if (!each.nothing_posted() && (kept_too || each.has_open_posts())) return true;
+            return !each.runs.empty() || !each.offers.empty() || local_visible(each, kept_too);
+        });
     }
     // Whether posts that their owners keep are to be looked for.
     [[nodiscard]] bool unwatched() const noexcept { return width() != 1 && !idle.is_watched(); }
@@ -110,7 +124,7 @@ public:
     // Whether something waits for a round by the worker of `own`. Any thread; a hint unless ordered
     // by [ID1] or [ID2].
     [[nodiscard]] bool arrivals_visible(const slot& own) const noexcept {
-        if (shared_arrivals_visible(own) || own.has_bound_work()) return true;
+        if (shared_arrivals_visible(own, done_by::owner)) return true;
         return width() != 1 && any_slot([](const slot& each) { return each.has_open_posts(); });
     }
 
@@ -137,17 +151,12 @@ public:
 
     // Whether `own`'s worker would miss something if it went to sleep. Likewise: both at once.
     [[nodiscard]] bool work_visible(const slot& own) const noexcept {
-        return own.has_bound_work() || others_could_work(own);
+        return work_visible_to(own, done_by::owner);
     }
 
     // Likewise, but for what it alone can do.
     [[nodiscard]] bool others_could_work(const slot& own) const noexcept {
-        if (shared_arrivals_visible(own) || !own.ready_consumer.empty()) return true;
-        const bool kept_too = unwatched();
-        return any_slot([this, kept_too](const slot& each) {
-            if (!each.nothing_posted() && (kept_too || each.has_open_posts())) return true;
-            return !each.runs.empty() || !each.offers.empty() || local_visible(each, kept_too);
-        });
+        return work_visible_to(own, done_by::anybody);
     }
 
     // Whether nobody is in the driver though deadlines or events may come. Asked after a round, and
