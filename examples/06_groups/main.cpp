@@ -1,7 +1,9 @@
-// Groups: tenants with shares, a pool with a limit, messages that do not wait.
+// Groups: tenants with shares, a pool with a limit, one that is bound to a thread, messages that do not wait.
 #include <fairlead/fairlead.hpp>
 
 #include <cstdio>
+#include <set>
+#include <thread>
 #include <utility>
 
 namespace fl = fairlead;
@@ -68,6 +70,18 @@ int main() {
     // [/strand]
     scheduler.drain();
     expect(balance == 5050, "a strand needs no lock");
+
+    // [bound]
+    // For what belongs to a thread, such as a connection, or is to stay in one cache. `bind(2)` would name the worker.
+    fl::group bound{scheduler, {.name = "database"}};
+    bound.bind();
+    std::set<std::thread::id> threads;
+    for (int i = 0; i != 100; ++i)
+        bound.post([&threads] { threads.insert(std::this_thread::get_id()); });
+    // [/bound]
+    scheduler.drain();
+    expect(threads.size() == 1, "all ran on one thread");
+    bound.release();
 
     // [control]
     // Goes before all others, also before a thousand that were posted earlier.
