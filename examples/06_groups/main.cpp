@@ -97,7 +97,7 @@ int main() {
     // [/control]
     scheduler.drain();
 
-    // [bound]
+    // [queue]
     fl::group bounded{scheduler, {.name = "bounded", .queue_max = 10}};
     bounded.pause();
     int refused = 0;
@@ -106,7 +106,7 @@ int main() {
     }
     std::printf("%d of 15 were refused\n", refused);
     bounded.resume();
-    // [/bound]
+    // [/queue]
     expect(refused == 5, "no more than fit");
     int answered = 0;
     fl::block_on(scheduler, reads_requests(bounded, answered));
