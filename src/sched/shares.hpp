@@ -71,13 +71,13 @@ public:
     void join(share& who) noexcept {
         const double others = weights_;
         weights_ += who.weight;
-        of_server_[who.server].weights += who.weight;
         ++count_;
         virtual_duration kept = std::min(who.owed, request_of(who));
         if (others != 0) kept *= weights_ / others;  // as the mean moves with it
         who.served = std::max(who.served, mean_ - kept) - ahead_of(who);
         who.deadline =
             who.served;  // its first request is short: how many there will be is not known
+        enroll(of_server_[who.server], who);
         mean_ -= lag(who) / weights_;  // the mean with it
         insert(who);
     }
@@ -86,10 +86,10 @@ public:
     void leave(share& who) noexcept {
         remove(who);
         who.where = share::place::away;
+        withdraw(of_server_[who.server], who);
         who.served += ahead_of(who);
         who.owed = std::max(mean_ - who.served, virtual_duration{});
         weights_ -= who.weight;
-        of_server_[who.server].weights -= who.weight;
         --count_;
         if (weights_ != 0)
             mean_ += (mean_ - who.served) * who.weight / weights_;  // the mean without it
@@ -105,23 +105,28 @@ public:
     // as its share is more than all that it may run at once.
     void go_on(share& who) noexcept {
         limit_owed(who);
-        const virtual_duration least = mean_of(who) - rest_requests * request_of(who);
+        server& its = of_server_[who.server];
+        virtual_duration least = mean_of(who) - rest_requests * request_of(who);
+        if (who.server != any) least = std::min(least, its.mean - rest_requests * request_of(who));
         if (who.served < least) {
-            mean_ += (least - who.served) * who.weight / weights_;
+            const virtual_duration service = (least - who.served) * who.weight;
+            mean_ += service / weights_;
+            its.mean += service / its.weights;
             who.served = least;
             make_request(who);
         }
         insert(who);
     }
 
-    // Likewise, of all that are for the one server that this one is for. It competes.
+    // Likewise, what all that are for the one server that this one is for are owed by the others. It competes.
     void limit_owed(const share& who) noexcept {
-        if (who.server == any) return;
-        const virtual_duration excess = mean_of(who) - rest_requests * request_of(who) - who.served;
-        if (excess <= virtual_duration{}) return;
         server& its = of_server_[who.server];
-        its.ahead += excess;
-        mean_ += excess * its.weights / weights_;
+        const double others = weights_ - its.weights;
+        if (who.server == any || others == 0) return;
+        const virtual_duration excess = mean_of(who) - rest_requests * request_of(who) - its.mean;
+        if (excess <= virtual_duration{}) return;
+        its.ahead += excess * weights_ / others;  // as the mean moves with them
+        mean_ += excess * its.weights / others;
     }
 
     // From now on it is for this server.
@@ -133,11 +138,11 @@ public:
         const bool waits = is_waiting(who);
         const virtual_duration further = of_server_[who.server].ahead - of_server_[to].ahead;
         remove(who);
-        of_server_[who.server].weights -= who.weight;
+        withdraw(of_server_[who.server], who);
         who.server = to;
-        of_server_[to].weights += who.weight;
         who.served += further;
         who.deadline += further;
+        enroll(of_server_[to], who);
         if (waits) insert(who);
     }
 
@@ -165,6 +170,7 @@ public:
         remove(who);
         who.served += time;
         mean_ += service / weights_;
+        of_server_[who.server].mean += service / of_server_[who.server].weights;
         if (who.served >= who.deadline) make_request(who);
         if (!rests) insert(who);
     }
@@ -188,10 +194,11 @@ public:
         const bool rests = who.where == share::place::resting;
         const virtual_duration due = lag(who);
         remove(who);
+        withdraw(of_server_[who.server], who);
         weights_ += weight - who.weight;
-        of_server_[who.server].weights += weight - who.weight;
         who.weight = weight;
         who.served = mean_of(who) - due / weight;
+        enroll(of_server_[who.server], who);
         make_request(who);
         if (!rests) insert(who);
     }
@@ -212,8 +219,18 @@ private:
         heap_of_deadlines eligible;  // of those that could be next
         heap_of_times not_eligible;  // likewise, as they are ahead of the mean
         double weights = 0;          // of all that compete
+        virtual_duration mean{};     // of their virtual times, by weight
         virtual_duration ahead{};  // of theirs are the virtual times of all; never of those for any
     };
+
+    static void enroll(server& its, const share& who) noexcept {
+        its.weights += who.weight;
+        its.mean += (who.served - its.mean) * who.weight / its.weights;
+    }
+    static void withdraw(server& its, const share& who) noexcept {
+        its.weights -= who.weight;
+        if (its.weights != 0) its.mean += (its.mean - who.served) * who.weight / its.weights;
+    }
 
     [[nodiscard]] virtual_duration ahead_of(const share& who) const noexcept {
         return of_server_[who.server].ahead;

@@ -19,6 +19,7 @@ struct client : share {
     explicit client(double its_weight, duration its_slice = usual_slice)
         : share{its_weight, its_slice} {}
     virtual_duration service{};
+    virtual_duration total{};
 };
 
 client& next_of(shares& all) { return static_cast<client&>(*all.next()); }
@@ -326,6 +327,39 @@ TEST(Shares, WhoIsForOneServerIsNotOwedForEverWhatThatCouldNotGive) {
     client& comer = both.add(1, shares::any);
     both.serve_for(1s);
     EXPECT_NEAR(comer.service / 1s, 0.5, 0.1);
+}
+
+// What their server could not give them is not taken from the one of them that rests now and then.
+TEST(Shares, WhoRestsKeepsItsShareOfItsServer) {
+    for (const double weight : {1.0, 10.0, 100.0}) {
+        two_servers both;
+        both.add(weight, shares::any);
+        client& goes_on = both.add(100, 1);
+        client& rests = both.add(100, 1);
+        for (int i = 0; i != 1'000; ++i) {
+            both.all.rest(rests);
+            both.all.go_on(rests);
+            both.serve_for(1ms);
+            goes_on.total += goes_on.service;
+            rests.total += rests.service;
+        }
+        EXPECT_NEAR(goes_on.total / 1s, 0.5, 0.02) << weight;
+        EXPECT_NEAR(rests.total / 1s, 0.5, 0.02) << weight;
+    }
+}
+
+// Nobody else gets what those of one server owe each other because of a long step.
+TEST(Shares, WhatThoseOfOneServerOweEachOtherStaysAmongThem) {
+    two_servers both;
+    client& others = both.add(100, shares::any);
+    client& was_long = both.add(100, 1);
+    client& waits = both.add(100, 1);
+    both.all.serve(was_long, 500ms);
+    both.all.serve(others, 500ms);
+    both.serve_for(200ms);
+    EXPECT_EQ(was_long.service, 0s);
+    EXPECT_NEAR(waits.service / 200ms, 1, 0.01);
+    EXPECT_NEAR(others.service / 200ms, 1, 0.01);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ struct group_options {
     /// A post beyond that is not refused: a round that admits it drops the oldest that no worker has taken instead, which is given
     /// back to its owner as if the scheduler were destroyed: a callable is destroyed, and who awaits a coroutine gets
     /// `stopped_error`. That is done at once, in a step before all others: also while this group is paused or full, and beside the
-    /// steps of a strand.
+    /// steps of a strand; and on any worker, though it is bound to one.
     bool drop_oldest = false;
 
     /// Whether it is bound to a worker from the start, which the library picks: as by `group::bind`.
