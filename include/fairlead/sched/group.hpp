@@ -72,9 +72,9 @@ struct group_stats {
     duration waited_most{};  ///< of these waits, the longest
     std::uint64_t throttled =
         0;  ///< times its next task had to wait for the end of another, because of `max_concurrency`, or a `bind`
-    std::uint64_t refused = 0;         ///< places that were not there for `try_place` and `try_post`
-    std::uint64_t dropped = 0;         ///< tasks, because of `drop_oldest`
-    std::size_t waiting_posts = 0;     ///< who waits for a place now
+    std::uint64_t refused = 0;      ///< places that were not there for `try_place` and `try_post`
+    std::uint64_t dropped = 0;      ///< tasks, because of `drop_oldest`
+    std::size_t waiting_posts = 0;  ///< who waits for a place now
     std::optional<unsigned> bound_to;  ///< which worker
 };
 
