@@ -475,10 +475,11 @@ TEST(BoundGroupOnThreads, TheMonitorLeavesItsWorkerAlone) {
     static std::atomic<int> reports{0};
     static std::atomic<int> wrong{0};
     reports = wrong = 0;
-    scheduler scheduler{{.workers = 2, .blocked_after = 1ms, .on_blocked = [](const char* name) {
-                             if (std::string_view{name} != "free") ++wrong;
-                             ++reports;
-                         }}};
+    scheduler scheduler{
+        {.workers = 2, .blocked_after = 1ms, .on_blocked = [](const blocked_step& step) noexcept {
+             if (std::string_view{step.name} != "free") ++wrong;
+             ++reports;
+         }}};
     group one{scheduler};
     one.bind(1);
     std::latch begun{1};
