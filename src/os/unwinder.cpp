@@ -19,6 +19,7 @@ using word = std::optional<std::uintptr_t>;
 // What code returns to an address from.
 enum class returns_from : std::uint8_t {
     nothing,
+    another,    // than the function
     something,  // what the code does not say
     it,
 };
@@ -52,8 +53,8 @@ returns_from look_at_call(std::uintptr_t address, std::uintptr_t function,
         std::int32_t offset = 0;
         std::memcpy(&offset, &before[3], sizeof(offset));
         const std::uintptr_t target = address + static_cast<std::uintptr_t>(std::int64_t{offset});
-        const bool is_it = target == function || behind_jump(target, read) == function;
-        return is_it ? returns_from::it : returns_from::nothing;
+        if (target == function || behind_jump(target, read) == function) return returns_from::it;
+        return returns_from::another;
     }
     for (const std::size_t size : {2, 3, 4, 6, 7}) {  // call *register, call *memory
         const std::size_t at = before.size() - size;
@@ -62,7 +63,27 @@ returns_from look_at_call(std::uintptr_t address, std::uintptr_t function,
     return returns_from::nothing;
 }
 
+// How much a function takes for its variables after it has saved registers: sub $size,%rsp, between these addresses.
+std::uintptr_t size_of_variables(std::uintptr_t function, std::uintptr_t instruction,
+                                 memory_reader read) noexcept {
+    std::array<std::uint8_t, 64> code{};
+    const auto size = std::min<std::uintptr_t>(code.size(), instruction - function);
+    if (!read(function, std::as_writable_bytes(std::span{code}.first(size)))) return 0;
+    for (std::size_t at = 0; at + 7 <= size; ++at) {
+        if (code[at] != 0x48 || code[at + 2] != 0xec) continue;
+        std::int32_t large = 0;
+        std::memcpy(&large, &code[at + 3], sizeof(large));
+        if (code[at + 1] == 0x81) return static_cast<std::uintptr_t>(large);
+        if (code[at + 1] == 0x83) return code[at + 3];
+    }
+    return 0;
+}
+
 #else
+
+std::uintptr_t size_of_variables(std::uintptr_t, std::uintptr_t, memory_reader) noexcept {
+    return 0;
+}
 
 // bl, which may call through a table, and blr.
 returns_from look_at_call(std::uintptr_t address, std::uintptr_t, memory_reader read) noexcept {
@@ -207,7 +228,9 @@ private:
         }
         if (!lowest) return false;
         // What is certain first: words of earlier calls are on the stack, too.
-        return take_first(*lowest, returns_from::it) ||
+        const std::uintptr_t expected = *lowest + size_of_frame();
+        return take_record(expected, returns_from::it) || take_first(*lowest, returns_from::it) ||
+               take_record(expected, returns_from::another) ||
                take_first(*lowest, returns_from::something);
     }
 
@@ -218,13 +241,25 @@ private:
         return at(each).has_value();
     }
 
+    // From the stack pointer to the record, as the beginning of the function has it.
+    [[nodiscard]] std::uintptr_t size_of_frame() const noexcept {
+        std::uintptr_t size = size_of_variables(entry_.function(), instruction_, read_);
+        for (unsigned i = 0; i != registers::count; ++i) {
+            const bool is_in_record = i == registers::frame || i == registers::return_address;
+            const bool is_saved = entry_.rules().of[i].manner == how::at_offset;
+            if (is_saved && !is_in_record) size += sizeof(std::uintptr_t);
+        }
+        return size;
+    }
+
     [[nodiscard]] bool take_record(std::uintptr_t record, returns_from least) noexcept {
         const word pointer = at(record);
         const word address = at(record + sizeof(std::uintptr_t));
         if (!pointer || !address || *address < begin_of_code || at(*address)) return false;
         const returns_from found = look_at_call(plain(*address), entry_.function(), read_);
         const bool leads_up = *pointer > record && *pointer - record < largest_frame;
-        const bool is_likely = leads_up || found == returns_from::it;
+        const bool is_likely = leads_up || found == returns_from::it ||
+                               (found == returns_from::something && least != found);
         if (found < least || !is_likely) return false;
         known_ = {};
         known_[registers::frame] = pointer;
