@@ -64,6 +64,37 @@ template <class Value>
     return 0;
 }
 
+// Instructions of the table, as DWARF names them. The first three have an operand in their lower bits.
+enum : std::uint8_t {
+    dw_cfa_advance_loc = 0x40,
+    dw_cfa_offset = 0x80,
+    dw_cfa_restore = 0xc0,
+    dw_cfa_nop = 0x00,
+    dw_cfa_advance_loc1 = 0x02,
+    dw_cfa_advance_loc2 = 0x03,
+    dw_cfa_advance_loc4 = 0x04,
+    dw_cfa_offset_extended = 0x05,
+    dw_cfa_restore_extended = 0x06,
+    dw_cfa_undefined = 0x07,
+    dw_cfa_same_value = 0x08,
+    dw_cfa_in_register = 0x09,
+    dw_cfa_remember_state = 0x0a,
+    dw_cfa_restore_state = 0x0b,
+    dw_cfa_def_cfa = 0x0c,
+    dw_cfa_def_cfa_register = 0x0d,
+    dw_cfa_def_cfa_offset = 0x0e,
+    dw_cfa_def_cfa_expression = 0x0f,
+    dw_cfa_expression = 0x10,
+    dw_cfa_offset_extended_sf = 0x11,
+    dw_cfa_def_cfa_sf = 0x12,
+    dw_cfa_def_cfa_offset_sf = 0x13,
+    dw_cfa_val_offset = 0x14,
+    dw_cfa_val_offset_sf = 0x15,
+    dw_cfa_val_expression = 0x16,
+    dw_cfa_gnu_window_save = 0x2d,
+    dw_cfa_gnu_args_size = 0x2e,
+};
+
 // What the instructions of a table do: each changes a rule, or says how much further the next ones hold.
 class rule_changes {
 public:
@@ -75,39 +106,39 @@ public:
         const auto byte = code.take<std::uint8_t>();
         const unsigned low = byte & 0x3f;
         switch (byte & 0xc0) {
-            case 0x40:
+            case dw_cfa_advance_loc:
                 return low;
-            case 0x80:
+            case dw_cfa_offset:
                 return set(low, how::at_offset, scaled(code.take_unsigned()));
-            case 0xc0:
+            case dw_cfa_restore:
                 return restore(low);
             default:
                 break;
         }
         switch (byte) {
-            case 0x00:
+            case dw_cfa_nop:
                 return 0;
-            case 0x02:
+            case dw_cfa_advance_loc1:
                 return code.take<std::uint8_t>();
-            case 0x03:
+            case dw_cfa_advance_loc2:
                 return code.take<std::uint16_t>();
-            case 0x04:
+            case dw_cfa_advance_loc4:
                 return code.take<std::uint32_t>();
-            case 0x0a:
+            case dw_cfa_remember_state:
                 return keep();
-            case 0x0b:
+            case dw_cfa_restore_state:
                 return take_kept();
-            case 0x0d:
+            case dw_cfa_def_cfa_register:
                 return set_base(code.take_unsigned(), rules_.frame.value);
-            case 0x0e:
+            case dw_cfa_def_cfa_offset:
                 return set_base(rules_.base, as_signed(code.take_unsigned()));
-            case 0x0f:
+            case dw_cfa_def_cfa_expression:
                 return set_frame({how::is_result, 0, code.take_block()});
-            case 0x13:
+            case dw_cfa_def_cfa_offset_sf:
                 return set_base(rules_.base, scaled(code.take_signed()));
-            case 0x2d:
+            case dw_cfa_gnu_window_save:
                 return 0;  // whether the return address is signed: what signs it is cut off
-            case 0x2e:
+            case dw_cfa_gnu_args_size:
                 code.take_unsigned();
                 return 0;  // the size of arguments
             default:
@@ -120,29 +151,29 @@ private:
                                                            std::uint64_t number,
                                                            table_cursor& code) noexcept {
         switch (instruction) {
-            case 0x05:
+            case dw_cfa_offset_extended:
                 return set(number, how::at_offset, scaled(code.take_unsigned()));
-            case 0x06:
+            case dw_cfa_restore_extended:
                 return restore(number);
-            case 0x07:
+            case dw_cfa_undefined:
                 return set(number, how::lost, 0);
-            case 0x08:
+            case dw_cfa_same_value:
                 return set(number, how::kept, 0);
-            case 0x09:
+            case dw_cfa_in_register:
                 return set(number, how::in_register, as_signed(code.take_unsigned()));
-            case 0x0c:
+            case dw_cfa_def_cfa:
                 return set_base(number, as_signed(code.take_unsigned()));
-            case 0x10:
+            case dw_cfa_expression:
                 return set(number, how::at_result, 0, code.take_block());
-            case 0x11:
+            case dw_cfa_offset_extended_sf:
                 return set(number, how::at_offset, scaled(code.take_signed()));
-            case 0x12:
+            case dw_cfa_def_cfa_sf:
                 return set_base(number, scaled(code.take_signed()));
-            case 0x14:
+            case dw_cfa_val_offset:
                 return set(number, how::is_offset, scaled(code.take_unsigned()));
-            case 0x15:
+            case dw_cfa_val_offset_sf:
                 return set(number, how::is_offset, scaled(code.take_signed()));
-            case 0x16:
+            case dw_cfa_val_expression:
                 return set(number, how::is_result, 0, code.take_block());
             default:
                 return std::nullopt;

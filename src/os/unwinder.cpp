@@ -136,6 +136,14 @@ public:
 private:
     using registers_known = std::array<word, registers::count>;
 
+    // Of expressions, as DWARF names them.
+    enum : std::uint8_t {
+        dw_op_deref = 0x06,
+        dw_op_plus_uconst = 0x23,
+        dw_op_breg0 = 0x70,
+        dw_op_breg31 = 0x8f,
+    };
+
     // Below it nothing is mapped.
     static constexpr std::uintptr_t begin_of_code = 4096;
     static constexpr std::uintptr_t largest_frame = 1 << 20;
@@ -189,14 +197,14 @@ private:
         word value;
         while (!code.done()) {
             const auto byte = code.take<std::uint8_t>();
-            if (byte >= 0x70 && byte < 0x90) {
-                value = in(byte - 0x70);
+            if (byte >= dw_op_breg0 && byte <= dw_op_breg31) {
+                value = in(byte - dw_op_breg0);
                 const auto offset = static_cast<std::uintptr_t>(code.take_signed());
                 if (value) *value += offset;
-            } else if (byte == 0x23) {
+            } else if (byte == dw_op_plus_uconst) {
                 const std::uint64_t offset = code.take_unsigned();
                 if (value) *value += offset;
-            } else if (byte == 0x06) {
+            } else if (byte == dw_op_deref) {
                 if (value) value = at(*value);
             } else {
                 return std::nullopt;

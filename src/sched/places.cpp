@@ -81,7 +81,6 @@ bool places::enlist(place_waiter& who) noexcept {
         return false;
     }
     line_.push_back(who);
-    waiting_.store(line_.size(), sync::relaxed);
     return true;
 }
 
@@ -91,6 +90,11 @@ bool places::withdraw(place_waiter& who) noexcept {
     line_.erase(who);
     end_line_if_empty();
     return true;
+}
+
+std::size_t places::waiting() noexcept {
+    std::lock_guard lock{mutex_};
+    return line_.size();
 }
 
 void places::set_most(std::size_t most) noexcept {
@@ -118,7 +122,6 @@ void places::hand_out() noexcept {
 }
 
 void places::end_line_if_empty() noexcept {
-    waiting_.store(line_.size(), sync::relaxed);
     if (line_.empty()) word_.fetch_and(~line, sync::relaxed);
 }
 

@@ -51,7 +51,7 @@ public:
     // False: it does not wait any more.
     [[nodiscard]] bool withdraw(place_waiter& who) noexcept;
 
-    [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.load(sync::relaxed); }
+    [[nodiscard]] std::size_t waiting() noexcept;
 
 private:
     static constexpr std::uint64_t line = 1;
@@ -70,7 +70,6 @@ private:
     sync::atomic<std::uint64_t> most_;  // written under the mutex
     sync::mutex mutex_;
     base::list<place_waiter, &place_waiter::links_> line_;  // guarded by mutex_
-    sync::atomic<std::size_t> waiting_{0};                  // its size, for reports
 };
 
 }  // namespace fairlead::sched

@@ -25,7 +25,8 @@ inline constexpr auto acq_rel = std::memory_order_acq_rel;
 inline constexpr auto seq_cst = std::memory_order_seq_cst;
 
 // Between a store and a load of a thread, against another that has os::heavy_barrier between its own: of the two loads
-// one sees the other's store. Two light ones order nothing. Costs nothing but what the compiler may not do.
+// one sees the other's store [HO1]. Two light ones order nothing. Costs nothing but what the compiler may not do: seq_cst, as no
+// weaker order keeps it from moving the load before the store.
 inline void light_barrier() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 }  // namespace fairlead::sync
