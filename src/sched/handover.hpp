@@ -62,6 +62,9 @@ public:
 
     // --- the monitor -----------------------------------------------------------------------------------
 
+    // Whether nothing forbids it now. A hint.
+    [[nodiscard]] bool may_relieve(const slot& of) noexcept;
+
     // Takes the slot from its worker, if that still runs the step of this number, and is not at the slot, and the slot was
     // passed on as often as when it was seen. The name of the step, or null.
     const char* relieve(slot& of, std::uint64_t step, std::uint64_t passed_on) noexcept;

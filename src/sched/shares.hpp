@@ -146,14 +146,14 @@ public:
         if (waits) insert(who);
     }
 
-    // Whose turn it is of those that are for any server, or null if nobody could be next.
-    [[nodiscard]] share* next() noexcept { return first_of(of_server_[any]); }
+    // Whose turn it is of those that are for this server alone, or for any. Null: nobody could be next.
+    [[nodiscard]] share* next_own(std::size_t of) noexcept { return first_of(of_server_[of]); }
 
-    // Likewise, of those and of this server's.
-    [[nodiscard]] share* next(std::size_t of) noexcept {
-        share* const of_any = next();
+    // Whose turn it is of those that this server may serve, likewise.
+    [[nodiscard]] share* next(std::size_t of = any) noexcept {
+        share* const of_any = next_own(any);
         if (of == any) return of_any;
-        share* const own = first_of(of_server_[of]);
+        share* const own = next_own(of);
         if (own == nullptr || of_any == nullptr) return own == nullptr ? of_any : own;
         return goes_before(*of_any, *own) ? of_any : own;
     }

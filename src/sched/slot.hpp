@@ -48,9 +48,7 @@ enum class post_kind : std::uint8_t {
 
 struct alignas(base::cache_line) slot {
     slot(ready_queue& ready, unsigned its_index, std::size_t others)
-        : index{its_index}, ready_consumer{ready}, offers{others} {}
-
-    const unsigned index;
+        : ready_consumer{ready}, offers{others}, index{its_index} {}
 
     run_queue runs;
     ready_queue::consumer ready_consumer;
@@ -61,6 +59,8 @@ struct alignas(base::cache_line) slot {
     // The owner's alone: what it runs next, before its run. Set by a round that it holds, and gone
     // before the next step.
     basic_task* next = nullptr;
+
+    const unsigned index;
 
     // The owner's alone, too: since when `next`, or the step that runs, is a late sleeper that has overtaken the run.
     // Otherwise `never`.

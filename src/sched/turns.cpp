@@ -10,8 +10,8 @@ namespace fairlead::sched {
 
 turns::turns(core& owner)
     : core_{owner}, everyone_{new group_state{owner, lane::everyone, {.name = "default"}}} {
-    for (std::size_t i = 0; i != levels; ++i)
-        levels_.push_back({.all = shares{owner.options.workers}});
+    const std::size_t servers = owner.options.workers;
+    levels_.resize(levels, {.all = shares{servers}, .waits_since = {servers + 1, never}});
 }
 
 turns::~turns() { everyone_->let_go(); }
@@ -236,23 +236,31 @@ void turns::take_back(basic_task& task) noexcept {
 // By priority, but for one that has waited for too long.
 group_state* turns::next(std::size_t server, time_point now) noexcept {
     for (level& each : levels_) {
-        if (each.all.all_rest()) {
-            each.waits_since = never;
-        } else if (each.waits_since == never) {
-            each.waits_since = now;
-        } else if (now - each.waits_since >= ageing) {
-            if (group_state* const group = next_of(each, server)) return group;
+        for (const std::size_t own : {shares::any, server}) {
+            if (!waits_for_long(each, own, now)) continue;
+            if (group_state* const group = next_of(each, own, &shares::next_own)) return group;
         }
     }
     for (std::size_t i = levels; i-- != 0;) {
-        if (group_state* const group = next_of(levels_[i], server)) return group;
+        if (group_state* const group = next_of(levels_[i], server, &shares::next)) return group;
     }
     return nullptr;
 }
 
-group_state* turns::next_of(level& from, std::size_t server) noexcept {
+// Somebody of those that are for this server.
+bool turns::waits_for_long(level& from, std::size_t server, time_point now) noexcept {
+    time_point& since = from.waits_since[server];
+    if (from.all.all_rest_of(server)) {
+        since = never;
+    } else if (since == never) {
+        since = now;
+    }
+    return since != never && now - since >= ageing;
+}
+
+group_state* turns::next_of(level& from, std::size_t server, choice choose) noexcept {
     int corrections = 16;  // workers may end steps as fast as this looks
-    while (share* const first = from.all.next(server)) {
+    while (share* const first = (from.all.*choose)(server)) {
         auto& group = static_cast<group_state&>(*first);
         if (follow(group)) continue;
         const virtual_duration used = group.collect();
@@ -301,7 +309,7 @@ bool turns::deal(slot& own, group_state& group) noexcept {
     own.next = out[0];
     own.runs.push({out.data() + 1, count - 1});
     trace("turn", std::span{out.data(), count});
-    levels_[group.level].waits_since = never;
+    levels_[group.level].waits_since[group.server] = never;
     if (&group == everyone_) everyone_turn_ = now;
     if (group.grouped()) group.end_wait(now);
     shares_of(group).limit_owed(group);

@@ -97,9 +97,11 @@ private:
     static constexpr std::size_t levels = 4;
 
     struct level {
-        shares all;                      // a server for each slot
-        time_point waits_since = never;  // its turn
+        shares all;                           // a server for each slot
+        std::vector<time_point> waits_since;  // its turn; of each server, too
     };
+
+    using choice = share* (shares::*)(std::size_t server) noexcept;
 
     [[nodiscard]] shares& shares_of(const group_state& group) noexcept {
         return levels_[group.level].all;
@@ -117,7 +119,9 @@ private:
     void look_at_resting(time_point now) noexcept;
     void end_turn(slot& own) noexcept;
     [[nodiscard]] group_state* next(std::size_t server, time_point now) noexcept;
-    [[nodiscard]] group_state* next_of(level& from, std::size_t server) noexcept;
+    [[nodiscard]] static bool waits_for_long(level& from, std::size_t server,
+                                             time_point now) noexcept;
+    [[nodiscard]] group_state* next_of(level& from, std::size_t server, choice choose) noexcept;
     [[nodiscard]] bool deal(slot& own, group_state& group) noexcept;
     [[nodiscard]] static std::size_t take(slot& own, group_state& group,
                                           std::span<basic_task*> out) noexcept;

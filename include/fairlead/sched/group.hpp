@@ -25,7 +25,7 @@ class group_state;
 }  // namespace sched
 
 /// Who goes first. Strict: a group has its turn when none of a higher priority has something to run; but if none of a
-/// priority had one for 100 ms, one of them has one all the same.
+/// priority had one for 100 ms, one of them has one all the same; likewise of those that are bound to the same worker.
 enum class priority : std::uint8_t { low, normal, high, highest };
 
 /// Wrong values throw `std::invalid_argument`, which names the field and its range.
