@@ -1,7 +1,9 @@
-// Groups: tenants with shares, a pool with a limit, messages that do not wait.
+// Groups: tenants with shares, a pool with a limit, one that is bound to a thread, messages that do not wait.
 #include <fairlead/fairlead.hpp>
 
 #include <cstdio>
+#include <set>
+#include <thread>
 #include <utility>
 
 namespace fl = fairlead;
@@ -69,6 +71,18 @@ int main() {
     scheduler.drain();
     expect(balance == 5050, "a strand needs no lock");
 
+    // [bound]
+    // For what belongs to a thread, such as a connection, or is to stay in one cache. `bind(2)` would name the worker.
+    fl::group bound{scheduler, {.name = "database"}};
+    bound.bind();
+    std::set<std::thread::id> threads;
+    for (int i = 0; i != 100; ++i)
+        bound.post([&threads] { threads.insert(std::this_thread::get_id()); });
+    // [/bound]
+    scheduler.drain();
+    expect(threads.size() == 1, "all ran on one thread");
+    bound.release();
+
     // [control]
     // Goes before all others, also before a thousand that were posted earlier.
     fl::group control{scheduler, {.name = "control", .priority = fl::priority::highest}};
@@ -83,7 +97,7 @@ int main() {
     // [/control]
     scheduler.drain();
 
-    // [bound]
+    // [queue]
     fl::group bounded{scheduler, {.name = "bounded", .queue_max = 10}};
     bounded.pause();
     int refused = 0;
@@ -92,7 +106,7 @@ int main() {
     }
     std::printf("%d of 15 were refused\n", refused);
     bounded.resume();
-    // [/bound]
+    // [/queue]
     expect(refused == 5, "no more than fit");
     int answered = 0;
     fl::block_on(scheduler, reads_requests(bounded, answered));

@@ -75,7 +75,7 @@ core::core(scheduler& owned_by, scheduler_options given)
         clock = own_clock.get();
     }
     for (unsigned i = 0; i != options.workers; ++i) {
-        slots.push_back(std::make_unique<slot>(ready, options.workers - 1));
+        slots.push_back(std::make_unique<slot>(ready, i, options.workers - 1));
         workers.push_back(std::make_unique<worker>(*this, *slots.back(), i, false));
         workers.back()->take_slot();
     }

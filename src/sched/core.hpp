@@ -29,10 +29,24 @@ struct drainer {
 };
 
 class core : public home {
-    [[nodiscard]] bool shared_arrivals_visible(const slot& own) const noexcept {
-        if (!front.empty() || groups_visible() || role.has_backlog()) return true;
-        if (width() == 1) return !own.posted_alone.empty();
-        return !own.posted.empty() || (has_groups() && !own.posted_to_groups.empty());
+    // What the caller asks for: what anybody could do, or what the worker of the slot alone can do as well.
+    enum class done_by : bool { anybody, owner };
+    [[nodiscard]] bool shared_arrivals_visible(const slot& own, done_by whom) const noexcept {
+        if (!front.empty() || role.has_backlog()) return true;
+        if (has_groups() && groups_visible_to(own, whom)) return true;
+        return width() == 1 ? !own.posted_alone.empty() : !own.posted.empty();
+    }
+    [[nodiscard]] bool groups_visible_to(const slot& own, done_by whom) const noexcept {
+        return !front_of_groups.empty() || !front_of_control.empty() ||
+               !own.posted_to_groups.empty() || (whom == done_by::owner && own.has_bound_work());
+    }
+    [[nodiscard]] bool work_visible_to(const slot& own, done_by whom) const noexcept {
+        if (shared_arrivals_visible(own, whom) || !own.ready_consumer.empty()) return true;
+        const bool kept_too = unwatched();
+        return any_slot([this, kept_too](const slot& each) {
+            if (!each.nothing_posted() && (kept_too || each.has_open_posts())) return true;
+            return !each.runs.empty() || !each.offers.empty() || local_visible(each, kept_too);
+        });
     }
     // Whether posts that their owners keep are to be looked for.
     [[nodiscard]] bool unwatched() const noexcept { return width() != 1 && !idle.is_watched(); }
@@ -48,12 +62,13 @@ class core : public home {
         return false;
     }
     // A push to an empty front is noticed by who runs a line of others, too. Otherwise it is the last touch.
-    void push_noticed(front_queue& to, basic_task& newest, basic_task& oldest) noexcept {
+    void push_noticed(front_queue& to, basic_task& newest, basic_task& oldest,
+                      unsigned rather = idle::anybody) noexcept {
         const bool was_empty = to.push_reversed(newest, oldest);
         trace("push", &newest, was_empty);
         if (!was_empty) return;
         role.call_attention();
-        idle.announce();
+        idle.announce(rather);
     }
     [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
     [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
@@ -79,9 +94,10 @@ public:
         push_noticed(front, newest, oldest);
     }
 
-    // Likewise of other groups, to the front of their lane. Who runs a line of others looks there soon.
-    void push_grouped(lane by, basic_task& newest, basic_task& oldest) noexcept {
-        push_noticed(by == lane::groups ? front_of_groups : front_of_control, newest, oldest);
+    // Likewise of another group, to the front of its lane. Who runs a line of others looks there soon.
+    void push_grouped(const group_state& group, basic_task& newest, basic_task& oldest) noexcept {
+        push_noticed(group.enters_by == lane::groups ? front_of_groups : front_of_control, newest,
+                     oldest, group.bound_to.load(sync::relaxed));
     }
 
     // Whether a group was made, ever. Nothing about groups is looked at before that. seq_cst: whatever orders a
@@ -108,7 +124,7 @@ public:
     // Whether something waits for a round by the worker of `own`. Any thread; a hint unless ordered
     // by [ID1] or [ID2].
     [[nodiscard]] bool arrivals_visible(const slot& own) const noexcept {
-        if (shared_arrivals_visible(own)) return true;
+        if (shared_arrivals_visible(own, done_by::owner)) return true;
         return width() != 1 && any_slot([](const slot& each) { return each.has_open_posts(); });
     }
 
@@ -135,12 +151,12 @@ public:
 
     // Whether `own`'s worker would miss something if it went to sleep. Likewise: both at once.
     [[nodiscard]] bool work_visible(const slot& own) const noexcept {
-        if (shared_arrivals_visible(own) || !own.ready_consumer.empty()) return true;
-        const bool kept_too = unwatched();
-        return any_slot([this, kept_too](const slot& each) {
-            if (!each.nothing_posted() && (kept_too || each.has_open_posts())) return true;
-            return !each.runs.empty() || !each.offers.empty() || local_visible(each, kept_too);
-        });
+        return work_visible_to(own, done_by::owner);
+    }
+
+    // Likewise, but for what it alone can do.
+    [[nodiscard]] bool others_could_work(const slot& own) const noexcept {
+        return work_visible_to(own, done_by::anybody);
     }
 
     // Whether nobody is in the driver though deadlines or events may come. Asked after a round, and
@@ -180,6 +196,10 @@ public:
 
     // Something has changed that its next turn depends on.
     void notice(group_state& group) noexcept;
+
+    // To the worker of this index, or to `nobody`; or, unless it is bound, to the one with the fewest groups.
+    void bind(group_state& group, unsigned worker) noexcept;
+    void bind_somewhere(group_state& group) noexcept;
 
     // Of which the caller must hold the role. Also the default group.
     template <class Visit>

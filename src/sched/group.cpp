@@ -4,7 +4,9 @@
 #include "sched/group_state.hpp"
 
 #include <mutex>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace fairlead {
@@ -29,6 +31,11 @@ group_options validated(group_options options) {
         throw std::invalid_argument{"fairlead: group_options.slice must be 10 us to 1 s"};
     }
     return options;
+}
+
+std::optional<unsigned> worker_or_none(unsigned worker) noexcept {
+    if (worker == sched::group_state::nobody) return std::nullopt;
+    return worker;
 }
 
 duration in_nanoseconds(std::uint64_t count) noexcept {
@@ -99,6 +106,19 @@ void group::resume() noexcept {
     state_->in.notice(*state_);
 }
 
+void group::bind() noexcept { state_->in.bind_somewhere(*state_); }
+
+void group::bind(unsigned worker) {
+    const std::size_t workers = state_->in.width();
+    if (worker >= workers) {
+        throw std::invalid_argument{"fairlead: the worker of group::bind must be 0 to " +
+                                    std::to_string(workers - 1)};
+    }
+    state_->in.bind(*state_, worker);
+}
+
+void group::release() noexcept { state_->in.bind(*state_, sched::group_state::nobody); }
+
 group_stats group::stats() const noexcept {
     return {.tasks = state_->tasks(),
             .queued = state_->queued.load(sync::relaxed),
@@ -110,7 +130,8 @@ group_stats group::stats() const noexcept {
             .throttled = state_->throttled.read(),
             .refused = state_->refused.load(sync::relaxed),
             .dropped = state_->dropped.read(),
-            .waiting_posts = state_->places.waiting()};
+            .waiting_posts = state_->places.waiting(),
+            .bound_to = worker_or_none(state_->bound_to.load(sync::relaxed))};
 }
 
 const std::string& group::name() const noexcept { return state_->name; }
@@ -137,12 +158,14 @@ group_state::group_state(core& its_core, lane by, group_options options,
       running_max{options.max_concurrency} {}
 
 void group_state::destroy() noexcept {
+    if (is_bound()) in.handover.bind(*this, nobody);
     in.forget_group(*this);
     delete this;
 }
 
 group_state* core::make_group(group_options with) {
     const lane by = with.priority == priority::highest ? lane::control : lane::groups;
+    const bool bound = with.bound;
     std::lock_guard lock{groups_mutex};
     if (with.drop_oldest && group_of_dropped == nullptr) {
         group_of_dropped = new group_state{
@@ -156,6 +179,7 @@ group_state* core::make_group(group_options with) {
     groups.push_back(*made);
     steps_need_more.store(true, sync::release);  // before anything is posted to it
     groups_exist.store(true, sync::seq_cst);
+    if (bound) handover.bind_somewhere(*made);
     return made;
 }
 
@@ -169,7 +193,17 @@ void core::notice(group_state& group) noexcept {
     if (!role.turns().notice(group)) return;
     role.want_round();
     role.call_attention();  // who runs a line of others looks there soon
-    idle.wake_one();
+    idle.wake_one(group.bound_to.load(sync::relaxed));
+}
+
+void core::bind(group_state& group, unsigned worker) noexcept {
+    handover.bind(group, worker);
+    notice(group);
+}
+
+void core::bind_somewhere(group_state& group) noexcept {
+    handover.bind_somewhere(group);
+    notice(group);
 }
 
 }  // namespace sched

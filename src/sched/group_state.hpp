@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sched/group_queue.hpp"
+#include "sched/idle.hpp"
 #include "sched/places.hpp"
 #include "sched/shares.hpp"
 #include "sched/slot.hpp"
@@ -53,10 +54,13 @@ public:
     }
 
     // Whether no more than so many of its steps may run.
-    [[nodiscard]] bool has_limit() const noexcept { return running_max.load(sync::relaxed) != 0; }
+    [[nodiscard]] bool has_limit() const noexcept { return most() != 0; }
 
     // One after the other, in order.
-    [[nodiscard]] bool is_strand() const noexcept { return running_max.load(sync::relaxed) == 1; }
+    [[nodiscard]] bool is_strand() const noexcept { return most() == 1; }
+
+    // The worker that it is bound to.
+    [[nodiscard]] bool is_bound() const noexcept { return bound_to.load(sync::relaxed) != nobody; }
 
     // A step begins that was not dealt.
     void begin_stolen_step() noexcept { stolen_.fetch_add(1, sync::relaxed); }
@@ -76,7 +80,11 @@ public:
     // --- any thread: what is wished --------------------------------------------------------------------
 
     sync::atomic<unsigned> weight_wanted;
+    static constexpr unsigned nobody = idle::anybody;
     sync::atomic<unsigned> running_max;  // 0: any number
+    // The worker whose thread runs its steps, or nobody. Changes under the mutex of the hand-over. Relaxed: published by
+    // the notice, and by what is posted after it.
+    sync::atomic<unsigned> bound_to{nobody};
     sync::atomic<bool> paused{false};
     sync::atomic<std::size_t> queued{0};  // for reports
 
@@ -93,9 +101,14 @@ public:
         return begun_ + stolen_.load(sync::relaxed) - ended_now;
     }
     [[nodiscard]] std::size_t room() const noexcept {
-        const unsigned most = running_max.load(sync::relaxed);
+        const unsigned may = most();
         const std::uint64_t now = running();
-        return most == 0 ? SIZE_MAX : now >= most ? 0 : most - now;
+        return may == 0 ? SIZE_MAX : now >= may ? 0 : may - now;
+    }
+    // By whom it is to be served, as `shares` has it.
+    [[nodiscard]] std::size_t server_wanted() const noexcept {
+        const unsigned worker = bound_to.load(sync::relaxed);
+        return worker == nobody ? shares::any : worker + 1;
     }
     void begin_steps(std::size_t count) noexcept { begun_ += count; }
     // They were taken back.
@@ -156,6 +169,11 @@ private:
 
     ~group_state() = default;
     void destroy() noexcept;
+
+    // How many of its steps may run at once; 0: any number.
+    [[nodiscard]] unsigned most() const noexcept {
+        return is_bound() ? 1 : running_max.load(sync::relaxed);
+    }
 
     void let_go_of(std::uint64_t what) noexcept {
         // release: what the caller did; acquire: the last one has seen the others'.

@@ -5,6 +5,7 @@
 
 #include <fairlead/os/barrier.hpp>
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -96,10 +97,17 @@ bool handover::has_forked(const worker& self) noexcept {
 
 // --- who takes a slot -----------------------------------------------------------------------------------------
 
+bool handover::may_relieve(const slot& of) noexcept {
+    std::lock_guard lock{mutex_};
+    return of.bound_groups == 0 && !has_forked(*of.holder.load(sync::relaxed));  // changes under the mutex
+}
+
 const char* handover::relieve(slot& of, std::uint64_t step, std::uint64_t passed_on) noexcept {
     std::lock_guard lock{mutex_};
     worker& stuck = *of.holder.load(sync::relaxed);  // changes under the mutex
-    if (of.passed_on.value() != passed_on || has_forked(stuck)) return nullptr;
+    if (of.passed_on.value() != passed_on || of.bound_groups != 0 || has_forked(stuck)) {
+        return nullptr;
+    }
     stuck.relieved_.store(true, sync::relaxed);
     const bool all_see = os::heavy_barrier();  // [HO1]
     // acquire, all three: what it did to the slot before. In this order: another step has another number.
@@ -111,9 +119,10 @@ const char* handover::relieve(slot& of, std::uint64_t step, std::uint64_t passed
     return nullptr;
 }
 
-// False: there is no memory, or no thread.
+// False: there is no memory, or no thread, or the slot is for this thread.
 bool handover::pass_on(worker& from) noexcept {
     slot& passed = from.slot_;
+    if (passed.bound_groups != 0) return false;
     worker* const spare = take_spare(passed, from.index_);
     if (spare == nullptr) return false;
     // Before another may use the slot.
@@ -147,6 +156,28 @@ worker* handover::take_spare(slot& of, unsigned index) noexcept {
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
+}
+
+// --- groups that are bound ------------------------------------------------------------------------------------
+
+void handover::bind(group_state& group, unsigned to) noexcept {
+    std::lock_guard lock{mutex_};
+    bind_locked(group, to);
+}
+
+void handover::bind_somewhere(group_state& group) noexcept {
+    std::lock_guard lock{mutex_};
+    if (group.is_bound()) return;
+    const auto fewest = std::ranges::min_element(
+        core_.slots, {}, [](const auto& each) { return each->bound_groups; });
+    bind_locked(group, static_cast<unsigned>(fewest - core_.slots.begin()));
+}
+
+void handover::bind_locked(group_state& group, unsigned to) noexcept {
+    const unsigned before = group.bound_to.load(sync::relaxed);
+    if (before != group_state::nobody) --core_.slots[before]->bound_groups;
+    if (to != group_state::nobody) ++core_.slots[to]->bound_groups;
+    group.bound_to.store(to, sync::relaxed);  // published as its declaration says
 }
 
 // --- questions ------------------------------------------------------------------------------------------------

@@ -14,6 +14,9 @@
 //        the mutex, whether it is taken           otherwise the step is relieved no more
 // If the load of the step does not see that it is relieved, the barrier comes after the step's, and the taker sees the step's
 // store, and leaves it alone. A step that has forked is at its slot until it ends: others may be taking its forks.
+// A slot with groups that are bound to it stays with its thread, whatever its steps do: who binds one, and who takes a slot,
+// do so under the mutex.
+//
 // A pair of barriers of which one costs nothing: J. Dice et al., "Asymmetric Dekker Synchronization", 2001; membarrier(2).
 //
 // Spec: Handover in spec/MAP.md.
@@ -30,6 +33,7 @@
 namespace fairlead::sched {
 
 class core;
+class group_state;
 struct slot;
 class worker;
 
@@ -58,11 +62,19 @@ public:
 
     // --- the monitor -----------------------------------------------------------------------------------
 
+    // Whether nothing forbids it now. A hint.
+    [[nodiscard]] bool may_relieve(const slot& of) noexcept;
+
     // Takes the slot from its worker, if that still runs the step of this number, and is not at the slot, and the slot was
     // passed on as often as when it was seen. The name of the step, or null.
     const char* relieve(slot& of, std::uint64_t step, std::uint64_t passed_on) noexcept;
 
     // --- any thread --------------------------------------------------------------------------------------
+
+    // Binds the group to a slot, of this index, that stays with its thread from now on; `nobody` releases it.
+    void bind(group_state& group, unsigned to) noexcept;
+    // Unless it is bound: to the one with the fewest groups.
+    void bind_somewhere(group_state& group) noexcept;
 
     // Steps that ended without a slot, ever. To be read before what they posted: see role::drained.
     [[nodiscard]] std::uint64_t ended_steps() const noexcept {
@@ -81,6 +93,7 @@ private:
     [[nodiscard]] worker* take_spare(slot& of, unsigned index) noexcept;
     [[nodiscard]] static bool has_forked(const worker& self) noexcept;
     [[nodiscard]] bool pass_on(worker& from) noexcept;
+    void bind_locked(group_state& group, unsigned to) noexcept;
 
     core& core_;
     sync::atomic<std::uint64_t> ended_steps_{0};

@@ -7,7 +7,7 @@
 
 namespace fairlead::sched {
 
-void idle::announce() noexcept {
+void idle::announce(unsigned rather) noexcept {
     std::uint64_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
     std::uint64_t wanted = 0;
     do {
@@ -17,14 +17,50 @@ void idle::announce() noexcept {
     } while (!word_.compare_exchange_weak(seen, wanted, sync::acq_rel, sync::relaxed));
     trace("announce", somebody_to_wake(seen));
     if (!somebody_to_wake(seen)) return;
-    wake_sleeper();
+    wake_sleeper(rather);
     word_.fetch_sub(one_waking, sync::acq_rel);  // the last touch
 }
 
-void idle::wake_one() noexcept {
+void idle::wake_one(unsigned rather) noexcept {
     // [ID1] adding nothing is still a read-modify-write: it orders this worker with the sleepers.
-    if (somebody_to_wake(word_.fetch_add(0, sync::acq_rel))) return wake_sleeper();
+    if (somebody_to_wake(word_.fetch_add(0, sync::acq_rel))) return wake_sleeper(rather);
     trace("wake_one", "nobody");
+}
+
+void idle::wake(unsigned index) noexcept {
+    // [ID1] Likewise. Who was taken from the list before this looks everywhere before it parks again; and after it, its
+    // signal comes after this.
+    const std::uint64_t word = word_.fetch_add(0, sync::acq_rel);
+    if (parked_of(word) == 0 && (word & in_driver) == 0) return;
+    bool parked = false;
+    {
+        std::lock_guard lock{mutex_};
+        parked = take_parked(index);
+        if (!parked) {
+            if (in_driver_ != index || !sleeps_in_driver()) return;
+            take_from_driver();
+        }
+    }
+    if (parked) {
+        signals_[index].send();
+    } else {
+        driver_.wake();
+    }
+}
+
+// Under the mutex, both: it counts as a searcher from now on.
+bool idle::take_parked(unsigned index) noexcept {
+    const auto at = std::find(parked_.begin(), parked_.end(), index);
+    if (at == parked_.end()) return false;
+    parked_.erase(at);
+    word_.fetch_add(one_searching - one_parked, sync::acq_rel);
+    trace("wake_one", "parked");
+    return true;
+}
+
+void idle::take_from_driver() noexcept {
+    word_.fetch_add(one_searching - in_driver, sync::acq_rel);
+    trace("wake_one", "in_driver");
 }
 
 void idle::wake_all() noexcept {
@@ -47,8 +83,8 @@ void idle::wake_all() noexcept {
 
 // The woken thread counts as a searcher from the moment it is chosen, so that nobody else is woken
 // for the same work. Parked threads first: the one in the driver may go on waiting for deadlines.
-void idle::wake_sleeper() noexcept {
-    unsigned chosen = workers_max;
+void idle::wake_sleeper(unsigned rather) noexcept {
+    unsigned chosen = anybody;
     {
         std::lock_guard lock{mutex_};
         // Relaxed: the bits in question change under the mutex, except `searching`, and one that
@@ -57,9 +93,10 @@ void idle::wake_sleeper() noexcept {
             trace("wake_one", "nobody");
             return;
         }
-        if (parked_.empty()) {
-            word_.fetch_add(one_searching - in_driver, sync::acq_rel);
-            trace("wake_one", "in_driver");
+        if (rather != anybody && take_parked(rather)) {
+            chosen = rather;
+        } else if (parked_.empty() || (in_driver_ == rather && sleeps_in_driver())) {
+            take_from_driver();
         } else {
             chosen = parked_.back();
             parked_.pop_back();
@@ -67,7 +104,7 @@ void idle::wake_sleeper() noexcept {
             trace("wake_one", "parked");
         }
     }
-    if (chosen == workers_max) {
+    if (chosen == anybody) {
         driver_.wake();
     } else {
         signals_[chosen].send();
@@ -103,9 +140,10 @@ void idle::cancel_park(unsigned index) noexcept {
     trace("awake");
 }
 
-bool idle::enter_driver() noexcept {
+bool idle::enter_driver(unsigned index) noexcept {
     std::lock_guard lock{mutex_};
     if ((word_.load(sync::relaxed) & occupied) != 0) return false;  // changes under the mutex only
+    in_driver_ = index;
     word_.fetch_add(occupied + in_driver - one_searching, sync::seq_cst);  // [ID1] [ID2]
     trace("enter_driver");
     return true;

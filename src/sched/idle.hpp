@@ -22,6 +22,9 @@
 // In the order of the word one of the two comes first: if the sleeper does, step 2 on the left sees
 // it; if the worker does, step 2 on the right sees the work.
 //
+// What one worker alone can do, as it is bound to it, it is woken for whoever else searches, in the same way; it
+// counts as a searcher then, and looks at everything.
+//
 // At most one searcher is needed: with one about, nobody is woken. It is safe to rely on it because
 // the last searcher looks at the word again (end_search) when it leaves with a task, and wakes the
 // next if there is more to do; if it goes to sleep instead, it looks everywhere after its own RMW.
@@ -66,12 +69,17 @@ public:
 
     // --- who has work ----------------------------------------------------------------------------
 
-    // A push found the front empty. Any thread. Counts the push, and wakes a thread if all sleep.
-    // When nobody is to be woken the counting is the last touch.
-    void announce() noexcept;
+    static constexpr unsigned anybody = workers_max;
 
-    // There is more work than the calling worker will do now: wakes a thread unless one searches.
-    void wake_one() noexcept;
+    // A push found the front empty. Any thread. Counts the push, and wakes a thread if all sleep: that worker, if it does.
+    // When nobody is to be woken the counting is the last touch.
+    void announce(unsigned rather = anybody) noexcept;
+
+    // There is more work than the calling worker will do now: wakes a thread unless one searches. Likewise.
+    void wake_one(unsigned rather = anybody) noexcept;
+
+    // There is work that this worker alone can do: wakes it if it sleeps.
+    void wake(unsigned index) noexcept;
 
     // Whether somebody could be woken. After a push: nobody goes to sleep without seeing it if not.
     [[nodiscard]] bool seems_asleep() const noexcept {
@@ -138,7 +146,7 @@ public:
 
     // Sleeping in the driver; between them the worker looks everywhere once more, and waits. False:
     // somebody else is there, and its next wait is not over.
-    [[nodiscard]] bool enter_driver() noexcept;
+    [[nodiscard]] bool enter_driver(unsigned index) noexcept;
     void leave_driver() noexcept;
 
     // --- for the destructor --------------------------------------------------------------------------
@@ -174,7 +182,13 @@ private:
         return searching_of(word) == 0 && (parked_of(word) != 0 || (word & in_driver) != 0);
     }
 
-    void wake_sleeper() noexcept;
+    void wake_sleeper(unsigned rather) noexcept;
+    // Under the mutex, under which alone it changes.
+    [[nodiscard]] bool sleeps_in_driver() const noexcept {
+        return (word_.load(sync::relaxed) & in_driver) != 0;
+    }
+    [[nodiscard]] bool take_parked(unsigned index) noexcept;
+    void take_from_driver() noexcept;
 
     alignas(base::cache_line) sync::atomic<std::uint64_t> word_{0};
 
@@ -182,6 +196,7 @@ private:
     // without it.
     sync::mutex mutex_;
     std::vector<unsigned> parked_;       // guarded by mutex_; the last to park is woken first
+    unsigned in_driver_ = anybody;       // guarded by mutex_; who has entered it last
     std::vector<sync::signal> signals_;  // one a worker
     driver& driver_;
 };

@@ -39,7 +39,8 @@ void role::expire_in_line(slot& own, time_point now) noexcept {
 
 // Whether its worker has others to run, of any group.
 bool role::has_line(const slot& own) const noexcept {
-    return !own.runs.empty() || !own.ready_consumer.empty() || (groups_ && turns_.wanted()) ||
+    return !own.runs.empty() || !own.ready_consumer.empty() ||
+           (groups_ && (turns_.wanted() || own.has_bound_work())) ||
            (core_.stealing && !own.local.empty());
 }
 

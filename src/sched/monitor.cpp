@@ -118,6 +118,7 @@ void monitor::look_at_long(sight& step, time_point now) noexcept {
 // nobody waits for it.
 void monitor::relieve(sight& step) noexcept {
     slot& of = slot_of(step);
+    if (!core_.handover.may_relieve(of)) return;
     const worker& stuck = *of.holder.load(sync::acquire);
     const int thread = stuck.thread_id();
     os::blocked_stack stack;

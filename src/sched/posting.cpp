@@ -81,13 +81,12 @@ unsigned due_of(post_kind kind) noexcept {
 // front, so that they are in order, whoever posts them.
 [[gnu::noinline]] void worker::post_to_group(const group_state& group, basic_task& newest,
                                              basic_task& oldest, posted how) noexcept {
-    const lane by = group.enters_by;
-    if (!enter_slot()) return core_.push_grouped(by, newest, oldest);
-    if (alone_ || by == lane::control || group.is_strand() || !core_.front_of_groups.empty() ||
-        slot_.tally.front_step == slot_.finished.value()) {
+    if (!enter_slot()) return core_.push_grouped(group, newest, oldest);
+    if (alone_ || group.enters_by == lane::control || group.is_strand() ||
+        !core_.front_of_groups.empty() || slot_.tally.front_step == slot_.finished.value()) {
         slot_.tally.front_step = slot_.finished.value();
         leave_slot();
-        core_.push_grouped(by, newest, oldest);
+        core_.push_grouped(group, newest, oldest);
     } else {
         if (slot_.nothing_posted()) begin_posts();
         const unsigned due_in_local = stealing_ && !slot_.local.empty() ? 2 : 0;

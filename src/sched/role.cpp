@@ -134,7 +134,7 @@ void role::take_arrivals() noexcept {
 }
 
 void role::give_turns(slot& own, time_point& now) noexcept {
-    if (!turns_.are_given() && !turns_.has_noticed()) return;
+    if (!turns_.are_given() && !turns_.has_noticed()) return turns_.forget_turn(own);
     if (now == immediately) now = core_.now();
     turns_.give(own, now);
 }

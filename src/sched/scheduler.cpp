@@ -69,7 +69,7 @@ namespace {
     if (here != nullptr && &here->owner() == &group.in) {
         here->post_to_group(group, newest, oldest, how);
     } else {
-        group.in.push_grouped(group.enters_by, newest, oldest);
+        group.in.push_grouped(group, newest, oldest);
     }
 }
 

@@ -7,6 +7,10 @@
 // none gets more than its weight. Who has less than the mean weight makes requests that are shorter in proportion: it is served
 // a little now and then, rather than a slice after a long time, so that its share is right soon.
 //
+// A share is for any server, or for one: then it alone serves it, when it is next of those that this server may serve. The
+// mean is that of all. What one server has to give may be less than its shares are due: then they lag behind the mean, by
+// so much at most, from where their virtual times are counted on, so that they stay where they are among each other.
+//
 // Who can use no more than it is served now rests: it competes, but is not next. Who has nothing to do leaves. Both keep what
 // they are owed, up to one slice, so that pauses between two tasks cost nothing, and long ones bring nothing; what it owes
 // who is away pays off by the time that goes by.
@@ -23,6 +27,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <vector>
 
 namespace fairlead::sched {
 
@@ -36,20 +41,31 @@ struct share {
     virtual_duration slice;
 
     // Of `shares`.
-    virtual_duration served{};    // its virtual time
+    virtual_duration served{};    // its virtual time; of its server, while it competes
     virtual_duration deadline{};  // of its request
     virtual_duration owed{};      // when it left
     enum class place : unsigned char { away, resting, eligible, ahead } where = place::away;
+    std::size_t server = 0;  // who alone serves it, from 1 on; 0: any
     heap_links<share> links;
 };
 
 class shares {
 public:
+    static constexpr std::size_t any = 0;  // server
+
+    // Servers 1 to `servers` may have shares of their own.
+    explicit shares(std::size_t servers = 0) : of_server_(servers + 1) {}
+
     // Whether nobody competes.
     [[nodiscard]] bool empty() const noexcept { return weights_ == 0; }
 
-    // Whether nobody could be next.
-    [[nodiscard]] bool all_rest() const noexcept { return eligible_.empty() && ahead_.empty(); }
+    // Whether nobody could be next, at any server.
+    [[nodiscard]] bool all_rest() const noexcept { return count_waiting_ == 0; }
+
+    // Whether nobody of the shares of this server could be next.
+    [[nodiscard]] bool all_rest_of(std::size_t of) const noexcept {
+        return of_server_[of].eligible.empty() && of_server_[of].not_eligible.empty();
+    }
 
     // It has something to do from now on.
     void join(share& who) noexcept {
@@ -58,9 +74,10 @@ public:
         ++count_;
         virtual_duration kept = std::min(who.owed, request_of(who));
         if (others != 0) kept *= weights_ / others;  // as the mean moves with it
-        who.served = std::max(who.served, mean_ - kept);
+        who.served = std::max(who.served, mean_ - kept) - ahead_of(who);
         who.deadline =
             who.served;  // its first request is short: how many there will be is not known
+        enroll(of_server_[who.server], who);
         mean_ -= lag(who) / weights_;  // the mean with it
         insert(who);
     }
@@ -69,10 +86,13 @@ public:
     void leave(share& who) noexcept {
         remove(who);
         who.where = share::place::away;
+        withdraw(of_server_[who.server], who);
+        who.served += ahead_of(who);
         who.owed = std::max(mean_ - who.served, virtual_duration{});
         weights_ -= who.weight;
         --count_;
-        if (weights_ != 0) mean_ += lag(who) / weights_;  // the mean without it
+        if (weights_ != 0)
+            mean_ += (mean_ - who.served) * who.weight / weights_;  // the mean without it
     }
 
     // It can use no more for now. It competes.
@@ -84,22 +104,58 @@ public:
     // It can again. What it is owed because of others' long steps it keeps; but not for ever what it could not use,
     // as its share is more than all that it may run at once.
     void go_on(share& who) noexcept {
-        const virtual_duration least = mean_ - rest_requests * request_of(who);
+        limit_owed(who);
+        server& its = of_server_[who.server];
+        virtual_duration least = mean_of(who) - rest_requests * request_of(who);
+        if (who.server != any) least = std::min(least, its.mean - rest_requests * request_of(who));
         if (who.served < least) {
-            mean_ += (least - who.served) * who.weight / weights_;
+            const virtual_duration service = (least - who.served) * who.weight;
+            mean_ += service / weights_;
+            its.mean += service / its.weights;
             who.served = least;
             make_request(who);
         }
         insert(who);
     }
 
-    // Whose turn it is, or null if nobody could be next.
-    [[nodiscard]] share* next() noexcept {
-        while (!ahead_.empty() && ahead_.top()->served <= mean_) move(*ahead_.top());
-        // Who was eligible may be ahead since another has left.
-        while (!eligible_.empty() && eligible_.top()->served > mean_) move(*eligible_.top());
-        // One is behind the mean, or at it, but for what was lost in rounding, and for those that rest.
-        return eligible_.empty() ? ahead_.top() : eligible_.top();
+    // Likewise, what all that are for the one server that this one is for are owed by the others. It competes.
+    void limit_owed(const share& who) noexcept {
+        server& its = of_server_[who.server];
+        const double others = weights_ - its.weights;
+        if (who.server == any || others == 0) return;
+        const virtual_duration excess = mean_of(who) - rest_requests * request_of(who) - its.mean;
+        if (excess <= virtual_duration{}) return;
+        its.ahead += excess * weights_ / others;  // as the mean moves with them
+        mean_ += excess * its.weights / others;
+    }
+
+    // From now on it is for this server.
+    void move_to(share& who, std::size_t to) noexcept {
+        if (who.where == share::place::away) {
+            who.server = to;
+            return;
+        }
+        const bool waits = is_waiting(who);
+        const virtual_duration further = of_server_[who.server].ahead - of_server_[to].ahead;
+        remove(who);
+        withdraw(of_server_[who.server], who);
+        who.server = to;
+        who.served += further;
+        who.deadline += further;
+        enroll(of_server_[to], who);
+        if (waits) insert(who);
+    }
+
+    // Whose turn it is of those that are for this server alone, or for any. Null: nobody could be next.
+    [[nodiscard]] share* next_own(std::size_t of) noexcept { return first_of(of_server_[of]); }
+
+    // Whose turn it is of those that this server may serve, likewise.
+    [[nodiscard]] share* next(std::size_t of = any) noexcept {
+        share* const of_any = next_own(any);
+        if (of == any) return of_any;
+        share* const own = next_own(of);
+        if (own == nullptr || of_any == nullptr) return own == nullptr ? of_any : own;
+        return goes_before(*of_any, *own) ? of_any : own;
     }
 
     // It was served, or, if negative, not as long as was said before.
@@ -114,13 +170,14 @@ public:
         remove(who);
         who.served += time;
         mean_ += service / weights_;
+        of_server_[who.server].mean += service / of_server_[who.server].weights;
         if (who.served >= who.deadline) make_request(who);
         if (!rests) insert(who);
     }
 
     // What it is owed, of service; negative: what it owes. It competes.
     [[nodiscard]] virtual_duration lag(const share& who) const noexcept {
-        return (mean_ - who.served) * who.weight;
+        return (mean_of(who) - who.served) * who.weight;
     }
 
     // How much of it is served at once. It competes.
@@ -137,9 +194,11 @@ public:
         const bool rests = who.where == share::place::resting;
         const virtual_duration due = lag(who);
         remove(who);
+        withdraw(of_server_[who.server], who);
         weights_ += weight - who.weight;
         who.weight = weight;
-        who.served = mean_ - due / weight;
+        who.served = mean_of(who) - due / weight;
+        enroll(of_server_[who.server], who);
         make_request(who);
         if (!rests) insert(who);
     }
@@ -155,19 +214,73 @@ private:
     }
     void make_request(share& who) noexcept { who.deadline = who.served + request_of(who); }
 
+    // Those that are for one, or for any.
+    struct server {
+        heap_of_deadlines eligible;  // of those that could be next
+        heap_of_times not_eligible;  // likewise, as they are ahead of the mean
+        double weights = 0;          // of all that compete
+        virtual_duration mean{};     // of their virtual times, by weight
+        virtual_duration ahead{};  // of theirs are the virtual times of all; never of those for any
+    };
+
+    static void enroll(server& its, const share& who) noexcept {
+        its.weights += who.weight;
+        its.mean += (who.served - its.mean) * who.weight / its.weights;
+    }
+    static void withdraw(server& its, const share& who) noexcept {
+        its.weights -= who.weight;
+        if (its.weights != 0) its.mean += (its.mean - who.served) * who.weight / its.weights;
+    }
+
+    [[nodiscard]] virtual_duration ahead_of(const share& who) const noexcept {
+        return of_server_[who.server].ahead;
+    }
+    // By its own virtual time. It competes.
+    [[nodiscard]] virtual_duration mean_of(const share& who) const noexcept {
+        return mean_ - ahead_of(who);
+    }
+
+    [[nodiscard]] static bool is_waiting(const share& who) noexcept {
+        return who.where == share::place::eligible || who.where == share::place::ahead;
+    }
+
+    [[nodiscard]] share* first_of(server& of) noexcept {
+        const virtual_duration mean = mean_ - of.ahead;
+        auto& ahead = of.not_eligible;
+        while (!ahead.empty() && ahead.top()->served <= mean) move(*ahead.top());
+        // Who was eligible may be ahead since another has left.
+        while (!of.eligible.empty() && of.eligible.top()->served > mean) move(*of.eligible.top());
+        // Of all one is behind the mean, or at it, but for what was lost in rounding, and for those that rest.
+        return of.eligible.empty() ? ahead.top() : of.eligible.top();
+    }
+
+    // Of two that are the first each of theirs: one for any, the other not.
+    [[nodiscard]] bool goes_before(const share& one, const share& other) const noexcept {
+        if (one.where != other.where) return one.where == share::place::eligible;
+        return one.where == share::place::eligible
+                   ? one.deadline <= other.deadline + ahead_of(other)
+                   : one.served <= other.served + ahead_of(other);
+    }
+
     void insert(share& who) noexcept {
-        if (who.served <= mean_) {
+        ++count_waiting_;
+        if (who.served <= mean_of(who)) {
             who.where = share::place::eligible;
-            eligible_.push(who);
+            of_server_[who.server].eligible.push(who);
         } else {
             who.where = share::place::ahead;
-            ahead_.push(who);
+            of_server_[who.server].not_eligible.push(who);
         }
     }
 
     void remove(share& who) noexcept {
-        if (who.where == share::place::eligible) eligible_.erase(who);
-        if (who.where == share::place::ahead) ahead_.erase(who);
+        if (!is_waiting(who)) return;
+        --count_waiting_;
+        if (who.where == share::place::eligible) {
+            of_server_[who.server].eligible.erase(who);
+        } else {
+            of_server_[who.server].not_eligible.erase(who);
+        }
     }
 
     void move(share& who) noexcept {
@@ -178,8 +291,8 @@ private:
     virtual_duration mean_{};
     double weights_ = 0;  // of all who compete
     std::size_t count_ = 0;
-    heap_of_deadlines eligible_;
-    heap_of_times ahead_;
+    std::size_t count_waiting_ = 0;
+    std::vector<server> of_server_;  // any, and each of them
 };
 
 }  // namespace fairlead::sched

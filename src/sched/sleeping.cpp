@@ -59,7 +59,7 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     if (!core_.role.try_acquire()) return false;
     core_.role.round(slot_, role::afterwards::waits);
     const bool found = slot_.next != nullptr || !slot_.runs.empty();
-    const bool entered = !found && core_.idle.enter_driver();
+    const bool entered = !found && core_.idle.enter_driver(index_);
     // What the last wait collected must be polled before the next. Its wish came before it left the driver; if
     // that is gone, so is the round that took it, as this worker has the role. After the release another round
     // may have taken the wish, and not polled yet.

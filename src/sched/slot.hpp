@@ -47,7 +47,8 @@ enum class post_kind : std::uint8_t {
 };
 
 struct alignas(base::cache_line) slot {
-    slot(ready_queue& ready, std::size_t others) : ready_consumer{ready}, offers{others} {}
+    slot(ready_queue& ready, unsigned its_index, std::size_t others)
+        : ready_consumer{ready}, offers{others}, index{its_index} {}
 
     run_queue runs;
     ready_queue::consumer ready_consumer;
@@ -58,6 +59,8 @@ struct alignas(base::cache_line) slot {
     // The owner's alone: what it runs next, before its run. Set by a round that it holds, and gone
     // before the next step.
     basic_task* next = nullptr;
+
+    const unsigned index;
 
     // The owner's alone, too: since when `next`, or the step that runs, is a late sleeper that has overtaken the run.
     // Otherwise `never`.
@@ -109,6 +112,9 @@ struct alignas(base::cache_line) slot {
         return posted.empty() && posted_to_groups.empty();
     }
 
+    // Whether its worker is to run a round for a group that is bound to it.
+    [[nodiscard]] bool has_bound_work() const noexcept { return bound_wait.load(sync::relaxed); }
+
     // Whether there is a post from before the step that runs now. A hint.
     [[nodiscard]] bool has_older_posts() const noexcept {
         return !nothing_posted() &&
@@ -144,6 +150,11 @@ struct alignas(base::cache_line) slot {
     // Who holds it, or did last. Changes under the mutex of the hand-over.
     sync::atomic<worker*> holder{nullptr};
     counter passed_on;  // so often it went from a step that goes on to another worker; likewise
+    std::size_t bound_groups =
+        0;  // to its worker, whose thread it stays with; guarded by that mutex
+    // Whether a group that is bound to it waits for a turn. Written by the holder of the role; who reads `true` is the
+    // worker of the slot, or somebody who wakes it. Relaxed: ordered by [ID1], [RL1].
+    sync::atomic<bool> bound_wait{false};
     sync::atomic<bool> held{false};  // its worker is in the loop
 };
 

@@ -9,7 +9,10 @@
 namespace fairlead::sched {
 
 turns::turns(core& owner)
-    : core_{owner}, everyone_{new group_state{owner, lane::everyone, {.name = "default"}}} {}
+    : core_{owner}, everyone_{new group_state{owner, lane::everyone, {.name = "default"}}} {
+    const std::size_t servers = owner.options.workers;
+    levels_.resize(levels, {.all = shares{servers}, .waits_since = {servers + 1, never}});
+}
 
 turns::~turns() { everyone_->let_go(); }
 
@@ -19,7 +22,11 @@ void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
         if (group_state* const group = std::exchange(each->turn.of, nullptr)) group->let_go();
     }
     for (level& each : levels_) {
-        while (share* const left = each.all.next()) leave(static_cast<group_state&>(*left));
+        for (std::size_t server = 0; server <= slots.size(); ++server) {
+            while (share* const left = each.all.next(server)) {
+                leave(static_cast<group_state&>(*left));
+            }
+        }
     }
     while (group_state* const left = resting_.pop_front()) {
         left->is_in_resting = false;
@@ -76,6 +83,7 @@ void turns::ready_has_more() noexcept { want(*everyone_); }
 void turns::want(group_state& group) noexcept {
     group.queued.store(group.queue.size(), sync::relaxed);
     if (group.is_held || group.paused.load(sync::relaxed)) return;
+    static_cast<void>(follow(group));
     if (group.where == share::place::away) {
         join(group);
     } else if (group.where == share::place::resting) {
@@ -83,7 +91,31 @@ void turns::want(group_state& group) noexcept {
     } else {
         return;
     }
+    look_at_bound(group.server);
     if (group.grouped()) group.begin_wait(core_.now());
+}
+
+// It competes for the worker that it is bound to, or for any, as is wished. Whether that has changed.
+bool turns::follow(group_state& group) noexcept {
+    const std::size_t wanted = group.server_wanted();
+    if (group.server == wanted) return false;
+    const std::size_t before = group.server;
+    shares_of(group).move_to(group, wanted);
+    look_at_bound(before);
+    look_at_bound(wanted);
+    return true;
+}
+
+// Whether groups that are bound to this server's slot wait.
+void turns::look_at_bound(std::size_t server) noexcept {
+    if (server == shares::any) return;
+    const bool wait = std::ranges::any_of(
+        levels_, [server](const level& each) { return !each.all.all_rest_of(server); });
+    sync::atomic<bool>& said = core_.slots[server - 1]->bound_wait;
+    if (said.load(sync::relaxed) == wait) return;
+    said.store(wait, sync::relaxed);  // as its declaration says
+    slots_waited_for_.store(slots_waited_for_.load(sync::relaxed) + (wait ? 1 : -1U),
+                            sync::relaxed);
 }
 
 void turns::join(group_state& group) noexcept {
@@ -115,6 +147,10 @@ void turns::rest(group_state& group) noexcept {
 void turns::end_if_over() noexcept {
     if (listed_ != 0 || !everyone_->queue.empty()) return;
     if (everyone_->where != share::place::away) leave(*everyone_);
+    while (group_state* const gone = resting_.pop_front()) {  // none rests any more
+        gone->is_in_resting = false;
+        gone->let_go();
+    }
     number_.store(number() + 1, sync::relaxed);  // a hint
 }
 
@@ -160,19 +196,24 @@ void turns::give(slot& own, time_point now) noexcept {
     const bool over = own.turn.number != number() || own.turn.until <= now;
     if (own.next == nullptr && (over || own.runs.empty())) {
         end_turn(own);
-        while (group_state* const group = next(now)) {
+        while (group_state* const group = next(own.index + 1, now)) {
             if (deal(own, *group)) break;
         }
+        look_at_bound(own.index + 1);
     }
     end_if_over();
 }
 
+void turns::forget_turn(slot& own) noexcept {
+    group_state* const group = std::exchange(own.turn.of, nullptr);
+    if (group == nullptr) return;
+    shares_of(*group).serve(*group, -own.turn.expected);
+    group->let_go();
+}
+
 // What has not begun goes back, before what is queued.
 void turns::end_turn(slot& own) noexcept {
-    if (group_state* const group = std::exchange(own.turn.of, nullptr)) {
-        shares_of(*group).serve(*group, -own.turn.expected);
-        group->let_go();
-    }
+    forget_turn(own);
     std::array<basic_task*, run_queue::capacity> left;
     std::size_t count = 0;
     while (basic_task* const task = own.runs.pop()) left[count++] = task;
@@ -193,26 +234,35 @@ void turns::take_back(basic_task& task) noexcept {
 }
 
 // By priority, but for one that has waited for too long.
-group_state* turns::next(time_point now) noexcept {
+group_state* turns::next(std::size_t server, time_point now) noexcept {
     for (level& each : levels_) {
-        if (each.all.all_rest()) {
-            each.waits_since = never;
-        } else if (each.waits_since == never) {
-            each.waits_since = now;
-        } else if (now - each.waits_since >= ageing) {
-            if (group_state* const group = next_of(each)) return group;
+        for (const std::size_t own : {shares::any, server}) {
+            if (!waits_for_long(each, own, now)) continue;
+            if (group_state* const group = next_of(each, own, &shares::next_own)) return group;
         }
     }
     for (std::size_t i = levels; i-- != 0;) {
-        if (group_state* const group = next_of(levels_[i])) return group;
+        if (group_state* const group = next_of(levels_[i], server, &shares::next)) return group;
     }
     return nullptr;
 }
 
-group_state* turns::next_of(level& from) noexcept {
+// Somebody of those that are for this server.
+bool turns::waits_for_long(level& from, std::size_t server, time_point now) noexcept {
+    time_point& since = from.waits_since[server];
+    if (from.all.all_rest_of(server)) {
+        since = never;
+    } else if (since == never) {
+        since = now;
+    }
+    return since != never && now - since >= ageing;
+}
+
+group_state* turns::next_of(level& from, std::size_t server, choice choose) noexcept {
     int corrections = 16;  // workers may end steps as fast as this looks
-    while (share* const first = from.all.next()) {
+    while (share* const first = (from.all.*choose)(server)) {
         auto& group = static_cast<group_state&>(*first);
+        if (follow(group)) continue;
         const virtual_duration used = group.collect();
         if (used != virtual_duration::zero()) {
             from.all.serve(group, used);
@@ -259,9 +309,10 @@ bool turns::deal(slot& own, group_state& group) noexcept {
     own.next = out[0];
     own.runs.push({out.data() + 1, count - 1});
     trace("turn", std::span{out.data(), count});
-    levels_[group.level].waits_since = never;
+    levels_[group.level].waits_since[group.server] = never;
     if (&group == everyone_) everyone_turn_ = now;
     if (group.grouped()) group.end_wait(now);
+    shares_of(group).limit_owed(group);
     if (!has_tasks(group)) rest(group);
     return true;
 }
@@ -276,8 +327,9 @@ std::size_t turns::take(slot& own, group_state& group, std::span<basic_task*> ou
 
 bool turns::wanted() const noexcept {
     if (!noticed_.empty()) return true;
-    return are_given() &&
-           std::ranges::any_of(levels_, [](const level& each) { return !each.all.all_rest(); });
+    return are_given() && std::ranges::any_of(levels_, [](const level& each) {
+               return !each.all.all_rest_of(shares::any);
+           });
 }
 
 basic_task::chain turns::take_queued(group_state& of) noexcept {

@@ -9,19 +9,22 @@
 //
 // While only the default group has tasks there are none, and this costs a worker one look at a flag that it reads anyway.
 //
+// A group that is bound to a worker is next only when that one asks. When it has something to run the round says so in the
+// slot, and who has run it wakes that worker after the release [RL1]; who goes to sleep looks there [ID1].
+//
 // Only the holder of the role calls it, but for `number`, `notice` and the constructor.
 //
-// How the role learns that a group may go on: spec/Groups.tla.
+// How the role learns that a group may go on: spec/Groups.tla; who is bound: spec/BoundGroups.tla.
 #pragma once
 
 #include "sched/group_state.hpp"
 #include "sched/shares.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace fairlead::sched {
 
@@ -66,11 +69,20 @@ public:
     // Ends the turn of `own` if it is over, and gives the next if it has nothing to run.
     void give(slot& own, time_point now) noexcept;
 
-    // Whether somebody has tasks that a turn could be given for.
+    // No turns are given any more: the worker of `own` lets go of the group that had the last there.
+    void forget_turn(slot& own) noexcept;
+
+    // Whether somebody has tasks that a turn could be given for, by any worker.
     [[nodiscard]] bool wanted() const noexcept;
 
     // What is in the queue of the group.
     [[nodiscard]] static basic_task::chain take_queued(group_state& of) noexcept;
+
+    // Whether a group that is bound to a worker waits for its turn there. Any worker, after it has had the role: it wakes
+    // these workers, see slot::bound_wait. Relaxed: what it has to wake them for it has seen itself, or a holder before it.
+    [[nodiscard]] bool some_wait_bound() const noexcept {
+        return slots_waited_for_.load(sync::relaxed) != 0;
+    }
 
     // Before the end: there are no tasks any more.
     void let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept;
@@ -85,9 +97,11 @@ private:
     static constexpr std::size_t levels = 4;
 
     struct level {
-        shares all;
-        time_point waits_since = never;  // its turn
+        shares all;                           // a server for each slot
+        std::vector<time_point> waits_since;  // its turn; of each server, too
     };
+
+    using choice = share* (shares::*)(std::size_t server) noexcept;
 
     [[nodiscard]] shares& shares_of(const group_state& group) noexcept {
         return levels_[group.level].all;
@@ -98,12 +112,16 @@ private:
     void join(group_state& group) noexcept;
     void leave(group_state& group) noexcept;
     void rest(group_state& group) noexcept;
+    [[nodiscard]] bool follow(group_state& group) noexcept;
+    void look_at_bound(std::size_t server) noexcept;
     void end_if_over() noexcept;
     void look_at_noticed() noexcept;
     void look_at_resting(time_point now) noexcept;
     void end_turn(slot& own) noexcept;
-    [[nodiscard]] group_state* next(time_point now) noexcept;
-    [[nodiscard]] group_state* next_of(level& from) noexcept;
+    [[nodiscard]] group_state* next(std::size_t server, time_point now) noexcept;
+    [[nodiscard]] static bool waits_for_long(level& from, std::size_t server,
+                                             time_point now) noexcept;
+    [[nodiscard]] group_state* next_of(level& from, std::size_t server, choice choose) noexcept;
     [[nodiscard]] bool deal(slot& own, group_state& group) noexcept;
     [[nodiscard]] static std::size_t take(slot& own, group_state& group,
                                           std::span<basic_task*> out) noexcept;
@@ -113,7 +131,8 @@ private:
     slot* holder_ = nullptr;  // of the role
     sync::atomic<std::uint32_t> number_{0};
     lockfree::front_queue<group_state, &group_state::next_noticed> noticed_;
-    std::array<level, levels> levels_;
+    std::vector<level> levels_;
+    sync::atomic<unsigned> slots_waited_for_{0};
     base::chain<group_state, &group_state::next_resting> resting_;  // and some that do not any more
     std::size_t listed_ = 0;      // that compete, without the default group
     time_point everyone_turn_{};  // the last

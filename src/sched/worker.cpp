@@ -431,7 +431,15 @@ bool worker::round_if_free() noexcept {
 // on deadlines and events.
 void worker::wake_another() noexcept {
     if (alone_) return;
-    if (core_.nobody_waits() || core_.work_visible(slot_)) core_.idle.wake_one();
+    if (core_.nobody_waits() || core_.others_could_work(slot_)) core_.idle.wake_one();
+    if (core_.role.turns().some_wait_bound()) wake_bound();
+}
+
+// Each of those for whom groups wait that nobody else may serve. It may have failed to get the role a moment ago [RL1].
+[[gnu::noinline]] void worker::wake_bound() noexcept {
+    for (const auto& each : core_.slots) {
+        if (each.get() != &slot_ && each->has_bound_work()) core_.idle.wake(each->index);
+    }
 }
 
 // --- running without a thread ---------------------------------------------------------------------------

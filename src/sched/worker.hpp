@@ -130,6 +130,7 @@ private:
     [[nodiscard]] bool has_timed_posts() const noexcept;
     bool round_if_free() noexcept;
     void wake_another() noexcept;
+    void wake_bound() noexcept;
     bool sleep_in_driver(time_point limit) noexcept;
     void park(time_point limit) noexcept;
     void answer_drain() noexcept;

@@ -7,6 +7,7 @@
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/io/tcp.hpp>
+#include <fairlead/sched/group.hpp>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -108,6 +110,37 @@ TEST_P(io_on_threads, descriptors_are_used_again_at_once) {
     std::vector<task<int>> clients;
     for (int i = 0; i != 12; ++i) clients.push_back(comes_and_goes(where, i));
     for (const int good : block_on(home, when_all(std::move(clients)))) EXPECT_EQ(good, 60);
+    server.request_stop();
+    server.get();
+}
+
+// The clients of each group that is bound to a worker are on one thread, wherever their events are noticed.
+TEST_P(io_on_threads, connections_of_bound_groups_stay_on_their_threads) {
+    static constexpr auto talks_there = [](address to, int number,
+                                           std::thread::id there) -> task<bool> {
+        bool stayed = true;
+        for (int i = 0; i != 20; ++i) {
+            stayed = stayed && co_await talks(to, number, 3) == 3;
+            stayed = stayed && std::this_thread::get_id() == there;
+        }
+        co_return stayed;
+    };
+    static constexpr auto all_stay = [](address to) -> task<bool> {
+        const std::thread::id there = std::this_thread::get_id();
+        std::vector<task<bool>> clients;
+        for (int i = 0; i != 8; ++i) clients.push_back(talks_there(to, i, there));
+        bool all = true;
+        for (const bool stayed : co_await when_all(std::move(clients))) all = all && stayed;
+        co_return all;
+    };
+    auto server = spawn(home, serves(listener));
+    std::deque<group> groups;
+    std::deque<join_handle<bool>> ends;
+    for (unsigned i = 0; i != GetParam(); ++i) {
+        groups.emplace_back(home).bind(i);
+        ends.push_back(spawn(groups.back(), all_stay(where)));
+    }
+    for (join_handle<bool>& each : ends) EXPECT_TRUE(std::move(each).get());
     server.request_stop();
     server.get();
 }

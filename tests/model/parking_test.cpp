@@ -92,12 +92,12 @@ private:
     }
 
     void sleep(unsigned index, bool in_driver, int wanted) {
-        if (!in_driver || !sleep_in_driver(wanted)) park(index, wanted);
+        if (!in_driver || !sleep_in_driver(index, wanted)) park(index, wanted);
     }
 
-    bool sleep_in_driver(int wanted) {
+    bool sleep_in_driver(unsigned index, int wanted) {
         if (!try_acquire()) return false;
-        const bool entered = idle.enter_driver();
+        const bool entered = idle.enter_driver(index);
         if (entered) static_cast<void>(driver_.set_deadline(never));
         release();
         if (!entered) return false;
@@ -211,7 +211,7 @@ TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
 template <class Condition>
 void sleep_unless(sched::idle& idle, futex_driver& driver, bool in_driver, const Condition& awake) {
     if (in_driver) {
-        require(idle.enter_driver(), "nobody is there");
+        require(idle.enter_driver(1), "nobody is there");
         static_cast<void>(driver.set_deadline(never));
         if (!awake()) driver.wait();
         idle.leave_driver();
@@ -381,7 +381,7 @@ TEST(ModelParking, TheDutyToSleepInTheDriverIsLeftToNobody) {
         core.idle.begin_search();
         core.idle.prepare_park(2);
         core.idle.begin_search();
-        require(core.idle.enter_driver(), "nobody is there");
+        require(core.idle.enter_driver(0), "nobody is there");
         bool seen = false;
         bool seen_by_holder = false;
         {

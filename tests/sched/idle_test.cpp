@@ -34,7 +34,7 @@ struct parking {
 
     void sleep_in_driver() {
         idle.begin_search();
-        EXPECT_TRUE(idle.enter_driver());
+        EXPECT_TRUE(idle.enter_driver(0));
     }
 };
 
@@ -116,7 +116,7 @@ TEST(Idle, ParkedWorkersAreWokenBeforeTheOneThatWaitsForDeadlines) {
     p.idle.begin_search();
     for (const auto wake : {&idle::wake_one, &idle::announce}) {
         p.idle.prepare_park(0);
-        (p.idle.*wake)();
+        (p.idle.*wake)(sched::idle::anybody);
         ASSERT_TRUE(p.idle.park_until(0, never));
         EXPECT_EQ(p.driver.wakes, 0);
     }
@@ -125,19 +125,65 @@ TEST(Idle, ParkedWorkersAreWokenBeforeTheOneThatWaitsForDeadlines) {
     EXPECT_EQ(p.driver.wakes, 1);
 }
 
+// What one alone can do it is woken for, parked or in the driver, and though another searches.
+TEST(Idle, WakesTheOneThatIsMeant) {
+    test::watchdog guard;
+    parking p;
+    p.sleep_in_driver();  // 0
+    for (const unsigned i : {1U, 2U}) {
+        p.idle.begin_search();
+        p.idle.prepare_park(i);
+    }
+    p.idle.wake(1);
+    ASSERT_TRUE(p.idle.park_until(1, never));
+    EXPECT_FALSE(p.idle.seems_asleep()) << "it searches";
+    p.idle.wake(1);  // awake
+    p.idle.wake(2);
+    ASSERT_TRUE(p.idle.park_until(2, never));
+    EXPECT_EQ(p.driver.wakes, 0);
+    p.idle.wake(0);
+    p.idle.wake(0);
+    EXPECT_EQ(p.driver.wakes, 1);
+    p.idle.leave_driver();
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(p.idle.end_search(), i == 2);
+    EXPECT_FALSE(p.idle.seems_asleep());
+}
+
+// Any could do it, but one rather than others.
+TEST(Idle, WakesTheOneThatIsPreferred) {
+    test::watchdog guard;
+    parking p;
+    p.sleep_in_driver();  // 0
+    for (const unsigned i : {1U, 2U}) {
+        p.idle.begin_search();
+        p.idle.prepare_park(i);
+    }
+    p.idle.announce(1);
+    ASSERT_TRUE(p.idle.park_until(1, never));
+    EXPECT_TRUE(p.idle.end_search());
+    p.idle.announce(0);
+    EXPECT_EQ(p.driver.wakes, 1);
+    p.idle.leave_driver();
+    EXPECT_TRUE(p.idle.end_search());
+    p.idle.wake_one(1);  // awake
+    ASSERT_TRUE(p.idle.park_until(2, never));
+    EXPECT_TRUE(p.idle.end_search());
+    EXPECT_FALSE(p.idle.seems_asleep());
+}
+
 TEST(Idle, OneAtATimeIsInTheDriver) {
     parking p;
     EXPECT_FALSE(p.idle.driver_taken());
     p.sleep_in_driver();
     EXPECT_TRUE(p.idle.driver_taken());
     p.idle.begin_search();
-    EXPECT_FALSE(p.idle.enter_driver());
+    EXPECT_FALSE(p.idle.enter_driver(0));
     p.idle.wake_all();
     EXPECT_EQ(p.driver.wakes, 1);
-    EXPECT_FALSE(p.idle.enter_driver()) << "its wait is not over";
+    EXPECT_FALSE(p.idle.enter_driver(0)) << "its wait is not over";
     p.idle.leave_driver();
     EXPECT_FALSE(p.idle.driver_taken());
-    EXPECT_TRUE(p.idle.enter_driver());
+    EXPECT_TRUE(p.idle.enter_driver(0));
 }
 
 TEST(Idle, KnowsWhetherAllAreAsleep) {

@@ -19,6 +19,7 @@ struct client : share {
     explicit client(double its_weight, duration its_slice = usual_slice)
         : share{its_weight, its_slice} {}
     virtual_duration service{};
+    virtual_duration total{};
 };
 
 client& next_of(shares& all) { return static_cast<client&>(*all.next()); }
@@ -256,6 +257,109 @@ TEST(Shares, AWeightMayChange) {
     all.set_weight(clients[0], 1);
     serve_for(1s);
     EXPECT_NEAR(clients[0].service / 1s, 0.25, 0.01);
+}
+
+// Two servers, which take turns: some are for any, some for one of them.
+struct two_servers {
+    void serve_for(duration time) {
+        for (client& each : clients) each.service = {};
+        for (duration done{}; done < time; done += 100us) {
+            for (const std::size_t server : {1U, 2U}) {
+                auto* const next = static_cast<client*>(all.next(server));
+                if (next == nullptr) continue;
+                EXPECT_TRUE(next->server == shares::any || next->server == server);
+                all.serve(*next, 100us);
+                all.limit_owed(*next);
+                next->service += 100us;
+            }
+        }
+    }
+
+    client& add(double weight, std::size_t server) {
+        client& added = clients.emplace_back(weight);
+        all.move_to(added, server);
+        all.join(added);
+        return added;
+    }
+
+    shares all{2};
+    std::deque<client> clients;
+};
+
+TEST(Shares, ServersMayHaveSharesOfTheirOwn) {
+    two_servers both;
+    both.add(1, shares::any);
+    both.add(1, 1);
+    both.add(1, 2);
+    both.serve_for(1s);
+    for (const client& each : both.clients) EXPECT_NEAR(each.service / 1s, 2.0 / 3, 0.01);
+    // They move while they compete.
+    both.all.move_to(both.clients[0], 2);
+    both.serve_for(1s);
+    EXPECT_NEAR(both.clients[0].service / 1s, 0.5, 0.05);
+    EXPECT_NEAR(both.clients[1].service / 1s, 1, 0.01);
+    EXPECT_NEAR(both.clients[2].service / 1s, 0.5, 0.05);
+    both.all.move_to(both.clients[0], shares::any);
+    both.serve_for(1s);
+    for (const client& each : both.clients) EXPECT_NEAR(each.service / 1s, 2.0 / 3, 0.05);
+    both.all.move_to(both.clients[0], 2);
+    EXPECT_TRUE(both.all.all_rest_of(shares::any));
+    both.all.rest(both.clients[1]);
+    EXPECT_EQ(both.all.next(1), nullptr);
+    EXPECT_NE(both.all.next(2), nullptr);
+    EXPECT_FALSE(both.all.all_rest());
+}
+
+// Its weight is worth more than one server can give; when it is worth less, it has not saved that up.
+TEST(Shares, WhoIsForOneServerIsNotOwedForEverWhatThatCouldNotGive) {
+    two_servers both;
+    client& heavy = both.add(100, 1);
+    client& light = both.add(1, 1);
+    both.add(1, shares::any);
+    both.serve_for(10s);
+    EXPECT_NEAR(heavy.service / 10s, 100.0 / 101, 0.001);
+    EXPECT_NEAR(light.service / 10s, 1.0 / 101, 0.001);
+    both.all.set_weight(heavy, 1);
+    both.serve_for(1s);
+    EXPECT_NEAR(heavy.service / 1s, 0.5, 0.05);
+    EXPECT_NEAR(light.service / 1s, 0.5, 0.05);
+    // Nor does it owe who is for any server that nobody else could use what that had.
+    client& comer = both.add(1, shares::any);
+    both.serve_for(1s);
+    EXPECT_NEAR(comer.service / 1s, 0.5, 0.1);
+}
+
+// What their server could not give them is not taken from the one of them that rests now and then.
+TEST(Shares, WhoRestsKeepsItsShareOfItsServer) {
+    for (const double weight : {1.0, 10.0, 100.0}) {
+        two_servers both;
+        both.add(weight, shares::any);
+        client& goes_on = both.add(100, 1);
+        client& rests = both.add(100, 1);
+        for (int i = 0; i != 1'000; ++i) {
+            both.all.rest(rests);
+            both.all.go_on(rests);
+            both.serve_for(1ms);
+            goes_on.total += goes_on.service;
+            rests.total += rests.service;
+        }
+        EXPECT_NEAR(goes_on.total / 1s, 0.5, 0.02) << weight;
+        EXPECT_NEAR(rests.total / 1s, 0.5, 0.02) << weight;
+    }
+}
+
+// Nobody else gets what those of one server owe each other because of a long step.
+TEST(Shares, WhatThoseOfOneServerOweEachOtherStaysAmongThem) {
+    two_servers both;
+    client& others = both.add(100, shares::any);
+    client& was_long = both.add(100, 1);
+    client& waits = both.add(100, 1);
+    both.all.serve(was_long, 500ms);
+    both.all.serve(others, 500ms);
+    both.serve_for(200ms);
+    EXPECT_EQ(was_long.service, 0s);
+    EXPECT_NEAR(waits.service / 200ms, 1, 0.01);
+    EXPECT_NEAR(others.service / 200ms, 1, 0.01);
 }
 
 }  // namespace

@@ -110,8 +110,8 @@ private:
     bool sleep_in_driver(unsigned thread) {
         if (!try_acquire()) return false;
         const bool limited = choose(4) == 0;
-        const bool entered =
-            calls_.note(thread, "enter_driver", 0, [&] { return idle_.enter_driver(); });
+        const bool entered = calls_.note(thread, "enter_driver", 0,
+                                         [&] { return idle_.enter_driver(thread - posters - 1); });
         if (entered) static_cast<void>(driver_.set_deadline(limited ? soon() : never));
         release();
         wake_another(thread);

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace fairlead {
@@ -24,7 +25,7 @@ class group_state;
 }  // namespace sched
 
 /// Who goes first. Strict: a group has its turn when none of a higher priority has something to run; but if none of a
-/// priority had one for 100 ms, one of them has one all the same.
+/// priority had one for 100 ms, one of them has one all the same; likewise of those that are bound to the same worker.
 enum class priority : std::uint8_t { low, normal, high, highest };
 
 /// Wrong values throw `std::invalid_argument`, which names the field and its range.
@@ -52,8 +53,11 @@ struct group_options {
     /// A post beyond that is not refused: a round that admits it drops the oldest that no worker has taken instead, which is given
     /// back to its owner as if the scheduler were destroyed: a callable is destroyed, and who awaits a coroutine gets
     /// `stopped_error`. That is done at once, in a step before all others: also while this group is paused or full, and beside the
-    /// steps of a strand.
+    /// steps of a strand; and on any worker, though it is bound to one.
     bool drop_oldest = false;
+
+    /// Whether it is bound to a worker from the start, which the library picks: as by `group::bind`.
+    bool bound = false;
 };
 
 /// What a group did so far.
@@ -67,10 +71,11 @@ struct group_stats {
         waited{};  ///< until they were, from when it had something that could run, or from its turn before
     duration waited_most{};  ///< of these waits, the longest
     std::uint64_t throttled =
-        0;  ///< times its next task had to wait for the end of another, because of `max_concurrency`
+        0;  ///< times its next task had to wait for the end of another, because of `max_concurrency`, or a `bind`
     std::uint64_t refused = 0;      ///< places that were not there for `try_place` and `try_post`
     std::uint64_t dropped = 0;      ///< tasks, because of `drop_oldest`
     std::size_t waiting_posts = 0;  ///< who waits for a place now
+    std::optional<unsigned> bound_to;  ///< which worker
 };
 
 /// Made by its constructor, and dropped by its destructor, at any time and on any thread. Tasks that it has then go on
@@ -120,6 +125,23 @@ public:
     /// waits, and a `stop` takes its whole limit and reports them.
     void pause() noexcept;
     void resume() noexcept;
+
+    /// From now on its steps run on the thread of one worker, one at a time, in the order of posts by whomever, until it
+    /// is released; a `max_concurrency` counts again then. For what belongs to a thread, or data that is to stay in one
+    /// cache. The worker goes on with other tasks beside them, but is never taken off its thread: what blocks there
+    /// blocks it (docs/blocking.md). The thread changes only with a `stop` and a `start`, which make new ones.
+    ///
+    /// Steps that run at the time of the call go on where they are, and what they have forked with them; the first on the
+    /// worker begins when they have ended. What was posted before the call may have been dealt, and count to them; what
+    /// the caller posts after it runs on the worker.
+    ///
+    /// Without a number the library picks the worker with the fewest groups; a group that is bound stays where it is. With
+    /// another number than before it moves. Throws `std::invalid_argument` if there is no such worker.
+    void bind() noexcept;
+    void bind(unsigned worker);
+
+    /// Its tasks run on any worker again. A step that runs goes on; the next may run elsewhere.
+    void release() noexcept;
 
     [[nodiscard]] group_stats stats() const noexcept;
     [[nodiscard]] const std::string& name() const noexcept;
