@@ -3,6 +3,7 @@
 
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/sched/callback_task.hpp>
+#include <fairlead/sched/group.hpp>
 
 #include <array>
 
@@ -21,14 +22,24 @@ private:
     fl::scheduler home_{{.run_on_caller = true}};
 };
 
-void post_tasks(std::uint64_t operations) {
-    outside posted;
+void post_tasks_to(fl::executor to, outside& posted, std::uint64_t operations) {
     std::array<fl::callback_task, burst> tasks;
     for (fl::callback_task& each : tasks) each.set_callback([](fl::callback_task&) {});
     for (std::uint64_t done = 0; done != operations; done += burst) {
-        for (fl::callback_task& each : tasks) posted.home().post(each);
+        for (fl::callback_task& each : tasks) to.post(each);
         posted.run();
     }
+}
+
+void post_tasks(std::uint64_t operations) {
+    outside posted;
+    post_tasks_to(posted.home(), posted, operations);
+}
+
+void post_tasks_to_a_group(std::uint64_t operations) {
+    outside posted;
+    fl::group group{posted.home()};
+    post_tasks_to(group, posted, operations);
 }
 
 void post_a_batch(std::uint64_t operations) {
@@ -65,7 +76,7 @@ void post_to_an_idle_one(std::uint64_t operations) {
 
 // What a chain of tasks passes on, and who waits for its end.
 struct chain {
-    fl::scheduler* home;
+    fl::executor home;
     std::uint64_t left;
     fl::basic_task* caller;
 
@@ -78,25 +89,32 @@ struct chain {
 };
 
 // A task that posts itself again.
-fl::task<> hop(fl::scheduler& home, std::uint64_t operations) {
-    chain hops{&home, operations, &co_await fl::current_task()};
+fl::task<> hop_in(fl::executor home, std::uint64_t operations) {
+    chain hops{home, operations, &co_await fl::current_task()};
     fl::callback_task task{[at = &hops](fl::callback_task& self) {
-        if (at->goes_on()) at->home->post(self);
+        if (at->goes_on()) at->home.post(self);
     }};
     home.post(task);
     co_await fl::receive_signal();
+}
+
+fl::task<> hop(fl::scheduler& home, std::uint64_t operations) { return hop_in(home, operations); }
+
+fl::task<> hop_in_a_group(fl::scheduler& home, std::uint64_t operations) {
+    fl::group group{home};
+    co_await hop_in(group, operations);
 }
 
 // A callable that posts the next.
 struct hopper {
     chain* at;
     void operator()() const {
-        if (at->goes_on()) at->home->post(hopper{at});
+        if (at->goes_on()) at->home.post(hopper{at});
     }
 };
 
 fl::task<> hop_of_lambdas(fl::scheduler& home, std::uint64_t operations) {
-    chain hops{&home, operations, &co_await fl::current_task()};
+    chain hops{home, operations, &co_await fl::current_task()};
     home.post(hopper{&hops});
     co_await fl::receive_signal();
 }
@@ -109,7 +127,9 @@ void measure_posts(meter& to) {
     to.measure("post a task from outside, 256 in a batch", post_a_batch);
     to.measure("post a callable from outside, 256 in a row", post_lambdas);
     to.measure("post a task to an idle scheduler", post_to_an_idle_one);
+    to.measure("post a task from outside to a group, 256 in a row", post_tasks_to_a_group);
     to.measure("post a task from a step", hop);
+    to.measure("post a task from a step in a group", hop_in_a_group);
     to.measure("post a callable from a step", hop_of_lambdas);
 }
 

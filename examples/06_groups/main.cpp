@@ -113,6 +113,17 @@ int main() {
     scheduler.drain();
     expect(answered == 100, "all of who waited");
 
+    // [rate]
+    // For somebody who allows 1,000 calls a second, five of them at once; 20 more may wait.
+    fl::group calls{scheduler,
+                    {.name = "calls", .queue_max = 25, .rate_max = 1'000, .rate_burst = 5}};
+    int called = 0;
+    while (calls.try_post([&called] { ++called; })) {
+    }
+    // [/rate]
+    scheduler.drain();
+    expect(called >= 25, "all that were not refused");
+
     // [pause]
     basic.pause();  // its tasks wait; what is posted meanwhile as well
     basic.set_weight(200);

@@ -20,6 +20,13 @@ void validate_weight(unsigned weight) {
     }
 }
 
+void validate_rate(double per_second) {
+    if (per_second != 0 && !(per_second >= 1.0 / 3600 && per_second <= 1e9)) {
+        throw std::invalid_argument{
+            "fairlead: group_options.rate_max must be 0, or 1/3600 to 10^9 a second"};
+    }
+}
+
 group_options validated(group_options options) {
     using namespace std::chrono_literals;
     validate_weight(options.weight);
@@ -29,6 +36,10 @@ group_options validated(group_options options) {
     }
     if (options.slice < 10us || options.slice > 1s) {
         throw std::invalid_argument{"fairlead: group_options.slice must be 10 us to 1 s"};
+    }
+    validate_rate(options.rate_max);
+    if (options.rate_burst < 1 || options.rate_burst > 1'000'000) {
+        throw std::invalid_argument{"fairlead: group_options.rate_burst must be 1 to 1000000"};
     }
     return options;
 }
@@ -82,6 +93,12 @@ void group::set_max_concurrency(unsigned count) noexcept {
 
 void group::set_queue_max(std::size_t count) noexcept { state_->places.set_most(count); }
 
+void group::set_rate_max(double per_second) {
+    validate_rate(per_second);
+    state_->rate_wanted.store(per_second, sync::relaxed);  // published by the notice
+    state_->in.notice(*state_);
+}
+
 place group::try_place() noexcept {
     if (state_->drops_to == nullptr && !state_->places.try_take()) {
         state_->refused.fetch_add(1, sync::relaxed);  // for reports
@@ -128,6 +145,7 @@ group_stats group::stats() const noexcept {
             .waited = in_nanoseconds(state_->waited.read()),
             .waited_most = in_nanoseconds(state_->waited_most.read()),
             .throttled = state_->throttled.read(),
+            .delayed = state_->delayed.read(),
             .refused = state_->refused.load(sync::relaxed),
             .dropped = state_->dropped.read(),
             .waiting_posts = state_->places.waiting(),
@@ -155,7 +173,9 @@ group_state::group_state(core& its_core, lane by, group_options options,
       drops_to{gives_dropped_to},
       places{options.queue_max},
       weight_wanted{options.weight},
-      running_max{options.max_concurrency} {}
+      running_max{options.max_concurrency},
+      rate_wanted{options.rate_max},
+      limit_{options.rate_max, options.rate_burst} {}
 
 void group_state::destroy() noexcept {
     if (is_bound()) in.handover.bind(*this, nobody);

@@ -4,6 +4,7 @@
 #include "sched/group_queue.hpp"
 #include "sched/idle.hpp"
 #include "sched/places.hpp"
+#include "sched/rate_limit.hpp"
 #include "sched/shares.hpp"
 #include "sched/slot.hpp"
 
@@ -82,6 +83,7 @@ public:
     sync::atomic<unsigned> weight_wanted;
     static constexpr unsigned nobody = idle::anybody;
     sync::atomic<unsigned> running_max;  // 0: any number
+    sync::atomic<double> rate_wanted;    // of tasks with places, a second
     // The worker whose thread runs its steps, or nobody. Changes under the mutex of the hand-over. Relaxed: published by
     // the notice, and by what is posted after it.
     sync::atomic<unsigned> bound_to{nobody};
@@ -155,9 +157,26 @@ public:
     counter waited;
     counter waited_most;
     counter throttled;
+    counter delayed;
     counter dropped;
 
-    group_queue queue;     // ready to run, not dealt yet
+    // A task is ready to run.
+    void add(basic_task& task) noexcept { queue.add(task, rate_wanted.load(sync::relaxed) != 0); }
+
+    // Tasks that had to wait for the rate may begin. When others may.
+    [[nodiscard]] time_point let_in(time_point now) noexcept {
+        const double wanted = rate_wanted.load(sync::relaxed);
+        if (wanted != limit_.per_second()) limit_.set(wanted, now);
+        while (queue.has_entering() && limit_.take(now)) queue.let_one_in();
+        return limit_.next();
+    }
+
+    group_queue queue;  // ready to run, not dealt yet
+    // While the role is to look at those that wait for the rate: when.
+    time_point lets_in_at{};
+    heap_links<group_state> entering_links;
+    bool is_in_entering = false;
+
     bool is_held = false;  // until one of its steps ends, or is taken back
     group_state* next_resting = nullptr;
     bool is_in_resting = false;
@@ -186,6 +205,7 @@ private:
     sync::atomic<std::uint64_t> ended_{0};
     sync::atomic<bool> held_back_{false};
 
+    rate_limit limit_;
     std::uint64_t begun_ = 0;
     duration collected_{};
     std::uint64_t collected_steps_ = 0;

@@ -99,7 +99,8 @@ bool handover::has_forked(const worker& self) noexcept {
 
 bool handover::may_relieve(const slot& of) noexcept {
     std::lock_guard lock{mutex_};
-    return of.bound_groups == 0 && !has_forked(*of.holder.load(sync::relaxed));  // changes under the mutex
+    return of.bound_groups == 0 &&
+           !has_forked(*of.holder.load(sync::relaxed));  // changes under the mutex
 }
 
 const char* handover::relieve(slot& of, std::uint64_t step, std::uint64_t passed_on) noexcept {

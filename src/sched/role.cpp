@@ -24,15 +24,15 @@ void role::round(slot& own, afterwards next) noexcept {
     dealing_to_ = &own;
     own_share_ = 0;
     groups_ = core_.has_groups();
-    if (groups_) turns_.begin_round(own);
     // Before anything that the wish is about is looked at: a later wish is for the next round.
     // [RL2] sees what every wish up to this one is about.
     const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
     time_point now = immediately;  // read only if somebody needs it
     if (core_.options.driver->has_sources() || !deadlines_.empty() || !unplaced_.empty() ||
-        gives_turns()) {
+        (groups_ && turns_.need_time())) {
         now = core_.now();
     }
+    if (groups_) turns_.begin_round(own, now);
     trace("begin", now);
 
     if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
@@ -60,7 +60,7 @@ void role::round(slot& own, afterwards next) noexcept {
     if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
     const time_point due = next_deadline();
     if (next_due_.load(sync::relaxed) != due) next_due_.store(due, sync::relaxed);  // a hint
-    hurry_sleeper();
+    hurry_sleeper(due);
     dealing_to_ = nullptr;
 }
 
@@ -84,10 +84,10 @@ void role::plan_sleep(time_point limit) noexcept {
     static_cast<void>(core_.options.driver->set_deadline(sleeper_wakes_at_));  // nobody waits yet
 }
 
-void role::hurry_sleeper() noexcept {
+void role::hurry_sleeper(time_point due) noexcept {
     // Who entered the driver before this round is seen here: it entered with the role.
-    if (next_deadline() >= sleeper_wakes_at_ || !core_.idle.driver_taken()) return;
-    sleeper_wakes_at_ = next_deadline();
+    if (due >= sleeper_wakes_at_ || !core_.idle.driver_taken()) return;
+    sleeper_wakes_at_ = due;
     if (!core_.options.driver->set_deadline(sleeper_wakes_at_)) core_.options.driver->wake();
 }
 
@@ -134,7 +134,7 @@ void role::take_arrivals() noexcept {
 }
 
 void role::give_turns(slot& own, time_point& now) noexcept {
-    if (!turns_.are_given() && !turns_.has_noticed()) return turns_.forget_turn(own);
+    if (!turns_.need_time() && !turns_.has_noticed()) return turns_.forget_turn(own);
     if (now == immediately) now = core_.now();
     turns_.give(own, now);
 }

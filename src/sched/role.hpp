@@ -191,7 +191,7 @@ private:
 
     // When somebody must look at sleepers.
     [[nodiscard]] time_point next_deadline() const noexcept {
-        return retry_at_ < deadlines_.next() ? retry_at_ : deadlines_.next();
+        return std::min({retry_at_, deadlines_.next(), turns_.next_entry()});
     }
 
     // Whether something waits for admission.
@@ -215,7 +215,7 @@ private:
     [[nodiscard]] basic_task::chain take_all_arrivals() noexcept;
     void update_attention(bool timed) noexcept;
     void poll_events(time_point now, bool asked, afterwards next) noexcept;
-    void hurry_sleeper() noexcept;
+    void hurry_sleeper(time_point due) noexcept;
     void expire(slot& own, time_point now, afterwards next) noexcept;
     void expire_in_line(slot& own, time_point now) noexcept;
     void give_turns(slot& own, time_point& now) noexcept;

@@ -33,6 +33,12 @@ void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
         if (left->where == share::place::resting) leave(*left);
         left->let_go();
     }
+    while (!entering_.empty()) {
+        group_state& left = *entering_.top();
+        entering_.pop();
+        left.is_in_entering = false;
+        left.let_go();
+    }
     auto noticed = noticed_.take_all();
     while (group_state* const left = noticed.pop_front()) left->let_go();
     if (group_state* const last = std::exchange(core_.group_of_dropped, nullptr)) last->let_go();
@@ -48,7 +54,7 @@ bool turns::notice(group_state& group) noexcept {
 
 void turns::queue(basic_task& task) noexcept {
     auto& group = group_of(*task.home_);
-    group.queue.push_back(task);
+    group.add(task);
     want(group);
     if (group.drops_to != nullptr) drop_excess(group);
 }
@@ -83,16 +89,31 @@ void turns::ready_has_more() noexcept { want(*everyone_); }
 void turns::want(group_state& group) noexcept {
     group.queued.store(group.queue.size(), sync::relaxed);
     if (group.is_held || group.paused.load(sync::relaxed)) return;
+    let_in(group);
+    if (!has_tasks(group)) return;
     static_cast<void>(follow(group));
     if (group.where == share::place::away) {
+        begin_to_wait(group);
         join(group);
     } else if (group.where == share::place::resting) {
+        begin_to_wait(group);
         shares_of(group).go_on(group);
     } else {
         return;
     }
     look_at_bound(group.server);
-    if (group.grouped()) group.begin_wait(core_.now());
+    if (group.grouped()) group.begin_wait(now());
+}
+
+time_point turns::now() noexcept {
+    if (now_ == immediately) now_ = core_.now();
+    return now_;
+}
+
+// It is about to: others of its level may do so already.
+void turns::begin_to_wait(const group_state& group) noexcept {
+    level& its = levels_[group.level];
+    if (its.all.all_rest_of(group.server)) its.waits_since[group.server] = never;
 }
 
 // It competes for the worker that it is bound to, or for any, as is wished. Whether that has changed.
@@ -100,6 +121,9 @@ bool turns::follow(group_state& group) noexcept {
     const std::size_t wanted = group.server_wanted();
     if (group.server == wanted) return false;
     const std::size_t before = group.server;
+    some_are_bound_ = true;
+    if (levels_[group.level].all.all_rest_of(wanted))
+        levels_[group.level].waits_since[wanted] = never;
     shares_of(group).move_to(group, wanted);
     look_at_bound(before);
     look_at_bound(wanted);
@@ -108,7 +132,7 @@ bool turns::follow(group_state& group) noexcept {
 
 // Whether groups that are bound to this server's slot wait.
 void turns::look_at_bound(std::size_t server) noexcept {
-    if (server == shares::any) return;
+    if (server == shares::any || !some_are_bound_) return;
     const bool wait = std::ranges::any_of(
         levels_, [server](const level& each) { return !each.all.all_rest_of(server); });
     sync::atomic<bool>& said = core_.slots[server - 1]->bound_wait;
@@ -116,6 +140,35 @@ void turns::look_at_bound(std::size_t server) noexcept {
     said.store(wait, sync::relaxed);  // as its declaration says
     slots_waited_for_.store(slots_waited_for_.load(sync::relaxed) + (wait ? 1 : -1U),
                             sync::relaxed);
+}
+
+// Who has to wait for the rate is looked at again when one may begin.
+void turns::let_in(group_state& group) noexcept {
+    if (!group.queue.has_entering()) return;
+    const time_point at = group.let_in(now());
+    if (!group.queue.has_entering()) return;
+    if (!group.is_in_entering) {
+        group.is_in_entering = true;
+        group.delayed.add(1);
+        group.hold();
+    } else if (at < group.lets_in_at) {
+        entering_.erase(group);
+    } else {
+        return;
+    }
+    group.lets_in_at = at;
+    entering_.push(group);
+}
+
+void turns::look_at_entering(time_point now) noexcept {
+    // None of them twice: they are let in by this time, too.
+    while (!entering_.empty() && entering_.top()->lets_in_at <= now) {
+        group_state& group = *entering_.top();
+        entering_.pop();
+        group.is_in_entering = false;
+        want(group);
+        group.let_go();
+    }
 }
 
 void turns::join(group_state& group) noexcept {
@@ -162,7 +215,7 @@ void turns::look_at_noticed() noexcept {
         group->is_held = false;
         const double weight = group->weight_wanted.load(sync::relaxed);
         if (weight != group->weight) shares_of(*group).set_weight(*group, weight);
-        if (has_tasks(*group)) want(*group);
+        if (has_tasks(*group) || group->queue.has_entering()) want(*group);
         group->let_go();
     }
 }
@@ -190,7 +243,9 @@ void turns::look_at_resting(time_point now) noexcept {
 // --- turns --------------------------------------------------------------------------------------------
 
 void turns::give(slot& own, time_point now) noexcept {
+    now_ = now;
     look_at_noticed();
+    look_at_entering(now);
     look_at_resting(now);
     if (!are_given()) return;
     const bool over = own.turn.number != number() || own.turn.until <= now;
@@ -236,12 +291,14 @@ void turns::take_back(basic_task& task) noexcept {
 // By priority, but for one that has waited for too long.
 group_state* turns::next(std::size_t server, time_point now) noexcept {
     for (level& each : levels_) {
+        if (each.all.all_rest()) continue;
         for (const std::size_t own : {shares::any, server}) {
             if (!waits_for_long(each, own, now)) continue;
             if (group_state* const group = next_of(each, own, &shares::next_own)) return group;
         }
     }
     for (std::size_t i = levels; i-- != 0;) {
+        if (levels_[i].all.all_rest()) continue;
         if (group_state* const group = next_of(levels_[i], server, &shares::next)) return group;
     }
     return nullptr;
@@ -249,13 +306,10 @@ group_state* turns::next(std::size_t server, time_point now) noexcept {
 
 // Somebody of those that are for this server.
 bool turns::waits_for_long(level& from, std::size_t server, time_point now) noexcept {
+    if (from.all.all_rest_of(server)) return false;
     time_point& since = from.waits_since[server];
-    if (from.all.all_rest_of(server)) {
-        since = never;
-    } else if (since == never) {
-        since = now;
-    }
-    return since != never && now - since >= ageing;
+    if (since == never) since = now;
+    return now - since >= ageing;
 }
 
 group_state* turns::next_of(level& from, std::size_t server, choice choose) noexcept {
@@ -268,6 +322,7 @@ group_state* turns::next_of(level& from, std::size_t server, choice choose) noex
             from.all.serve(group, used);
             if (--corrections > 0) continue;  // it may not be the first any more
         }
+        if (!group.paused.load(sync::relaxed)) let_in(group);
         if (!has_tasks(group)) {
             rest(group);
         } else if (group.paused.load(sync::relaxed)) {

@@ -52,8 +52,14 @@ public:
 
     // --- the holder ----------------------------------------------------------------------------------
 
-    // A round begins.
-    void begin_round(slot& own) noexcept { holder_ = &own; }
+    // A round begins, at a time that is known, or `immediately`.
+    void begin_round(slot& own, time_point now) noexcept {
+        holder_ = &own;
+        now_ = now;
+    }
+
+    // Whether a round has to know the time.
+    [[nodiscard]] bool need_time() const noexcept { return are_given() || !entering_.empty(); }
 
     [[nodiscard]] group_state& everyone() noexcept { return *everyone_; }
     [[nodiscard]] group_state& group_of(home& of) noexcept {
@@ -68,6 +74,11 @@ public:
 
     // Ends the turn of `own` if it is over, and gives the next if it has nothing to run.
     void give(slot& own, time_point now) noexcept;
+
+    // When somebody may begin who has to wait for the rate of its group, or `never`.
+    [[nodiscard]] time_point next_entry() const noexcept {
+        return entering_.empty() ? never : entering_.top()->lets_in_at;
+    }
 
     // No turns are given any more: the worker of `own` lets go of the group that had the last there.
     void forget_turn(slot& own) noexcept;
@@ -97,18 +108,22 @@ private:
     static constexpr std::size_t levels = 4;
 
     struct level {
-        shares all;                           // a server for each slot
-        std::vector<time_point> waits_since;  // its turn; of each server, too
+        shares all;  // a server for each slot
+        std::vector<time_point>
+            waits_since;  // of each server, while somebody waits: `never` is not known yet
     };
 
     using choice = share* (shares::*)(std::size_t server) noexcept;
 
+    [[nodiscard]] time_point now() noexcept;
     [[nodiscard]] shares& shares_of(const group_state& group) noexcept {
         return levels_[group.level].all;
     }
     [[nodiscard]] bool has_tasks(const group_state& group) const noexcept;
     void drop_excess(group_state& group) noexcept;
     void want(group_state& group) noexcept;
+    void let_in(group_state& group) noexcept;
+    void look_at_entering(time_point now) noexcept;
     void join(group_state& group) noexcept;
     void leave(group_state& group) noexcept;
     void rest(group_state& group) noexcept;
@@ -121,6 +136,7 @@ private:
     [[nodiscard]] group_state* next(std::size_t server, time_point now) noexcept;
     [[nodiscard]] static bool waits_for_long(level& from, std::size_t server,
                                              time_point now) noexcept;
+    void begin_to_wait(const group_state& group) noexcept;
     [[nodiscard]] group_state* next_of(level& from, std::size_t server, choice choose) noexcept;
     [[nodiscard]] bool deal(slot& own, group_state& group) noexcept;
     [[nodiscard]] static std::size_t take(slot& own, group_state& group,
@@ -129,11 +145,14 @@ private:
     core& core_;
     group_state* const everyone_;
     slot* holder_ = nullptr;  // of the role
+    time_point now_{};        // of its round, or `immediately`
     sync::atomic<std::uint32_t> number_{0};
     lockfree::front_queue<group_state, &group_state::next_noticed> noticed_;
     std::vector<level> levels_;
     sync::atomic<unsigned> slots_waited_for_{0};
+    bool some_are_bound_ = false;                                   // or were
     base::chain<group_state, &group_state::next_resting> resting_;  // and some that do not any more
+    pairing_heap<group_state, &group_state::entering_links, &group_state::lets_in_at> entering_;
     std::size_t listed_ = 0;      // that compete, without the default group
     time_point everyone_turn_{};  // the last
 };

@@ -55,6 +55,25 @@ TEST(PlaceIn, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
     for (int i = 0; i != 100; ++i) EXPECT_EQ(log[static_cast<std::size_t>(i)], i);
 }
 
+// Places are free as tasks begin, and these begin at the rate.
+TEST(PlaceIn, WhoPostsFasterThanTheRateIsHeldUp) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 2, .rate_max = 100}};
+    const time_point begin = sim.clock.now();
+    std::vector<duration> posted;
+    const auto posts = [&]() -> task<> {
+        while (posted.size() != 6) {
+            place next = co_await place_in(one);
+            posted.push_back(sim.clock.now() - begin);
+            std::move(next).post([] {});
+        }
+    };
+    auto poster = spawn(sim.scheduler, posts());
+    EXPECT_TRUE(sim.scheduler.drain_for(10s));
+    EXPECT_TRUE(poster.ended());
+    EXPECT_EQ(posted, (std::vector<duration>{0ms, 0ms, 0ms, 10ms, 20ms, 30ms}));
+}
+
 TEST(PlaceIn, IsGrantedInTheOrderOfAsking) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};

@@ -1,0 +1,60 @@
+// A limit of a rate: so many a second, and after a pause a few at once.
+//
+// It is a bucket of tokens, for which one time is enough: when it would be full again. Plain code without a clock.
+//
+// Source: the generic cell rate algorithm, ITU-T I.371, annex A.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace fairlead::sched {
+
+class rate_limit {
+public:
+    // 0: no limit; else 1/3600 to 10^9. `burst`: 1 to 10^6 at once.
+    rate_limit(double per_second, unsigned burst) noexcept
+        : burst_{burst}, per_second_{per_second}, interval_{interval_of(per_second)} {}
+
+    [[nodiscard]] double per_second() const noexcept { return per_second_; }
+
+    // So many as are missing in the bucket still are.
+    void set(double per_second, time_point now) noexcept {
+        using exact = std::chrono::duration<double, duration::period>;
+        const duration missing = std::max(full_at_ - now, duration::zero());
+        const duration before = interval_;
+        per_second_ = per_second;
+        interval_ = interval_of(per_second);
+        full_at_ = now;
+        if (before != duration::zero()) {
+            full_at_ += std::chrono::duration_cast<duration>(exact{missing} / exact{before} *
+                                                             exact{interval_});
+        }
+    }
+
+    // False: it is too early for one more.
+    [[nodiscard]] bool take(time_point now) noexcept {
+        if (next() > now) return false;
+        full_at_ = std::max(full_at_, now) + interval_;
+        return true;
+    }
+
+    // When there is one more. It may be past.
+    [[nodiscard]] time_point next() const noexcept { return full_at_ - interval_ * (burst_ - 1); }
+
+private:
+    static duration interval_of(double per_second) noexcept {
+        if (per_second == 0) return duration::zero();
+        return std::chrono::duration_cast<duration>(std::chrono::duration<double>{1 / per_second});
+    }
+
+    const std::int64_t burst_;
+    double per_second_;
+    duration interval_;
+    time_point full_at_{};
+};
+
+}  // namespace fairlead::sched
