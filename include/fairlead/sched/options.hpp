@@ -66,7 +66,7 @@ struct scheduler_options {
 
     /// A step that has blocked in the kernel for so long, without `blocking` or `block_in_place`, loses its slot to a spare
     /// thread, so that no parallelism is lost: 1 ms to 10 s; 0: never. The monitor looks for it. A step that computes keeps its
-    /// slot, and so does one that has forked. Needs membarrier, which Linux has since 4.14.
+    /// slot, and so does one that has forked, or whose worker a group is bound to. Needs membarrier, which Linux has since 4.14.
     /// Without a value: 5 ms, but never with one worker, as steps rely on it there that no other runs at once.
     std::optional<duration> blocked_after = std::nullopt;
 
