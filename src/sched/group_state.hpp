@@ -113,8 +113,11 @@ public:
         return worker == nobody ? shares::any : worker + 1;
     }
     void begin_steps(std::size_t count) noexcept { begun_ += count; }
-    // They were taken back.
-    void take_back_steps(std::size_t count) noexcept { begun_ -= count; }
+    // One was taken back.
+    void take_back_step(const basic_task& task) noexcept {
+        --begun_;
+        if (enters(task)) limit_.give_back();
+    }
 
     // It is held back until a step ends. False: one has.
     [[nodiscard]] bool hold_back() noexcept {
@@ -161,21 +164,45 @@ public:
     counter dropped;
 
     // A task is ready to run.
-    void add(basic_task& task) noexcept { queue.add(task, rate_wanted.load(sync::relaxed) != 0); }
+    void add(basic_task& task) noexcept { queue.add(task, limit_.per_second() != 0); }
 
-    // Tasks that had to wait for the rate may begin. When others may.
-    [[nodiscard]] time_point let_in(time_point now) noexcept {
+    // It was taken, and not dealt after all.
+    void put_back(basic_task& task) noexcept {
+        if (enters(task)) {
+            queue.leave(task);
+        } else {
+            queue.push_front(task);
+        }
+    }
+
+    // The next that may begin, or null: if there are both, one that enters and one that need not in turn.
+    [[nodiscard]] basic_task* take_next(time_point now) noexcept {
+        const bool may_enter = queue.has_entering() && (queue.empty() || !last_entered_);
+        last_entered_ = may_enter && limit_.take(now);
+        if (last_entered_) {
+            one_waits_ = false;
+            return &queue.enter();
+        }
+        return queue.empty() ? nullptr : &queue.pop_front();
+    }
+
+    // When the next may enter. It may be past; `never`: there is none.
+    [[nodiscard]] time_point next_entry() const noexcept {
+        return queue.has_entering() ? limit_.next() : never;
+    }
+    void follow_rate(time_point now) noexcept {
         const double wanted = rate_wanted.load(sync::relaxed);
         if (wanted != limit_.per_second()) limit_.set(wanted, now);
-        while (queue.has_entering() && limit_.take(now)) queue.let_one_in();
-        return limit_.next();
+    }
+    // The next has to wait for that.
+    void count_wait() noexcept {
+        if (!std::exchange(one_waits_, true)) delayed.add(1);
     }
 
     group_queue queue;  // ready to run, not dealt yet
-    // While the role is to look at those that wait for the rate: when.
-    time_point lets_in_at{};
+    // While somebody waits for the rate: when the role is to look at it.
+    time_point entry_at = never;
     heap_links<group_state> entering_links;
-    bool is_in_entering = false;
 
     bool is_held = false;  // until one of its steps ends, or is taken back
     group_state* next_resting = nullptr;
@@ -205,7 +232,13 @@ private:
     sync::atomic<std::uint64_t> ended_{0};
     sync::atomic<bool> held_back_{false};
 
+    [[nodiscard]] bool enters(const basic_task& task) const noexcept {
+        return limit_.per_second() != 0 && group_queue::has_place(task);
+    }
+
     rate_limit limit_;
+    bool last_entered_ = false;
+    bool one_waits_ = false;  // at the entry, and is counted
     std::uint64_t begun_ = 0;
     duration collected_{};
     std::uint64_t collected_steps_ = 0;

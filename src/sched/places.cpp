@@ -18,7 +18,7 @@ executor place::where() const noexcept {
 void place::post(basic_task& task) && noexcept {
     FAIRLEAD_ASSERT(of_ != nullptr, "a place was used that is none, or for a second task");
     sched::group_state& into = *std::exchange(of_, nullptr);
-    sched::group_queue::give_place(task, into.drops_to != nullptr);
+    sched::group_queue::give_place(task);
     if (into.drops_to != nullptr)
         into.places.take_one_more();  // one that is not used drops nothing
     executor{into}.post(task);

@@ -23,8 +23,9 @@ unsigned due_of(post_kind kind) noexcept {
 // Whether to wake another for it: not for one task to run, which this worker will take itself, nor for
 // those that go to sleep, if somebody watches in case the step takes long, or the step ends with this
 // post. For a second one to run, yes.
-[[gnu::noinline]] void worker::post_to_slot(basic_task& newest, basic_task& oldest, posted how,
-                                            unsigned due_in_local) noexcept {
+[[gnu::always_inline]] inline void worker::post_to_slot(basic_task& newest, basic_task& oldest,
+                                                        posted how,
+                                                        unsigned due_in_local) noexcept {
     if (slot_.posted.empty()) {  // this worker alone adds to it
         slot_.tally.kind = post_kind::plain;
         slot_.tally.posts = 0;

@@ -24,14 +24,13 @@ public:
     // So many as are missing in the bucket still are.
     void set(double per_second, time_point now) noexcept {
         using exact = std::chrono::duration<double, duration::period>;
-        const duration missing = std::max(full_at_ - now, duration::zero());
-        const duration before = interval_;
+        const exact missing = full_at_ > now ? full_at_ - now : duration::zero();
+        const exact before = interval_;
         per_second_ = per_second;
         interval_ = interval_of(per_second);
         full_at_ = now;
-        if (before != duration::zero()) {
-            full_at_ += std::chrono::duration_cast<duration>(exact{missing} / exact{before} *
-                                                             exact{interval_});
+        if (before != exact::zero()) {
+            full_at_ += std::chrono::duration_cast<duration>(missing / before * exact{interval_});
         }
     }
 
@@ -42,19 +41,25 @@ public:
         return true;
     }
 
+    // One that was taken is not used.
+    void give_back() noexcept { full_at_ -= interval_; }
+
     // When there is one more. It may be past.
     [[nodiscard]] time_point next() const noexcept { return full_at_ - interval_ * (burst_ - 1); }
 
 private:
+    static constexpr time_point long_ago{duration{-(std::int64_t{1} << 62)}};  // for all clocks
+
+    // Rounded up: it is the rate that is not exceeded.
     static duration interval_of(double per_second) noexcept {
         if (per_second == 0) return duration::zero();
-        return std::chrono::duration_cast<duration>(std::chrono::duration<double>{1 / per_second});
+        return std::chrono::ceil<duration>(std::chrono::duration<double>{1 / per_second});
     }
 
     const std::int64_t burst_;
     double per_second_;
     duration interval_;
-    time_point full_at_{};
+    time_point full_at_ = long_ago;
 };
 
 }  // namespace fairlead::sched

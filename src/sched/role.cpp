@@ -404,7 +404,7 @@ void role::hold_back(basic_task::chain dealt) noexcept {
         if (task->home_->grouped()) turns_.take_back(*task);
     }
     core_.for_each_group([&](group_state& each) {
-        basic_task::chain queued = sched::turns::take_queued(each);
+        basic_task::chain queued = turns_.take_queued(each);
         for (basic_task* task = queued.front(); task != nullptr; task = task->*basic_task::link) {
             task->place_ = basic_task::dealt_before;
         }
@@ -433,7 +433,7 @@ basic_task::chain role::take_everything() noexcept {
         remove_sleeper(*task);
     }
     all.append(std::move(asleep));
-    core_.for_each_group([&](group_state& each) { all.append(sched::turns::take_queued(each)); });
+    core_.for_each_group([&](group_state& each) { all.append(turns_.take_queued(each)); });
     return all;
 }
 

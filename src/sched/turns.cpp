@@ -9,10 +9,10 @@
 namespace fairlead::sched {
 
 turns::turns(core& owner)
-    : core_{owner}, everyone_{new group_state{owner, lane::everyone, {.name = "default"}}} {
-    const std::size_t servers = owner.options.workers;
-    levels_.resize(levels, {.all = shares{servers}, .waits_since = {servers + 1, never}});
-}
+    : core_{owner},
+      levels_(levels, {.all = shares{owner.options.workers},
+                       .waits_since = std::vector(owner.options.workers + 1, never)}),
+      everyone_{new group_state{owner, lane::everyone, {.name = "default"}}} {}
 
 turns::~turns() { everyone_->let_go(); }
 
@@ -32,12 +32,6 @@ void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
         left->is_in_resting = false;
         if (left->where == share::place::resting) leave(*left);
         left->let_go();
-    }
-    while (!entering_.empty()) {
-        group_state& left = *entering_.top();
-        entering_.pop();
-        left.is_in_entering = false;
-        left.let_go();
     }
     auto noticed = noticed_.take_all();
     while (group_state* const left = noticed.pop_front()) left->let_go();
@@ -65,7 +59,7 @@ void turns::drop_excess(group_state& group) noexcept {
     group_state& to = *group.drops_to;
     std::size_t count = 0;
     while (group.places.has_excess()) {
-        basic_task* const oldest = group.queue.take_oldest_droppable();
+        basic_task* const oldest = group.queue.take_oldest_with_place();
         if (oldest == nullptr) break;
         group.places.give_back();
         oldest->standing_ = basic_task::dropped;
@@ -77,6 +71,7 @@ void turns::drop_excess(group_state& group) noexcept {
     if (count == 0) return;
     want(to);
     group.queued.store(group.queue.size(), sync::relaxed);
+    plan_entry(group);
     group.dropped.add(count);
     group.let_tasks_go(count);  // the last touch
 }
@@ -89,7 +84,7 @@ void turns::ready_has_more() noexcept { want(*everyone_); }
 void turns::want(group_state& group) noexcept {
     group.queued.store(group.queue.size(), sync::relaxed);
     if (group.is_held || group.paused.load(sync::relaxed)) return;
-    let_in(group);
+    plan_entry(group);
     if (!has_tasks(group)) return;
     static_cast<void>(follow(group));
     if (group.where == share::place::away) {
@@ -142,32 +137,24 @@ void turns::look_at_bound(std::size_t server) noexcept {
                             sync::relaxed);
 }
 
-// Who has to wait for the rate is looked at again when one may begin.
-void turns::let_in(group_state& group) noexcept {
-    if (!group.queue.has_entering()) return;
-    const time_point at = group.let_in(now());
-    if (!group.queue.has_entering()) return;
-    if (!group.is_in_entering) {
-        group.is_in_entering = true;
-        group.delayed.add(1);
-        group.hold();
-    } else if (at < group.lets_in_at) {
-        entering_.erase(group);
-    } else {
-        return;
-    }
-    group.lets_in_at = at;
+// Somebody has to wait for its rate, or nobody any more. While it is planned, that task holds it.
+void turns::plan_entry(group_state& group) noexcept {
+    const time_point next = group.next_entry();
+    const time_point planned = next != never && next > now() ? next : never;
+    if (group.entry_at == planned) return;
+    if (group.entry_at != never) entering_.erase(group);
+    group.entry_at = planned;
+    if (planned == never) return;
     entering_.push(group);
+    group.count_wait();
 }
 
 void turns::look_at_entering(time_point now) noexcept {
-    // None of them twice: they are let in by this time, too.
-    while (!entering_.empty() && entering_.top()->lets_in_at <= now) {
+    while (next_entry() <= now) {
         group_state& group = *entering_.top();
         entering_.pop();
-        group.is_in_entering = false;
+        group.entry_at = never;
         want(group);
-        group.let_go();
     }
 }
 
@@ -215,6 +202,7 @@ void turns::look_at_noticed() noexcept {
         group->is_held = false;
         const double weight = group->weight_wanted.load(sync::relaxed);
         if (weight != group->weight) shares_of(*group).set_weight(*group, weight);
+        group->follow_rate(now());
         if (has_tasks(*group) || group->queue.has_entering()) want(*group);
         group->let_go();
     }
@@ -247,7 +235,7 @@ void turns::give(slot& own, time_point now) noexcept {
     look_at_noticed();
     look_at_entering(now);
     look_at_resting(now);
-    if (!are_given()) return;
+    if (!are_given()) return forget_turn(own);
     const bool over = own.turn.number != number() || own.turn.until <= now;
     if (own.next == nullptr && (over || own.runs.empty())) {
         end_turn(own);
@@ -276,7 +264,7 @@ void turns::end_turn(slot& own) noexcept {
         basic_task& task = *left[--count];
         auto& group = group_of(*task.home_);
         take_back(task);
-        group.queue.push_front(task);
+        group.put_back(task);
         want(group);
     }
 }
@@ -284,7 +272,7 @@ void turns::end_turn(slot& own) noexcept {
 void turns::take_back(basic_task& task) noexcept {
     auto& group = group_of(*task.home_);
     if (!group.grouped()) return;
-    group.take_back_steps(1);
+    group.take_back_step(task);
     group.is_held = false;  // there is room, and nobody else would say so
 }
 
@@ -322,7 +310,6 @@ group_state* turns::next_of(level& from, std::size_t server, choice choose) noex
             from.all.serve(group, used);
             if (--corrections > 0) continue;  // it may not be the first any more
         }
-        if (!group.paused.load(sync::relaxed)) let_in(group);
         if (!has_tasks(group)) {
             rest(group);
         } else if (group.paused.load(sync::relaxed)) {
@@ -337,8 +324,10 @@ group_state* turns::next_of(level& from, std::size_t server, choice choose) noex
     return nullptr;
 }
 
-bool turns::has_tasks(const group_state& group) const noexcept {
-    return !group.queue.empty() || (&group == everyone_ && !holder_->ready_consumer.empty());
+bool turns::has_tasks(const group_state& group) noexcept {
+    if (!group.queue.empty()) return true;
+    if (&group == everyone_) return !holder_->ready_consumer.empty();
+    return group.queue.has_entering() && group.next_entry() <= now();
 }
 
 // As many tasks as fill a turn, as far as is known. False: others were faster.
@@ -368,13 +357,19 @@ bool turns::deal(slot& own, group_state& group) noexcept {
     if (&group == everyone_) everyone_turn_ = now;
     if (group.grouped()) group.end_wait(now);
     shares_of(group).limit_owed(group);
+    plan_entry(group);
     if (!has_tasks(group)) rest(group);
     return true;
 }
 
 std::size_t turns::take(slot& own, group_state& group, std::span<basic_task*> out) noexcept {
     std::size_t count = 0;
-    while (count != out.size() && !group.queue.empty()) out[count++] = &group.queue.pop_front();
+    const time_point when = group.queue.has_entering() ? now() : immediately;
+    while (count != out.size()) {
+        basic_task* const next = group.take_next(when);
+        if (next == nullptr) break;
+        out[count++] = next;
+    }
     group.queued.store(group.queue.size(), sync::relaxed);
     if (!group.grouped() && count == 0) count = own.ready_consumer.claim(out);
     return count;
@@ -389,7 +384,9 @@ bool turns::wanted() const noexcept {
 
 basic_task::chain turns::take_queued(group_state& of) noexcept {
     of.queued.store(0, sync::relaxed);
-    return of.queue.take_all();
+    basic_task::chain all = of.queue.take_all();
+    plan_entry(of);
+    return all;
 }
 
 }  // namespace fairlead::sched

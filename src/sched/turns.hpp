@@ -77,7 +77,7 @@ public:
 
     // When somebody may begin who has to wait for the rate of its group, or `never`.
     [[nodiscard]] time_point next_entry() const noexcept {
-        return entering_.empty() ? never : entering_.top()->lets_in_at;
+        return entering_.empty() ? never : entering_.top()->entry_at;
     }
 
     // No turns are given any more: the worker of `own` lets go of the group that had the last there.
@@ -87,7 +87,7 @@ public:
     [[nodiscard]] bool wanted() const noexcept;
 
     // What is in the queue of the group.
-    [[nodiscard]] static basic_task::chain take_queued(group_state& of) noexcept;
+    [[nodiscard]] basic_task::chain take_queued(group_state& of) noexcept;
 
     // Whether a group that is bound to a worker waits for its turn there. Any worker, after it has had the role: it wakes
     // these workers, see slot::bound_wait. Relaxed: what it has to wake them for it has seen itself, or a holder before it.
@@ -119,10 +119,10 @@ private:
     [[nodiscard]] shares& shares_of(const group_state& group) noexcept {
         return levels_[group.level].all;
     }
-    [[nodiscard]] bool has_tasks(const group_state& group) const noexcept;
+    [[nodiscard]] bool has_tasks(const group_state& group) noexcept;
     void drop_excess(group_state& group) noexcept;
     void want(group_state& group) noexcept;
-    void let_in(group_state& group) noexcept;
+    void plan_entry(group_state& group) noexcept;
     void look_at_entering(time_point now) noexcept;
     void join(group_state& group) noexcept;
     void leave(group_state& group) noexcept;
@@ -139,20 +139,20 @@ private:
     void begin_to_wait(const group_state& group) noexcept;
     [[nodiscard]] group_state* next_of(level& from, std::size_t server, choice choose) noexcept;
     [[nodiscard]] bool deal(slot& own, group_state& group) noexcept;
-    [[nodiscard]] static std::size_t take(slot& own, group_state& group,
-                                          std::span<basic_task*> out) noexcept;
+    [[nodiscard]] std::size_t take(slot& own, group_state& group,
+                                   std::span<basic_task*> out) noexcept;
 
     core& core_;
+    std::vector<level> levels_;
     group_state* const everyone_;
     slot* holder_ = nullptr;  // of the role
     time_point now_{};        // of its round, or `immediately`
     sync::atomic<std::uint32_t> number_{0};
     lockfree::front_queue<group_state, &group_state::next_noticed> noticed_;
-    std::vector<level> levels_;
     sync::atomic<unsigned> slots_waited_for_{0};
     bool some_are_bound_ = false;                                   // or were
     base::chain<group_state, &group_state::next_resting> resting_;  // and some that do not any more
-    pairing_heap<group_state, &group_state::entering_links, &group_state::lets_in_at> entering_;
+    pairing_heap<group_state, &group_state::entering_links, &group_state::entry_at> entering_;
     std::size_t listed_ = 0;      // that compete, without the default group
     time_point everyone_turn_{};  // the last
 };

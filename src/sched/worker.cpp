@@ -361,11 +361,9 @@ void worker::put_into_run(std::span<basic_task* const> tasks) noexcept {
 // this worker looked last is taken over, and what its steps posted, so that they do not wait for one
 // long step. Looking touches the lines of all slots, so it is done every full run of short steps, or
 // after a while.
-bool worker::time_to_look_for_stuck() noexcept {
+bool worker::clock_says_to_look_for_stuck() noexcept {
     const std::uint64_t finished = slot_.finished.value();
     if (finished - looked_at_step_ < run_queue::capacity) {
-        // The clock is read less often while runs are short, and each time once one was long.
-        if (--looks_to_clock_ != 0) return false;
         const time_point now = clock::now();  // the real one: it is about threads
         look_stride_ =
             now - stuck_clock_ > stuck_after / 4 ? 1 : std::min(look_stride_ * 2, stride_max);

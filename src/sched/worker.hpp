@@ -100,8 +100,8 @@ private:
     basic_task* steal_local(slot& victim) noexcept;
     basic_task* take_local() noexcept;
     basic_task* take_older() noexcept;
-    void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
-                      unsigned due_in_local) noexcept;
+    inline void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
+                             unsigned due_in_local) noexcept;
     inline void push_to(front_queue& own, basic_task& newest, basic_task& oldest, posted how,
                         unsigned due_in_local) noexcept;
     void post_with_care(basic_task& newest, basic_task& oldest, posted how) noexcept;
@@ -123,7 +123,13 @@ private:
     void spin() noexcept;
     void sleep() noexcept;
     void rescue_posts() noexcept;
-    bool time_to_look_for_stuck() noexcept;
+    // The clock is read less often while runs are short, and each time once one was long.
+    [[nodiscard]] bool time_to_look_for_stuck() noexcept {
+        const std::uint64_t steps = slot_.finished.value() - looked_at_step_;
+        if (steps < run_queue::capacity && --looks_to_clock_ != 0) return false;
+        return clock_says_to_look_for_stuck();
+    }
+    [[nodiscard]] bool clock_says_to_look_for_stuck() noexcept;
     basic_task* take_over_stuck() noexcept;
     basic_task* take_from(slot& victim) noexcept;
     void look_at_clock() noexcept;

@@ -107,6 +107,8 @@ armed::~armed() { armed_count = 0; }
 
 std::size_t armed::hits() const { return met; }
 
+std::size_t faults_met() { return met; }
+
 std::int64_t live_allocations() { return live; }
 
 int open_descriptors() {

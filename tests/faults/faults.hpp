@@ -62,6 +62,9 @@ public:
     [[nodiscard]] bool hit() const { return hits() != 0; }
 };
 
+/// Likewise, of those that are armed. Any thread.
+[[nodiscard]] std::size_t faults_met();
+
 /// Objects that `operator new` gave and that are not freed yet. Any thread.
 [[nodiscard]] std::int64_t live_allocations();
 

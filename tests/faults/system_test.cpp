@@ -244,11 +244,13 @@ TEST_F(system_failures, an_interrupted_sleep_goes_on) {
 TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     const auto scenario = [] {
         std::atomic<int> runs{0};
+        std::atomic<bool> told{false};
         scheduler home{{.workers = 1,
                         .blocked_after = 1ms,
-                        .on_blocked = [](const blocked_step&) noexcept {}}};
+                        .on_blocked = [&](const blocked_step&) noexcept { told = true; }}};
         home.post([&] {
-            std::this_thread::sleep_for(10ms);
+            // However late the monitor comes.
+            while (!told && test::faults_met() == 0) std::this_thread::sleep_for(10ms);
             ++runs;
         });
         home.post([&] { block_in_place([&] { ++runs; }); });

@@ -428,7 +428,7 @@ namespace sched {
 TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
     struct entry {
         basic_task* task;
-        bool droppable;
+        bool has_place;
     };
     simulation sim;
     std::minstd_rand random{7};
@@ -444,11 +444,11 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
                 case 0:
                 case 1:
                 case 4: {
-                    const bool droppable = random() % kinds == 0;
+                    const bool has_place = random() % kinds == 0;
                     basic_task& task = tasks.emplace_back(log, i);
-                    if (droppable) group_queue::give_place(task, true);
+                    if (has_place) group_queue::give_place(task);
                     queue.push_back(task);
-                    wanted.push_back({&task, droppable});
+                    wanted.push_back({&task, has_place});
                     break;
                 }
                 case 2:
@@ -466,8 +466,8 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
                     }
                     break;
                 default: {
-                    const auto oldest = std::ranges::find_if(wanted, &entry::droppable);
-                    basic_task* const found = queue.take_oldest_droppable();
+                    const auto oldest = std::ranges::find_if(wanted, &entry::has_place);
+                    basic_task* const found = queue.take_oldest_with_place();
                     EXPECT_EQ(found, oldest == wanted.end() ? nullptr : oldest->task);
                     if (oldest != wanted.end()) wanted.erase(oldest);
                 }

@@ -8,9 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <optional>
@@ -87,6 +89,33 @@ TEST(RateLimit, TheRateChangesAndWhatIsMissingStays) {
     EXPECT_FALSE(one.take(start + 31min));
 }
 
+TEST(RateLimit, OneThatIsNotUsedIsThereAgain) {
+    rate_limit one{1, 2};
+    EXPECT_EQ(taken_at(one, start), 2);
+    one.give_back();
+    EXPECT_EQ(taken_at(one, start), 1);
+    EXPECT_EQ(one.next(), start + 1s);
+}
+
+TEST(RateLimit, RatesThatAreNotWholeNanosecondsAreNotExceeded) {
+    for (const double rate : {5.01e8, 6e8, 3e8, 7e7, 3.0}) {
+        rate_limit one{rate, 1};
+        EXPECT_TRUE(one.take(start));
+        const std::chrono::duration<double> interval = one.next() - start;
+        EXPECT_GE(interval.count() * rate, 1 - 1e-9) << rate;
+    }
+}
+
+TEST(RateLimit, AnyClockWillDo) {
+    for (const time_point now : {time_point{-100h}, time_point{}, time_point{1'000'000h}}) {
+        rate_limit slow{1.0 / 3600, 1'000'000};
+        for (int i = 0; i != 1'000'000; ++i) ASSERT_TRUE(slow.take(now));
+        EXPECT_EQ(slow.next(), now + 1h);
+        slow.set(1e9, now);
+        EXPECT_EQ(slow.next(), now + 1ns);
+    }
+}
+
 // --- of a group -----------------------------------------------------------------------------------------------
 
 TEST(RateOfAGroup, OptionsAreChecked) {
@@ -140,6 +169,88 @@ TEST(RateOfAGroup, AfterAPauseAFewBeginAtOnce) {
     const begins again{sim, one, 5};
     EXPECT_TRUE(sim.scheduler.drain_for(10s));
     EXPECT_EQ(again.at, (std::vector<duration>{0ms, 0ms, 0ms, 0ms, 10ms}));
+}
+
+// What is dropped has used up nothing: at most so many begin, and no fewer.
+TEST(RateOfAGroup, DropsTakeNothingFromTheRate) {
+    for (const std::size_t most : {1U, 2U, 8U}) {
+        for (const unsigned burst : {1U, 5U}) {
+            simulation sim;
+            group one{
+                sim.scheduler,
+                {.queue_max = most, .drop_oldest = true, .rate_max = 10, .rate_burst = burst}};
+            unsigned begun = 0;
+            for (int i = 0; i != 10'000; ++i) {
+                for (int j = 0; j != 1 + i % 3; ++j) EXPECT_TRUE(one.try_post([&] { ++begun; }));
+                sim.scheduler.run_until_idle();
+                sim.clock.advance(1ms);
+            }
+            EXPECT_NEAR(begun, 99 + burst, 1) << most;
+            EXPECT_TRUE(sim.scheduler.drain_for(10s));
+        }
+    }
+}
+
+TEST(RateOfAGroup, PostsStayInOrderWhenTheLimitGoes) {
+    for (const bool pauses : {false, true}) {
+        simulation sim;
+        group one{sim.scheduler, {.max_concurrency = 1, .rate_max = 1}};
+        std::vector<int> log;
+        int posted = 0;
+        const auto post = [&](int count) {
+            for (; count != 0; --count, ++posted) {
+                EXPECT_TRUE(one.try_post([&log, number = posted] { log.push_back(number); }));
+            }
+        };
+        post(4);
+        sim.scheduler.run_until_idle();
+        if (pauses) one.pause();
+        one.set_rate_max(0);
+        post(3);
+        if (pauses) one.resume();
+        sim.scheduler.run_until_idle();
+        EXPECT_EQ(log, (std::vector<int>{0, 1, 2, 3, 4, 5, 6})) << pauses;
+    }
+}
+
+TEST(RateOfAGroup, ALowerRateCountsAtOnce) {
+    simulation sim;
+    group one{sim.scheduler, {.rate_max = 1'000, .rate_burst = 1'000}};
+    const begins first{sim, one, 1'000};
+    sim.scheduler.run_until_idle();
+    one.set_rate_max(1.0 / 3600);
+    sim.scheduler.run_until_idle();
+    sim.clock.advance(1s);
+    const begins later{sim, one, 10};
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(first.at.size(), 1'000U);
+    EXPECT_TRUE(later.at.empty());
+    EXPECT_EQ(one.stats().delayed, 1U);
+    one.set_rate_max(1.0 / 1800);
+    sim.scheduler.run_until_idle();
+    one.pause();
+    one.resume();
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(one.stats().delayed, 1U) << "the same still waits";
+    one.set_rate_max(0);
+    EXPECT_TRUE(sim.scheduler.drain_for(1s));
+}
+
+// Neither of the two starves the other.
+TEST(RateOfAGroup, WhoEntersAndWhoGoesOnTakeTurns) {
+    simulation sim;
+    group one{sim.scheduler, {.max_concurrency = 1, .rate_max = 1e9, .rate_burst = 1'000'000}};
+    const begins all{sim, one, 500};
+    std::size_t begun_before = 0;
+    scripted goes_on{[&](scripted& self) {
+        if (self.runs == 1) begun_before = all.at.size();
+        if (all.at.size() != 500) one.post(self);
+    }};
+    one.post(goes_on);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(all.at.size(), 500U);
+    EXPECT_LE(begun_before, 10U);
+    EXPECT_GE(goes_on.runs, 50);
 }
 
 // A task that has begun is not held up, nor what needs no place; both go before those that wait.
@@ -219,6 +330,29 @@ TEST(RateOfAGroup, APauseSavesABurstAndNoMore) {
     EXPECT_EQ(all.at, (std::vector<duration>{10s, 10s, 10'100ms, 10'200ms, 10'300ms}));
 }
 
+// Whoever goes before it, and for how long: it makes up for a burst and no more.
+TEST(RateOfAGroup, WhileItWaitsForItsTurnItSavesABurstAndNoMore) {
+    simulation sim;
+    group high{sim.scheduler, {.priority = priority::high}};
+    group one{sim.scheduler, {.priority = priority::low, .rate_max = 1'000, .rate_burst = 3}};
+    const time_point end = sim.clock.now() + 1s;
+    scripted busy{[&](scripted& self) {
+        sim.clock.advance(50us);
+        if (sim.clock.now() < end) high.post(self);
+    }};
+    high.post(busy);
+    const begins all{sim, one, 100};
+    EXPECT_TRUE(sim.scheduler.drain_for(10s));
+    ASSERT_EQ(all.at.size(), 100U);
+    for (std::size_t first = 0; first != 100; ++first) {
+        for (std::size_t last = first; last != 100; ++last) {
+            const auto allowed = 3 + 1 + (all.at[last] - all.at[first]) / 1ms;
+            EXPECT_LE(static_cast<std::int64_t>(last - first + 1), allowed);
+        }
+    }
+    EXPECT_LT(std::ranges::count_if(all.at, [](duration at) { return at < 1s; }), 40);
+}
+
 TEST(RateOfAGroup, OfAStrandOneRunsAfterTheOther) {
     simulation sim;
     group one{sim.scheduler, {.max_concurrency = 1, .rate_max = 100, .rate_burst = 10}};
@@ -289,6 +423,48 @@ TEST(RateOfAGroupOnThreads, AllBeginAndNotTooEarly) {
         EXPECT_EQ(begun, 2 * count);
         EXPECT_GE(clock::now() - before, 500us * (count - 1));
     }
+}
+
+// The limit holds for what begins, not for what may: though its bucket fills up while it is full.
+TEST(RateOfAGroup, AtItsLimitItSavesABurstAndNoMore) {
+    simulation sim;
+    group one{sim.scheduler, {.max_concurrency = 1, .rate_max = 1'000, .rate_burst = 10}};
+    const begins all{sim, one, 300};
+    for (int i = 0; i != 60; ++i) {
+        one.post([&] { sim.clock.advance(15ms); });
+    }
+    sim.scheduler.run_until_idle();
+    one.set_max_concurrency(0);
+    EXPECT_TRUE(sim.scheduler.drain_for(10s));
+    ASSERT_EQ(all.at.size(), 300U);
+    for (std::size_t i = 0; i + 12 < 300; ++i) {
+        EXPECT_GE(all.at[i + 12] - all.at[i], 1ms) << i;
+    }
+}
+
+// While another waits for its rate: what is no more keeps no thread, as soon as the worker has had another round.
+TEST(RateOfAGroupOnThreads, WhoWaitsKeepsNoOtherGroup) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 1}};
+    group waits{scheduler, {.rate_max = 1.0 / 3600}};
+    for (int i = 0; i != 2; ++i) EXPECT_TRUE(waits.try_post([] {}));
+    for (int i = 0; i != 20; ++i) group{scheduler, {.bound = true}}.post([] {});
+    group lifted{scheduler, {.rate_max = 1.0 / 3600, .bound = true}};
+    for (int i = 0; i != 3; ++i) EXPECT_TRUE(lifted.try_post([] {}));
+    lifted.set_rate_max(0);
+    lifted = group{scheduler};
+    std::atomic<bool> gave_up{false};
+    while (!gave_up) {
+        std::atomic<bool> ran{false};
+        scheduler.post([&] {
+            gave_up = scheduler::about_to_block();
+            ran = true;
+            ran.notify_one();
+        });
+        ran.wait(false);
+    }
+    waits.set_rate_max(0);
+    scheduler.drain();
 }
 
 TEST(RateOfAGroupOnThreads, AStopLeavesWhatWaitsAndAStartGoesOn) {

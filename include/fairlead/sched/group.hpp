@@ -58,7 +58,7 @@ struct group_options {
 
     /// How many tasks that were posted with a place may begin in a second: 1/3600 to 10^9; 0: any number. Those that are
     /// too early stay in the queue, where they keep their places: so `queue_max` says what happens to the posts of who sends more.
-    /// What is posted without a place, and a task that has begun, is not held up, and goes before them.
+    /// What is posted without a place, and a task that has begun, is not held up, and takes turns with them.
     double rate_max = 0;
 
     /// How many of them may begin at once after a pause, 1 to 1,000,000.
@@ -80,7 +80,7 @@ struct group_stats {
     duration waited_most{};  ///< of these waits, the longest
     std::uint64_t throttled =
         0;  ///< times its next task had to wait for the end of another, because of `max_concurrency`, or a `bind`
-    std::uint64_t delayed = 0;      ///< times it had to wait because of `rate_max`
+    std::uint64_t delayed = 0;      ///< tasks that had to wait because of `rate_max`
     std::uint64_t refused = 0;      ///< places that were not there for `try_place` and `try_post`
     std::uint64_t dropped = 0;      ///< tasks, because of `drop_oldest`
     std::size_t waiting_posts = 0;  ///< who waits for a place now
@@ -130,7 +130,7 @@ public:
     /// may be, at the next post.
     void set_queue_max(std::size_t count) noexcept;
 
-    /// From its next turn on. What was begun with the rate before counts. Throws `std::invalid_argument`.
+    /// From its next turn on. What has begun counts, unless the limit was lifted meanwhile. Throws `std::invalid_argument`.
     void set_rate_max(double per_second);
 
     /// No more of its steps begin until `resume`. Posts are kept, and tasks go on sleeping. While it has tasks, a `drain`

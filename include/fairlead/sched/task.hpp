@@ -143,7 +143,6 @@ private:
     // Of one that was posted with a place in the queue of its group, until its step begins.
     enum : std::uint8_t {
         needs_none,
-        may_be_dropped,
         has_place,
         dropped,  // its step is to give it back
     };
