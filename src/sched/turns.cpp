@@ -88,10 +88,10 @@ void turns::want(group_state& group) noexcept {
     if (!has_tasks(group)) return;
     static_cast<void>(follow(group));
     if (group.where == share::place::away) {
-        begin_to_wait(group);
+        begin_to_wait(group, group.server);
         join(group);
     } else if (group.where == share::place::resting) {
-        begin_to_wait(group);
+        begin_to_wait(group, group.server);
         shares_of(group).go_on(group);
     } else {
         return;
@@ -105,10 +105,10 @@ time_point turns::now() noexcept {
     return now_;
 }
 
-// It is about to: others of its level may do so already.
-void turns::begin_to_wait(const group_state& group) noexcept {
+// It is about to, for this server: others of its level may do so already.
+void turns::begin_to_wait(const group_state& group, std::size_t server) noexcept {
     level& its = levels_[group.level];
-    if (its.all.all_rest_of(group.server)) its.waits_since[group.server] = never;
+    if (its.all.all_rest_of(server)) its.waits_since[server] = never;
 }
 
 // It competes for the worker that it is bound to, or for any, as is wished. Whether that has changed.
@@ -117,8 +117,7 @@ bool turns::follow(group_state& group) noexcept {
     if (group.server == wanted) return false;
     const std::size_t before = group.server;
     some_are_bound_ = true;
-    if (levels_[group.level].all.all_rest_of(wanted))
-        levels_[group.level].waits_since[wanted] = never;
+    begin_to_wait(group, wanted);
     shares_of(group).move_to(group, wanted);
     look_at_bound(before);
     look_at_bound(wanted);

@@ -109,8 +109,8 @@ private:
 
     struct level {
         shares all;  // a server for each slot
-        std::vector<time_point>
-            waits_since;  // of each server, while somebody waits: `never` is not known yet
+        // Of each server, while somebody waits. `never`: that is not known yet.
+        std::vector<time_point> waits_since;
     };
 
     using choice = share* (shares::*)(std::size_t server) noexcept;
@@ -136,7 +136,7 @@ private:
     [[nodiscard]] group_state* next(std::size_t server, time_point now) noexcept;
     [[nodiscard]] static bool waits_for_long(level& from, std::size_t server,
                                              time_point now) noexcept;
-    void begin_to_wait(const group_state& group) noexcept;
+    void begin_to_wait(const group_state& group, std::size_t server) noexcept;
     [[nodiscard]] group_state* next_of(level& from, std::size_t server, choice choose) noexcept;
     [[nodiscard]] bool deal(slot& own, group_state& group) noexcept;
     [[nodiscard]] std::size_t take(slot& own, group_state& group,

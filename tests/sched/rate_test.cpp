@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <random>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -401,6 +403,58 @@ TEST(RateOfAGroup, WhatWaitsIsGivenBackByADestructor) {
     for (const scripted& each : tasks) EXPECT_EQ(each.owner(), nullptr);
     EXPECT_EQ(tasks.front().runs, 1);
     EXPECT_EQ(tasks.back().runs, 0);
+}
+
+// Whatever is done to it meanwhile, nobody is forgotten: as soon as it may run, all that was not dropped does.
+TEST(RateOfAGroup, NobodyIsForgotten) {
+    for (unsigned seed = 0; seed != 300; ++seed) {
+        SCOPED_TRACE(seed);
+        std::minstd_rand random{seed};
+        const auto any = [&](unsigned most) { return static_cast<unsigned>(random() % most); };
+        simulation sim;
+        group one{sim.scheduler,
+                  {.max_concurrency = any(3),
+                   .queue_max = any(2) * 5,
+                   .drop_oldest = any(2) == 0,
+                   .rate_max = any(2) * 100.0,
+                   .rate_burst = 1 + any(5)}};
+        std::uint64_t posted = 0;
+        std::uint64_t begun = 0;
+        for (int i = 0; i != 200; ++i) {
+            switch (any(9)) {
+                case 0:
+                    one.post([&] { ++begun; });
+                    ++posted;
+                    break;
+                case 1:
+                case 2:
+                    posted += one.try_post([&] { ++begun; });
+                    break;
+                case 3:
+                    one.set_rate_max(std::array{0.0, 1.0 / 3600, 10.0, 1e3, 1e9}[any(5)]);
+                    break;
+                case 4:
+                    one.pause();
+                    break;
+                case 5:
+                    one.resume();
+                    break;
+                case 6:
+                    one.set_max_concurrency(any(3));
+                    break;
+                case 7:
+                    sim.scheduler.run_until_idle();
+                    break;
+                default:
+                    sim.clock.advance(1ms * any(20));
+            }
+        }
+        one.resume();
+        one.set_rate_max(1e3);
+        EXPECT_TRUE(sim.scheduler.drain_for(10s));
+        EXPECT_EQ(begun + one.stats().dropped, posted);
+        EXPECT_EQ(one.stats().queued, 0U);
+    }
 }
 
 // --- on threads -------------------------------------------------------------------------------------------------
