@@ -98,13 +98,16 @@ unsigned due_of(post_kind kind) noexcept {
 }
 
 void worker::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
-    if (keeps_alone_) {
-        // Relaxed: it was this thread that gave up the slot.
-        if (relieved_.load(sync::relaxed) || goes_to_front()) [[unlikely]] {
-            return post_with_care(newest, oldest, how);
-        }
-        return keep_alone(newest, how.kind);
+    if (!keeps_alone_) return post_beside_others(newest, oldest, how);
+    // Relaxed: it was this thread that gave up the slot.
+    if (relieved_.load(sync::relaxed) || goes_to_front()) [[unlikely]] {
+        return post_with_care(newest, oldest, how);
     }
+    keep_alone(newest, how.kind);
+}
+
+[[gnu::noinline]] void worker::post_beside_others(basic_task& newest, basic_task& oldest,
+                                                  posted how) noexcept {
     if (!enter_slot_at_once() || goes_to_front() || alone_ || stealing_) [[unlikely]] {
         return post_with_care(newest, oldest, how);
     }

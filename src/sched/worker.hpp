@@ -100,6 +100,7 @@ private:
     basic_task* steal_local(slot& victim) noexcept;
     basic_task* take_local() noexcept;
     basic_task* take_older() noexcept;
+    void post_beside_others(basic_task& newest, basic_task& oldest, posted how) noexcept;
     inline void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
                              unsigned due_in_local) noexcept;
     inline void push_to(front_queue& own, basic_task& newest, basic_task& oldest, posted how,
