@@ -99,16 +99,18 @@ bool handover::has_forked(const worker& self) noexcept {
 
 bool handover::may_relieve(const slot& of) noexcept {
     std::lock_guard lock{mutex_};
-    return of.bound_groups == 0 &&
-           !has_forked(*of.holder.load(sync::relaxed));  // changes under the mutex
+    return !keeps_thread(of);
+}
+
+// Under the mutex.
+bool handover::keeps_thread(const slot& of) noexcept {
+    return of.bound_groups != 0 || has_forked(*of.holder.load(sync::relaxed));
 }
 
 const char* handover::relieve(slot& of, std::uint64_t step, std::uint64_t passed_on) noexcept {
     std::lock_guard lock{mutex_};
     worker& stuck = *of.holder.load(sync::relaxed);  // changes under the mutex
-    if (of.passed_on.value() != passed_on || of.bound_groups != 0 || has_forked(stuck)) {
-        return nullptr;
-    }
+    if (of.passed_on.value() != passed_on || keeps_thread(of)) return nullptr;
     stuck.relieved_.store(true, sync::relaxed);
     const bool all_see = os::heavy_barrier();  // [HO1]
     // acquire, all three: what it did to the slot before. In this order: another step has another number.

@@ -92,6 +92,7 @@ public:
 private:
     [[nodiscard]] worker* take_spare(slot& of, unsigned index) noexcept;
     [[nodiscard]] static bool has_forked(const worker& self) noexcept;
+    [[nodiscard]] static bool keeps_thread(const slot& of) noexcept;
     [[nodiscard]] bool pass_on(worker& from) noexcept;
     void bind_locked(group_state& group, unsigned to) noexcept;
 

@@ -189,7 +189,7 @@ private:
         return overtakes_again_.load(sync::relaxed) <= now;
     }
 
-    // When somebody must look at sleepers.
+    // When somebody must look at sleepers, or at who waits for the rate of its group.
     [[nodiscard]] time_point next_deadline() const noexcept {
         return std::min({retry_at_, deadlines_.next(), turns_.next_entry()});
     }

@@ -13,6 +13,7 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/tcp.hpp>
+#include <fairlead/os/barrier.hpp>
 #include <fairlead/os/cpu.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -242,6 +243,7 @@ TEST_F(system_failures, an_interrupted_sleep_goes_on) {
 // A step that blocks loses its slot, unless that cannot be found out, or there is nobody to take it. Its stack is known,
 // unless it cannot be read.
 TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
+    if (!os::has_heavy_barrier()) GTEST_SKIP() << "nobody takes slots here";
     const auto scenario = [] {
         std::atomic<int> runs{0};
         std::atomic<bool> told{false};
