@@ -4,11 +4,7 @@
 
 namespace fairlead::coro {
 
-const task_kind root::kind{
-    .run = run_step,
-    .abandon = abandon,
-    .name = [](const basic_task& task) noexcept { return static_cast<const root&>(task).name_; },
-    .can_abandon = can_abandon};
+const task_kind root::kind{.run = run_step, .abandon = abandon, .can_abandon = can_abandon};
 
 void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);

@@ -2,13 +2,8 @@
 
 namespace fairlead {
 
-const task_kind callback_task::kind{
-    .run = run_step,
-    .abandon = [](basic_task&) noexcept {},  // its user owns it, and may post it elsewhere
-    .name =
-        [](const basic_task& task) noexcept {
-            return static_cast<const callback_task&>(task).name_;
-        }};
+const task_kind callback_task::kind{.run = run_step, .abandon = [](basic_task&) noexcept {
+                                    }};  // its user owns it, and may post it elsewhere
 
 void callback_task::run_step(basic_task& task) noexcept {
     auto& self = static_cast<callback_task&>(task);

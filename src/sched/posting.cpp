@@ -57,7 +57,11 @@ unsigned due_of(post_kind kind) noexcept {
 [[gnu::always_inline]] inline void worker::keep_alone(basic_task& newest, post_kind kind) noexcept {
     if (slot_.posted_alone.empty()) slot_.tally.kind = post_kind::plain;
     slot_.tally.kind = std::max(slot_.tally.kind, kind);
-    slot_.posted_alone.append(front_queue::turn_over(&newest));
+    if (kind == post_kind::batch) [[unlikely]] {
+        slot_.posted_alone.append(front_queue::turn_over(&newest));
+    } else {
+        slot_.posted_alone.push_back(newest);
+    }
     trace("keep", &newest);
 }
 

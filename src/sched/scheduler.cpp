@@ -52,8 +52,8 @@ namespace {
     core.role.call_attention();
 }
 
-[[gnu::noinline]] void enqueue_for_everyone(sched::core& core, basic_task& newest,
-                                            basic_task& oldest, sched::posted how) noexcept {
+inline void enqueue_for_everyone(sched::core& core, basic_task& newest, basic_task& oldest,
+                                 sched::posted how) noexcept {
     if (how.kind == post_kind::timed) return enqueue_timed(core, newest, oldest, how);
     worker* const here = worker::current();
     if (here != nullptr && &here->owner() == &core) {

@@ -116,7 +116,7 @@ void worker::run() noexcept {
 
 [[gnu::always_inline]] inline void worker::begin_step(basic_task& task, bool stopping) noexcept {
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
-    const char* const name = task.kind_->name(task);
+    const char* const name = task.name();  // the task can be gone when it is asked for
     slot_.offers.begin_step(task.depth_);
     running_ = &task;
     task.home_ = nullptr;
@@ -184,14 +184,21 @@ basic_task* worker::look() noexcept {
         if (basic_task* const task = take_local()) return task;
     }
     if (basic_task* const task = slot_.runs.pop()) return task;
-    basic_task* task = nullptr;
-    if (!alone_ && time_to_look_for_stuck()) task = take_over_stuck();
+    if (alone_) {
+        basic_task* const own = take_own_post();
+        return own != nullptr ? own : look_elsewhere();
+    }
+    return look_beside_others();
+}
+
+basic_task* worker::look_beside_others() noexcept {
+    basic_task* task = time_to_look_for_stuck() ? take_over_stuck() : nullptr;
     if (task == nullptr) {
         if (basic_task* const own = take_own_posts()) return own;
         task = look_elsewhere();
     }
     // It turns to something else than the post that it has kept.
-    if (task != nullptr && !alone_ && !slot_.nothing_posted()) {
+    if (task != nullptr && !slot_.nothing_posted()) {
         core_.wake_one_if(core_.idle.needs_watcher());
     }
     return task;
@@ -223,22 +230,17 @@ basic_task* worker::search() noexcept {
 
 // --- where tasks come from --------------------------------------------------------------------------
 
+// Whether nothing that is known to wait is older than what the last steps posted, and that needs no round.
+bool worker::own_posts_are_oldest() const noexcept {
+    return slot_.tally.kind <= post_kind::sleeps && slot_.ready_consumer.empty() &&
+           core_.front.empty() && !core_.role.has_backlog();
+}
+
 // What the last steps posted, if nothing older is known to wait: it needs no round then, unless it has a
 // deadline or a source. While steps are long what another worker keeps since an earlier step is older, by
 // much: then a round takes all of it, of this worker or of who has the role.
 basic_task* worker::take_own_posts() noexcept {
-    if ((alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) ||
-        slot_.tally.kind > post_kind::sleeps || !slot_.ready_consumer.empty() ||
-        !core_.front.empty() || core_.role.has_backlog()) {
-        return nullptr;
-    }
-    // Its oldest may be plain among others: who sleeps has a deadline.
-    if (alone_ && slot_.posted_alone.front()->deadline_ == immediately) return take_own_post();
-    return take_other_own_posts();
-}
-
-basic_task* worker::take_other_own_posts() noexcept {
-    if (alone_) return admit_own_posts();
+    if (slot_.posted.empty() || !own_posts_are_oldest()) return nullptr;
     if (slot_.tally.posts > direct_left_ || (steps_are_long() && others_keep_older_posts())) {
         return nullptr;
     }
@@ -252,7 +254,12 @@ bool worker::others_keep_older_posts() const noexcept {
     });
 }
 
+// The same of the only worker.
 basic_task* worker::take_own_post() noexcept {
+    const basic_task* const oldest = slot_.posted_alone.front();
+    if (oldest == nullptr || !own_posts_are_oldest()) return nullptr;
+    // It may be plain among others: who sleeps has a deadline.
+    if (oldest->deadline_ != immediately) return admit_own_posts();
     slot_.direct.add(1);  // before it disappears: see role::drained
     basic_task* const task = slot_.posted_alone.pop_front();
     trace("take_one", std::span{&task, 1});

@@ -92,6 +92,7 @@ private:
     inline basic_task* next() noexcept;
     basic_task* next_behind_arrivals() noexcept;
     inline basic_task* look() noexcept;
+    inline basic_task* look_beside_others() noexcept;
     basic_task* look_elsewhere() noexcept;
     basic_task* search() noexcept;
     basic_task* claim() noexcept;
@@ -115,7 +116,7 @@ private:
     inline bool count_post(post_kind kind, unsigned due_in_local) noexcept;
     inline basic_task* take_own_posts() noexcept;
     inline basic_task* take_own_post() noexcept;
-    basic_task* take_other_own_posts() noexcept;
+    [[nodiscard]] inline bool own_posts_are_oldest() const noexcept;
     basic_task* admit_own_posts() noexcept;
     bool others_keep_older_posts() const noexcept;
     basic_task* move_own_posts_to_run() noexcept;

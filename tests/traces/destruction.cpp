@@ -15,17 +15,16 @@ namespace {
 // It only sleeps. It outlives the scheduler, so that it may be woken at any time.
 class sleeper : public basic_task {
 public:
-    explicit sleeper(bool waits) : basic_task{waits ? kind_that_waits : kind} {}
+    explicit sleeper(bool waits) : basic_task{waits ? kind_that_waits : kind, "sleeper"} {}
 
 private:
     static void run(basic_task&) noexcept {}
     static void abandon(basic_task&) noexcept {}
-    static const char* name_of(const basic_task&) noexcept { return "sleeper"; }
     // Asked again only after it has ended.
     static bool has_ended(basic_task& self) noexcept { return self.take_completed(); }
 
-    static constexpr task_kind kind{&run, &abandon, &name_of};
-    static constexpr task_kind kind_that_waits{&run, &abandon, &name_of, &has_ended};
+    static constexpr task_kind kind{&run, &abandon};
+    static constexpr task_kind kind_that_waits{&run, &abandon, &has_ended};
 };
 
 class scenario {

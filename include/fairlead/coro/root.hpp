@@ -111,7 +111,7 @@ public:
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
     root(executor where, const char* name,
          std::uint32_t depth = scheduler::depth_of_new_task()) noexcept
-        : basic_task{kind, depth}, where_{where}, name_{name} {}
+        : basic_task{kind, name, depth}, where_{where} {}
 
     /// Where it is posted, and its children are.
     [[nodiscard]] executor where() const noexcept { return where_; }
@@ -279,7 +279,6 @@ private:
     };
     wait_source* source_ = nullptr;   // of an attempt
     held_operation* held_ = nullptr;  // the innermost
-    const char* name_;
     time_point deadline_ = immediately;
     until until_ = until::anything;
     what_next next_ = what_next::wait;

@@ -16,23 +16,18 @@ class callback_task : public basic_task {
 public:
     using callback = base::delegate<void(callback_task&), 24>;
 
-    callback_task() noexcept : basic_task{kind} {}
-    explicit callback_task(callback step, const char* name = "callback_task") noexcept
-        : basic_task{kind}, step_{step}, name_{name} {}
+    explicit callback_task(callback step = {}, const char* name = "callback_task") noexcept
+        : basic_task{kind, name}, step_{step} {}
 
     /// Sets what the next step does. The task itself during a step, or its user while it is not
     /// posted. May replace the callback that is running.
     void set_callback(callback step) noexcept { step_ = step; }
-
-    /// `name` must have static storage, such as a literal: a report may outlive the task.
-    void set_name(const char* name) noexcept { name_ = name; }
 
 private:
     static void run_step(basic_task& task) noexcept;
     static const task_kind kind;
 
     callback step_;
-    const char* name_ = "callback_task";
 };
 
 static_assert(sizeof(callback_task) <= 96 || sizeof(task_state) != 4);  // as for basic_task

@@ -37,9 +37,6 @@ struct task_kind {
     /// The scheduler is destroyed, or its group drops the task, and gives it back without running it. May free the task.
     void (*abandon)(basic_task& task) noexcept;
 
-    /// A name for reports. Never null, and of static storage: a report may outlive the task.
-    const char* (*name)(const basic_task& task) noexcept;
-
     /// Whether the task can be given back now. False: it waits for an operation of its own that will
     /// end and `complete` it, and is asked again after that. Null: always.
     bool (*can_abandon)(basic_task& task) noexcept = nullptr;
@@ -61,9 +58,10 @@ protected:
 
 class basic_task {
 public:
-    /// `depth`: see scheduler::depth_of_new_task.
-    explicit basic_task(const task_kind& kind, std::uint32_t depth = 0) noexcept
-        : kind_{&kind}, depth_{depth} {}
+    /// `name`: for reports, of static storage, such as a literal: a report may outlive the task. `depth`: see
+    /// scheduler::depth_of_new_task.
+    basic_task(const task_kind& kind, const char* name, std::uint32_t depth = 0) noexcept
+        : kind_{&kind}, name_{name}, depth_{depth} {}
     basic_task(const basic_task&) = delete;
     basic_task& operator=(const basic_task&) = delete;
 
@@ -104,7 +102,10 @@ public:
     /// How deep it is among the tasks that have started each other.
     [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
 
-    [[nodiscard]] const char* name() const noexcept { return kind_->name(*this); }
+    [[nodiscard]] const char* name() const noexcept { return name_; }
+
+    /// Likewise of static storage.
+    void set_name(const char* name) noexcept { name_ = name; }
 
     /// Where it was posted last, while it is there; null while it runs or is with its user.
     [[nodiscard]] scheduler* owner() const noexcept;
@@ -153,6 +154,7 @@ private:
     sched::home* home_ = nullptr;  // where it was posted, while it is there
     time_point deadline_ = immediately;
     const task_kind* kind_;
+    const char* name_;
     wait_source* source_ = nullptr;
     std::uint32_t depth_;
     bool deaf_ = false;
@@ -168,7 +170,7 @@ public:
     static constexpr auto place = &basic_task::place_;
 };
 
-static_assert(sizeof(basic_task) <= 56 ||
+static_assert(sizeof(basic_task) <= 64 ||
               sizeof(task_state) != 4);  // larger atomics: a checked build
 
 }  // namespace fairlead
