@@ -26,19 +26,19 @@ public:
     // The oldest of them, in order.
     [[nodiscard]] basic_task::chain pop() noexcept {
         basic_task* const newest = stacks_[first_];
-        first_ = (first_ + 1) % stacks_.size();
-        --size_;
+        // Where it is empty it begins anew: a short one stays in one line.
+        first_ = --size_ == 0 ? 0 : (first_ + 1) % stacks_.size();
         return front_queue::turn_over(newest);
     }
 
 private:
-    std::array<basic_task*, 1024> stacks_;
     std::size_t first_ = 0;
     std::size_t size_ = 0;
+    std::array<basic_task*, 1024> stacks_;
 };
 
 // What was taken from fronts and waits for admission.
-struct arrivals {
+struct alignas(base::cache_line) arrivals {
     [[nodiscard]] bool empty() const noexcept { return first.empty() && then.empty(); }
 
     void add(basic_task* newest) noexcept {

@@ -2,8 +2,10 @@
 
 namespace fairlead {
 
-const task_kind callback_task::kind{.run = run_step, .abandon = [](basic_task&) noexcept {
-                                    }};  // its user owns it, and may post it elsewhere
+const task_kind callback_task::kind{
+    .run = run_step,
+    .abandon = [](basic_task&) noexcept {},  // its user owns it, and may post it elsewhere
+    .name = nullptr};
 
 void callback_task::run_step(basic_task& task) noexcept {
     auto& self = static_cast<callback_task&>(task);

@@ -191,7 +191,8 @@ private:
 
     // When somebody must look at sleepers, or at who waits for the rate of its group.
     [[nodiscard]] time_point next_deadline() const noexcept {
-        return std::min({retry_at_, deadlines_.next(), turns_.next_entry()});
+        const time_point entry = groups_ ? turns_.next_entry() : never;
+        return std::min({retry_at_, deadlines_.next(), entry});
     }
 
     // Whether something waits for admission.
@@ -251,25 +252,27 @@ private:
     sync::atomic<time_point> overtakes_again_{
         immediately};  // when the next may; `never` while one does
 
-    timer::deadline_heap<basic_task, basic_task::place> deadlines_;
-    sleeper_table sleepers_;
-    std::array<arrivals, 3> arrivals_;  // of each lane
-    basic_task::chain undealt_;         // of this round: ready has no memory for them
-    basic_task::chain unplaced_;        // they would sleep, but there is no memory for their places
-    time_point retry_at_ = never;       // when those are looked at again
-    std::array<basic_task*, batch_max> batch_;
-    std::size_t batch_size_ = 0;
-    slot* dealing_to_ = nullptr;
-    bool groups_ = false;        // there are some
+    // What every round touches, in few lines: they move from worker to worker with the role.
+    alignas(base::cache_line) slot* dealing_to_ = nullptr;
     std::size_t own_share_ = 0;  // how many more of this round's tasks the holder may keep
     std::uint64_t entered_ = 0;  // posts admitted, ever; each ends with one step
-    std::uint32_t announced_pushes_ = 0;
-    std::size_t in_transit_ = 0;  // tasks whose place is `in_transit`
     time_point last_poll_{};
     time_point sleep_limit_ = never;       // of the one in the driver, whatever the deadlines are
     time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
-    bool stop_told_ = false;               // the sleepers know that the scheduler stops
+    time_point retry_at_ = never;          // when those without a place are looked at again
+    std::size_t batch_size_ = 0;
+    std::array<basic_task*, batch_max> batch_;
+
+    basic_task::chain undealt_;   // of this round: ready has no memory for them
+    basic_task::chain unplaced_;  // they would sleep, but there is no memory for their places
+    std::size_t in_transit_ = 0;  // tasks whose place is `in_transit`
+    std::uint32_t announced_pushes_ = 0;
+    bool groups_ = false;     // there are some
+    bool stop_told_ = false;  // the sleepers know that the scheduler stops
     std::uint8_t stop_number_ = 1;
+    timer::deadline_heap<basic_task, basic_task::place> deadlines_;
+    sleeper_table sleepers_;
+    std::array<arrivals, 3> arrivals_;  // of each lane
 };
 
 }  // namespace fairlead::sched
