@@ -154,7 +154,7 @@ void bulk::finish() {
 
 // --- helpers --------------------------------------------------------------------------------------------
 
-const task_kind bulk_helper::kind{.run = run, .abandon = abandon, .name = "for_each"};
+const task_kind bulk_helper::kind{.run = run, .abandon = abandon};
 
 executor bulk_helper::target() const noexcept { return loop_.parent_->where(); }
 

@@ -4,8 +4,7 @@
 
 namespace fairlead::coro {
 
-const task_kind root::kind{
-    .run = run_step, .abandon = abandon, .name = nullptr, .can_abandon = can_abandon};
+const task_kind root::kind{.run = run_step, .abandon = abandon, .can_abandon = can_abandon};
 
 void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);

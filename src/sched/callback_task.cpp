@@ -2,10 +2,8 @@
 
 namespace fairlead {
 
-const task_kind callback_task::kind{
-    .run = run_step,
-    .abandon = [](basic_task&) noexcept {},  // its user owns it, and may post it elsewhere
-    .name = nullptr};
+const task_kind callback_task::kind{.run = run_step, .abandon = [](basic_task&) noexcept {
+                                    }};  // its user owns it, and may post it elsewhere
 
 void callback_task::run_step(basic_task& task) noexcept {
     auto& self = static_cast<callback_task&>(task);

@@ -15,7 +15,7 @@ namespace {
 // It only sleeps. It outlives the scheduler, so that it may be woken at any time.
 class sleeper : public basic_task {
 public:
-    explicit sleeper(bool waits) : basic_task{waits ? kind_that_waits : kind} {}
+    explicit sleeper(bool waits) : basic_task{waits ? kind_that_waits : kind, "sleeper"} {}
 
 private:
     static void run(basic_task&) noexcept {}
@@ -23,8 +23,8 @@ private:
     // Asked again only after it has ended.
     static bool has_ended(basic_task& self) noexcept { return self.take_completed(); }
 
-    static constexpr task_kind kind{&run, &abandon, "sleeper"};
-    static constexpr task_kind kind_that_waits{&run, &abandon, "sleeper", &has_ended};
+    static constexpr task_kind kind{&run, &abandon};
+    static constexpr task_kind kind_that_waits{&run, &abandon, &has_ended};
 };
 
 class scenario {

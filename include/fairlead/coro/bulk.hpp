@@ -55,7 +55,8 @@ class bulk;
 // Who claims chunks in a step of its own: offered to idle workers, or posted.
 class bulk_helper final : public basic_task, public sched::forked, public sync::recycled {
 public:
-    bulk_helper(bulk& loop, std::uint32_t depth) noexcept : basic_task{kind, depth}, loop_{loop} {}
+    bulk_helper(bulk& loop, std::uint32_t depth) noexcept
+        : basic_task{kind, "for_each", depth}, loop_{loop} {}
 
     [[nodiscard]] basic_task& detach() noexcept override { return *this; }
     [[nodiscard]] executor target() const noexcept override;

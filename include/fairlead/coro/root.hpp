@@ -97,7 +97,7 @@ protected:
     ~retried_operation() = default;
 };
 
-class root : public named_task {
+class root : public basic_task {
 public:
     /// What ends the wait of the leaf, besides what `post_deadline` listens to.
     enum class until : std::uint8_t {
@@ -111,7 +111,7 @@ public:
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
     root(executor where, const char* name,
          std::uint32_t depth = scheduler::depth_of_new_task()) noexcept
-        : named_task{kind, name, depth}, where_{where} {}
+        : basic_task{kind, name, depth}, where_{where} {}
 
     /// Where it is posted, and its children are.
     [[nodiscard]] executor where() const noexcept { return where_; }

@@ -12,12 +12,12 @@ namespace fairlead {
 /// The callable must be trivially copyable and fit 24 bytes: capture a pointer to your own object. It
 /// stays for the next post until it is replaced. It must not throw: an exception that leaves it ends
 /// the program.
-class callback_task : public named_task {
+class callback_task : public basic_task {
 public:
     using callback = base::delegate<void(callback_task&), 24>;
 
     explicit callback_task(callback step = {}, const char* name = "callback_task") noexcept
-        : named_task{kind, name}, step_{step} {}
+        : basic_task{kind, name}, step_{step} {}
 
     /// Sets what the next step does. The task itself during a step, or its user while it is not
     /// posted. May replace the callback that is running.

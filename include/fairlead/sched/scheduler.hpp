@@ -176,7 +176,7 @@ class one_shot final : public basic_task, public sync::recycled {
 public:
     template <class Source>
     explicit one_shot(Source&& callable)
-        : basic_task{kind}, callable_(std::forward<Source>(callable)) {}
+        : basic_task{kind, "posted callable"}, callable_(std::forward<Source>(callable)) {}
 
 private:
     static void run_step(basic_task& task) noexcept {
@@ -188,10 +188,9 @@ private:
         }
     }
 
-    static constexpr task_kind kind{
-        .run = run_step,
-        .abandon = [](basic_task& task) noexcept { delete static_cast<one_shot*>(&task); },
-        .name = "posted callable"};
+    static constexpr task_kind kind{.run = run_step, .abandon = [](basic_task& task) noexcept {
+                                        delete static_cast<one_shot*>(&task);
+                                    }};
 
     Callable callable_;
 };

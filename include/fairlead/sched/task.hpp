@@ -37,10 +37,6 @@ struct task_kind {
     /// The scheduler is destroyed, or its group drops the task, and gives it back without running it. May free the task.
     void (*abandon)(basic_task& task) noexcept;
 
-    /// The name of its tasks for reports, of static storage: a report may outlive the task. Null: each has its own, and is
-    /// a `named_task`.
-    const char* name;
-
     /// Whether the task can be given back now. False: it waits for an operation of its own that will
     /// end and `complete` it, and is asked again after that. Null: always.
     bool (*can_abandon)(basic_task& task) noexcept = nullptr;
@@ -62,9 +58,10 @@ protected:
 
 class basic_task {
 public:
-    /// `depth`: see scheduler::depth_of_new_task.
-    explicit basic_task(const task_kind& kind, std::uint32_t depth = 0) noexcept
-        : kind_{&kind}, depth_{depth} {}
+    /// `name`: for reports, of static storage, such as a literal: a report may outlive the task. `depth`: see
+    /// scheduler::depth_of_new_task.
+    basic_task(const task_kind& kind, const char* name, std::uint32_t depth = 0) noexcept
+        : kind_{&kind}, name_{name}, depth_{depth} {}
     basic_task(const basic_task&) = delete;
     basic_task& operator=(const basic_task&) = delete;
 
@@ -105,7 +102,10 @@ public:
     /// How deep it is among the tasks that have started each other.
     [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
 
-    [[nodiscard]] inline const char* name() const noexcept;
+    [[nodiscard]] const char* name() const noexcept { return name_; }
+
+    /// Likewise of static storage.
+    void set_name(const char* name) noexcept { name_ = name; }
 
     /// Where it was posted last, while it is there; null while it runs or is with its user.
     [[nodiscard]] scheduler* owner() const noexcept;
@@ -154,6 +154,7 @@ private:
     sched::home* home_ = nullptr;  // where it was posted, while it is there
     time_point deadline_ = immediately;
     const task_kind* kind_;
+    const char* name_;
     wait_source* source_ = nullptr;
     std::uint32_t depth_;
     bool deaf_ = false;
@@ -169,30 +170,7 @@ public:
     static constexpr auto place = &basic_task::place_;
 };
 
-static_assert(sizeof(basic_task) <= 56 ||
+static_assert(sizeof(basic_task) <= 64 ||
               sizeof(task_state) != 4);  // larger atomics: a checked build
-
-/// A task with a name of its own.
-class named_task : public basic_task {
-public:
-    /// `kind` names no names. `name`: of static storage, such as a literal.
-    named_task(const task_kind& kind, const char* name, std::uint32_t depth = 0) noexcept
-        : basic_task{kind, depth}, name_{name} {}
-
-    /// Likewise of static storage.
-    void set_name(const char* name) noexcept { name_ = name; }
-
-private:
-    friend const char* basic_task::name() const noexcept;
-
-    const char* name_;
-};
-
-// Between any two steps, so not by a virtual call.
-inline const char* basic_task::name() const noexcept {
-    if (kind_->name == nullptr) [[likely]]
-        return static_cast<const named_task&>(*this).name_;
-    return kind_->name;
-}
 
 }  // namespace fairlead

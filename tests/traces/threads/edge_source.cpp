@@ -43,7 +43,7 @@ public:
 private:
     class reader : public basic_task {
     public:
-        reader() : basic_task{kind} {}
+        reader() : basic_task{kind, "reader"} {}
 
         void connect(scheduler& home, scenario& all) {
             int ends[2];
@@ -85,7 +85,7 @@ private:
             own.all_->step(own);
         }
         static void abandon(basic_task&) noexcept {}
-        static constexpr task_kind kind{&run, &abandon, "reader"};
+        static constexpr task_kind kind{&run, &abandon};
 
         scheduler* home_ = nullptr;
         scenario* all_ = nullptr;
