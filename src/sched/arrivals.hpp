@@ -1,6 +1,7 @@
 // What the role has taken from the fronts, on its way to admission.
 #pragma once
 
+#include <fairlead/base/cache_line.hpp>
 #include <fairlead/lockfree/front_queue.hpp>
 #include <fairlead/sched/task.hpp>
 

@@ -2,8 +2,8 @@
 
 namespace fairlead {
 
-const task_kind callback_task::kind{.run = run_step, .abandon = [](basic_task&) noexcept {
-                                    }};  // its user owns it, and may post it elsewhere
+// Its user owns it, and may post it elsewhere.
+const task_kind callback_task::kind{.run = run_step, .abandon = [](basic_task&) noexcept {}};
 
 void callback_task::run_step(basic_task& task) noexcept {
     auto& self = static_cast<callback_task&>(task);
