@@ -261,8 +261,6 @@ private:
     time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
     time_point retry_at_ = never;          // when those without a place are looked at again
     std::size_t batch_size_ = 0;
-    std::array<basic_task*, batch_max> batch_;
-
     basic_task::chain undealt_;   // of this round: ready has no memory for them
     basic_task::chain unplaced_;  // they would sleep, but there is no memory for their places
     std::size_t in_transit_ = 0;  // tasks whose place is `in_transit`
@@ -272,6 +270,7 @@ private:
     std::uint8_t stop_number_ = 1;
     timer::deadline_heap<basic_task, basic_task::place> deadlines_;
     sleeper_table sleepers_;
+    std::array<basic_task*, batch_max> batch_;
     std::array<arrivals, 3> arrivals_;  // of each lane
 };
 

@@ -52,6 +52,7 @@ namespace {
     core.role.call_attention();
 }
 
+// Inline, in functions that are not: worker::current() is read here.
 inline void enqueue_for_everyone(sched::core& core, basic_task& newest, basic_task& oldest,
                                  sched::posted how) noexcept {
     if (how.kind == post_kind::timed) return enqueue_timed(core, newest, oldest, how);
@@ -84,7 +85,7 @@ inline void enqueue(sched::home& home, bool grouped, basic_task& newest, basic_t
 
 }  // namespace
 
-void executor::post(basic_task& task) const noexcept {
+[[gnu::noinline]] void executor::post(basic_task& task) const noexcept {
     const bool grouped = accept(task, immediately);
     enqueue(*home_, grouped, task, task, {.kind = post_kind::plain, .last = false});
 }
@@ -115,7 +116,8 @@ inline bool executor::accept(basic_task& task, time_point deadline) const noexce
     return true;
 }
 
-void executor::submit(basic_task& task, time_point deadline, bool last) const noexcept {
+[[gnu::noinline]] void executor::submit(basic_task& task, time_point deadline,
+                                        bool last) const noexcept {
     const bool grouped = accept(task, deadline);
     post_kind kind = post_kind::timed;
     if (deadline == immediately) kind = post_kind::again;
@@ -123,7 +125,7 @@ void executor::submit(basic_task& task, time_point deadline, bool last) const no
     enqueue(*home_, grouped, task, task, {.kind = kind, .last = last});
 }
 
-void executor::post(std::span<basic_task* const> tasks) const noexcept {
+[[gnu::noinline]] void executor::post(std::span<basic_task* const> tasks) const noexcept {
     if (tasks.empty()) return;
     basic_task* newest = nullptr;
     bool grouped = false;
@@ -136,7 +138,7 @@ void executor::post(std::span<basic_task* const> tasks) const noexcept {
     enqueue(*home_, grouped, *newest, *tasks.front(), {.kind = kind, .last = false});
 }
 
-void sched::home::enqueue_woken(basic_task& task) noexcept {
+[[gnu::noinline]] void sched::home::enqueue_woken(basic_task& task) noexcept {
     trace("duty", &task);
     enqueue(*this, grouped(), task, task, {.kind = post_kind::woken, .last = false});
 }

@@ -230,8 +230,8 @@ basic_task* worker::search() noexcept {
 
 // --- where tasks come from --------------------------------------------------------------------------
 
-// Whether nothing that is known to wait is older than what the last steps posted, and that needs no round.
-bool worker::own_posts_are_oldest() const noexcept {
+// Of what the last steps posted: whether it needs no round, and nothing that is known to wait is older.
+bool worker::own_posts_are_next() const noexcept {
     return slot_.tally.kind <= post_kind::sleeps && slot_.ready_consumer.empty() &&
            core_.front.empty() && !core_.role.has_backlog();
 }
@@ -240,7 +240,7 @@ bool worker::own_posts_are_oldest() const noexcept {
 // deadline or a source. While steps are long what another worker keeps since an earlier step is older, by
 // much: then a round takes all of it, of this worker or of who has the role.
 basic_task* worker::take_own_posts() noexcept {
-    if (slot_.posted.empty() || !own_posts_are_oldest()) return nullptr;
+    if (slot_.posted.empty() || !own_posts_are_next()) return nullptr;
     if (slot_.tally.posts > direct_left_ || (steps_are_long() && others_keep_older_posts())) {
         return nullptr;
     }
@@ -254,10 +254,10 @@ bool worker::others_keep_older_posts() const noexcept {
     });
 }
 
-// The same of the only worker.
+// What the only worker takes likewise.
 basic_task* worker::take_own_post() noexcept {
     const basic_task* const oldest = slot_.posted_alone.front();
-    if (oldest == nullptr || !own_posts_are_oldest()) return nullptr;
+    if (oldest == nullptr || !own_posts_are_next()) return nullptr;
     // It may be plain among others: who sleeps has a deadline.
     if (oldest->deadline_ != immediately) return admit_own_posts();
     slot_.direct.add(1);  // before it disappears: see role::drained

@@ -116,7 +116,7 @@ private:
     inline bool count_post(post_kind kind, unsigned due_in_local) noexcept;
     inline basic_task* take_own_posts() noexcept;
     inline basic_task* take_own_post() noexcept;
-    [[nodiscard]] inline bool own_posts_are_oldest() const noexcept;
+    [[nodiscard]] inline bool own_posts_are_next() const noexcept;
     basic_task* admit_own_posts() noexcept;
     bool others_keep_older_posts() const noexcept;
     basic_task* move_own_posts_to_run() noexcept;

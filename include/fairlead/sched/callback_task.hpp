@@ -16,12 +16,18 @@ class callback_task : public basic_task {
 public:
     using callback = base::delegate<void(callback_task&), 24>;
 
-    explicit callback_task(callback step = {}, const char* name = "callback_task") noexcept
+    callback_task() noexcept : callback_task{callback{}} {}
+
+    /// `name`: for reports; of static storage, such as a literal.
+    explicit callback_task(callback step, const char* name = "callback_task") noexcept
         : basic_task{kind, name}, step_{step} {}
 
     /// Sets what the next step does. The task itself during a step, or its user while it is not
     /// posted. May replace the callback that is running.
     void set_callback(callback step) noexcept { step_ = step; }
+
+    /// Likewise. A step that runs keeps the name it began with.
+    using basic_task::set_name;
 
 private:
     static void run_step(basic_task& task) noexcept;

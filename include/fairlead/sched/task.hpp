@@ -58,10 +58,12 @@ protected:
 
 class basic_task {
 public:
-    /// `name`: for reports, of static storage, such as a literal: a report may outlive the task. `depth`: see
-    /// scheduler::depth_of_new_task.
+    /// `name`: for reports. Not null, and of static storage, such as a literal: a report may outlive the task.
+    /// `depth`: see scheduler::depth_of_new_task.
     basic_task(const task_kind& kind, const char* name, std::uint32_t depth = 0) noexcept
-        : kind_{&kind}, name_{name}, depth_{depth} {}
+        : kind_{&kind}, depth_{depth} {
+        set_name(name);
+    }
     basic_task(const basic_task&) = delete;
     basic_task& operator=(const basic_task&) = delete;
 
@@ -104,9 +106,6 @@ public:
 
     [[nodiscard]] const char* name() const noexcept { return name_; }
 
-    /// Likewise of static storage.
-    void set_name(const char* name) noexcept { name_ = name; }
-
     /// Where it was posted last, while it is there; null while it runs or is with its user.
     [[nodiscard]] scheduler* owner() const noexcept;
 
@@ -123,6 +122,12 @@ public:
 
     /// Takes that flag; true if it was set. After it the completer does not touch the task.
     [[nodiscard]] bool take_completed() noexcept { return state_.take_completed(); }
+
+protected:
+    void set_name(const char* name) noexcept {
+        FAIRLEAD_ASSERT(name != nullptr, "a task has no name");
+        name_ = name;
+    }
 
 private:
     friend class executor;
