@@ -188,9 +188,9 @@ private:
         }
     }
 
-    static constexpr task_kind kind{.run = run_step, .abandon = [](basic_task& task) noexcept {
-                                        delete static_cast<one_shot*>(&task);
-                                    }};
+    static void abandon(basic_task& task) noexcept { delete static_cast<one_shot*>(&task); }
+
+    static constexpr task_kind kind{.run = run_step, .abandon = abandon};
 
     Callable callable_;
 };
