@@ -75,7 +75,7 @@ std::expected<std::unique_ptr<server>, std::string> server::start(
     if (!bound) return std::unexpected("the listener has no address: " + bound.error().message());
     made->address_ = *bound;
     made->listener_ = std::move(*listener);
-    made->serving_.emplace(fl::spawn(made->scheduler_, made->serve_all(), {}, "serve"));
+    made->serving_.emplace(fl::spawn(made->scheduler_, made->serve_all(), {.name = "serve"}));
     return made;
 }
 
@@ -101,11 +101,11 @@ std::size_t server::stop(std::chrono::milliseconds limit) {
 fl::task<> server::serve_all() {
     fl::scheduler& home = co_await fl::current_scheduler();
     fl::scope connections{home};
-    connections.spawn(sweep_games(), "sweep");
+    connections.spawn(sweep_games(), {.name = "sweep"});
     {
         const closing_at_end listening{*listener_};
-        fl::join_handle<void> accepting =
-            fl::spawn(home, accept_all(connections), stop_accepting_.get_token(), "accept");
+        fl::join_handle<void> accepting = fl::spawn(
+            home, accept_all(connections), {.name = "accept", .stop = stop_accepting_.get_token()});
         co_await accepting;
     }
     co_await connections.join();
@@ -132,7 +132,7 @@ fl::task<bool> server::accept_one(fl::scope& connections, std::size_t number) {
     auto seat = co_await wait_for_seat();
     if (!seat) co_return false;
     connections.spawn(serve_connection(parts_, std::move(*stream), std::move(*seat), number),
-                      "connection");
+                      {.name = "connection"});
     co_return true;
 }
 

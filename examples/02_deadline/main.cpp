@@ -45,7 +45,7 @@ private:
 // Runs when it is woken, or when its time is over: expired() tells which.
 class waiter final : public fl::callback_task {
 public:
-    explicit waiter(const char* name)
+    explicit waiter(fl::task_name name)
         : callback_task{[](callback_task& self) {
                             auto& own = static_cast<waiter&>(self);
                             own.timed_out_ = own.expired();

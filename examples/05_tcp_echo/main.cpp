@@ -36,7 +36,7 @@ fl::task<> serve(io::tcp_listener listener) {
         for (;;) {
             auto peer = co_await listener.accept();
             if (!peer) co_return;
-            sessions.spawn(session(std::move(*peer)), "session");
+            sessions.spawn(session(std::move(*peer)), {.name = "session"});
         }
     });
 }
@@ -102,7 +102,8 @@ int main() {
     }
     const io::address where = listener->local_address().value();  // with the port that it got
     std::printf("listening on %s\n", where.to_string().c_str());
-    fl::join_handle<void> server = fl::spawn(scheduler, serve(std::move(*listener)), {}, "server");
+    fl::join_handle<void> server =
+        fl::spawn(scheduler, serve(std::move(*listener)), {.name = "server"});
     // [/main]
 
     const auto answer = fl::block_on(scheduler, ask(where, "hello, harbour"));

@@ -60,7 +60,7 @@ scheduler_options validated(scheduler_options options) {
 }  // namespace
 
 core::core(scheduler& owned_by, scheduler_options given)
-    : home{owned_by, lane::everyone},
+    : home{&owned_by, lane::everyone},
       options{validated(std::move(given))},
       stealing{options.policy == policy::stealing},
       reporter{options.on_unhandled},

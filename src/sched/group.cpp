@@ -60,14 +60,17 @@ group::group(scheduler& owner, group_options options)
     refer_to(*state_);
 }
 
-group::group(group&& other) noexcept
-    : executor{std::exchange<executor>(other, {})}, state_{std::exchange(other.state_, nullptr)} {}
+group::group(group&& other) noexcept : state_{std::exchange(other.state_, nullptr)} {
+    post_target::operator=(other);
+    other.refer_to(sched::nowhere);
+}
 
 group& group::operator=(group&& other) noexcept {
     if (this == &other) return *this;
     drop();
-    static_cast<executor&>(*this) = std::exchange<executor>(other, {});
     state_ = std::exchange(other.state_, nullptr);
+    post_target::operator=(other);
+    other.refer_to(sched::nowhere);
     return *this;
 }
 

@@ -85,25 +85,25 @@ inline void enqueue(sched::home& home, bool grouped, basic_task& newest, basic_t
 
 }  // namespace
 
-[[gnu::noinline]] void executor::post(basic_task& task) const noexcept {
+[[gnu::noinline]] void post_target::post(basic_task& task) const noexcept {
     const bool grouped = accept(task, immediately);
     enqueue(*home_, grouped, task, task, {.kind = post_kind::plain, .last = false});
 }
 
-void executor::post_deadline(basic_task& task, time_point deadline) const noexcept {
+void post_target::post_deadline(basic_task& task, time_point deadline) const noexcept {
     submit(task, deadline, false);
 }
 
-void executor::post_last(basic_task& task, time_point deadline) const noexcept {
+void post_target::post_last(basic_task& task, time_point deadline) const noexcept {
     submit(task, deadline, true);
 }
 
-void executor::post_delay(basic_task& task, duration delay) const noexcept {
+void post_target::post_delay(basic_task& task, time_span delay) const noexcept {
     post_deadline(task, after(home_->in().now(), delay));
 }
 
 // Whether it belongs to a group that is not the default one.
-inline bool executor::accept(basic_task& task, time_point deadline) const noexcept {
+inline bool post_target::accept(basic_task& task, time_point deadline) const noexcept {
     FAIRLEAD_ASSERT(task.home_ == nullptr, "a task was posted that is posted already");
     task.home_ = home_;
     task.deadline_ = deadline;
@@ -112,12 +112,14 @@ inline bool executor::accept(basic_task& task, time_point deadline) const noexce
     if (task.told_ != 0 && !home_->in().stopping.load(sync::relaxed)) task.told_ = 0;
     if (!home_->grouped()) [[likely]]
         return false;
+    FAIRLEAD_ASSERT(home_ != &sched::nowhere,
+                    "a task was posted to an executor that refers to nothing");
     static_cast<sched::group_state*>(home_)->hold_for_task();
     return true;
 }
 
-[[gnu::noinline]] void executor::submit(basic_task& task, time_point deadline,
-                                        bool last) const noexcept {
+[[gnu::noinline]] void post_target::submit(basic_task& task, time_point deadline,
+                                           bool last) const noexcept {
     const bool grouped = accept(task, deadline);
     post_kind kind = post_kind::timed;
     if (deadline == immediately) kind = post_kind::again;
@@ -125,7 +127,7 @@ inline bool executor::accept(basic_task& task, time_point deadline) const noexce
     enqueue(*home_, grouped, task, task, {.kind = kind, .last = last});
 }
 
-[[gnu::noinline]] void executor::post(std::span<basic_task* const> tasks) const noexcept {
+[[gnu::noinline]] void post_target::post(std::span<basic_task* const> tasks) const noexcept {
     if (tasks.empty()) return;
     basic_task* newest = nullptr;
     bool grouped = false;
@@ -186,7 +188,7 @@ void scheduler::drain() {
     }
 }
 
-bool scheduler::drain_for(duration limit) { return wait_drained(limit) == drain_result::drained; }
+bool scheduler::drain_for(time_span limit) { return wait_drained(limit) == drain_result::drained; }
 
 scheduler::drain_result scheduler::wait_drained(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "drain was called from a worker: it would wait for itself");
@@ -219,7 +221,7 @@ bool scheduler::drain_on_caller(time_point deadline) {
     return true;
 }
 
-stop_report scheduler::stop(duration limit) {
+stop_report scheduler::stop(time_span limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
     const time_point deadline = after(clock::now(), limit);
     core_->steps_need_more.store(true,
@@ -329,7 +331,7 @@ bool scheduler::withdraw_blocking(sched::blocking_job& job) noexcept {
 
 [[gnu::noinline]] scheduler* scheduler::current() noexcept {
     worker* const here = worker::current();
-    return here != nullptr ? &here->owner().owner : nullptr;
+    return here != nullptr ? here->owner().owner : nullptr;
 }
 
 [[gnu::noinline]] sched::offered_forks& scheduler::current_offers() noexcept {

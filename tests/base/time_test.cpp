@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+#include <ratio>
+
 namespace fairlead {
 namespace {
 
@@ -34,6 +38,47 @@ TEST(Time, IsAConstantExpression) {
     static_assert(after(noon, 1h) == noon + 1h);
     static_assert(after(noon, duration::max()) == never);
     static_assert(immediately < noon && noon < never);
+}
+
+TEST(TimeSpan, TakesAnyUnit) {
+    EXPECT_EQ(duration{time_span{3us}}, 3000ns);
+    EXPECT_EQ(duration{time_span{-2h}}, -2h);
+    EXPECT_EQ(duration{time_span{std::chrono::duration<unsigned char>{250}}}, 250s);
+    EXPECT_EQ(duration{time_span{0.5s}}, 500ms);
+}
+
+TEST(TimeSpan, RoundsAFractionUp) {
+    using picoseconds = std::chrono::duration<std::int64_t, std::pico>;
+    EXPECT_EQ(duration{time_span{picoseconds{1}}}, 1ns);
+    EXPECT_EQ(duration{time_span{picoseconds{1000}}}, 1ns);
+    EXPECT_EQ(duration{time_span{picoseconds{-1999}}}, -1ns);
+    EXPECT_EQ(duration{(time_span{std::chrono::duration<double, std::nano>{2.25}})}, 3ns);
+}
+
+TEST(TimeSpan, SaturatesWhatIsTooLong) {
+    using std::chrono::hours;
+    EXPECT_EQ(duration{time_span{hours::max()}}, duration::max());
+    EXPECT_EQ(duration{time_span{hours::min()}}, duration::min());
+    EXPECT_EQ(duration{time_span{std::chrono::years{1000}}}, duration::max());
+    EXPECT_EQ(duration{time_span{std::chrono::duration<std::uint64_t>{UINT64_MAX}}},
+              duration::max());
+    EXPECT_EQ(duration{time_span{std::chrono::duration<double>{1e300}}}, duration::max());
+    EXPECT_EQ(duration{time_span{std::chrono::duration<double>{-1e300}}}, duration::min());
+    EXPECT_EQ(duration{time_span{duration::max()}}, duration::max());
+    EXPECT_EQ(duration{time_span{duration::min()}}, duration::min());
+    EXPECT_EQ(after(noon, hours::max()), never);
+}
+
+TEST(TimeSpan, TakesTheLongestThatFits) {
+    constexpr std::int64_t seconds_max = INT64_MAX / 1'000'000'000;
+    EXPECT_EQ(duration{time_span{std::chrono::seconds{seconds_max}}},
+              duration{seconds_max * 1'000'000'000});
+    EXPECT_EQ(duration{time_span{std::chrono::seconds{seconds_max + 1}}}, duration::max());
+}
+
+TEST(TimeSpan, TakesNotANumberForNothing) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_EQ(duration{time_span{std::chrono::duration<double>{none}}}, duration::zero());
 }
 
 }  // namespace

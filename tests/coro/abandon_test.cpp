@@ -311,10 +311,10 @@ TEST_F(abandon, a_destructor_that_spawns) {
 // --- stop ------------------------------------------------------------------------------------------------------
 
 TEST_F(abandon, the_report_of_a_stop_names_what_is_left) {
-    spawn(*simulation, sleeps_on(counted{alive}), {}, "a sleeper").detach();
-    spawn(*simulation, waits_on(counted{alive}), {}, "a waiter").detach();
-    auto joined = spawn(*simulation, listens_on(counted{alive}), {}, "a listener");
-    spawn(*simulation, joins(std::move(joined), counted{alive}), {}, "a joiner").detach();
+    spawn(*simulation, sleeps_on(counted{alive}), {.name = "a sleeper"}).detach();
+    spawn(*simulation, waits_on(counted{alive}), {.name = "a waiter"}).detach();
+    auto joined = spawn(*simulation, listens_on(counted{alive}), {.name = "a listener"});
+    spawn(*simulation, joins(std::move(joined), counted{alive}), {.name = "a joiner"}).detach();
     simulation->run_until_idle();
     const stop_report report = simulation->stop(1s);
     EXPECT_EQ(report.waiting, 4U);

@@ -427,5 +427,28 @@ TEST(sleep_on_threads, is_never_early) {
     for (auto& each : all) EXPECT_EQ(each.get(), 0);
 }
 
+// --- lengths of time that nanoseconds cannot hold ------------------------------------------------------
+
+task<> sleeps_too_long() { static_cast<void>(co_await sleep_for(std::chrono::hours::max())); }
+
+TEST_F(awaits, a_sleep_beyond_the_end_of_time_does_not_expire_at_once) {
+    auto handle = start(sleeps_too_long());
+    simulation->run_until_idle();
+    EXPECT_FALSE(handle.ended());
+    handle.request_stop();
+    simulation->run_until_idle();
+    EXPECT_TRUE(handle.ended());
+}
+
+task<wake_reason> sleeps_half_a_second() {
+    co_return co_await sleep_for(std::chrono::duration<double>{0.5});
+}
+
+TEST_F(awaits, a_sleep_takes_a_floating_point_length) {
+    const time_point begin = simulation->now();
+    EXPECT_EQ(block_on(*simulation, sleeps_half_a_second()), wake_reason::expired);
+    EXPECT_EQ(simulation->now(), begin + 500ms);
+}
+
 }  // namespace
 }  // namespace fairlead

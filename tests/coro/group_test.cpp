@@ -54,6 +54,15 @@ TEST(GroupOfCoroutines, HasWhatTheyStart) {
               1U);
 }
 
+task<> spawns_beside_itself() {
+    join_handle<void> beside = spawn(co_await current_executor(), yields(1));
+    co_await beside;
+}
+
+TEST(GroupOfCoroutines, HasWhatTheySpawnOnTheirExecutor) {
+    EXPECT_GE(steps_in_group(spawns_beside_itself), 4U);
+}
+
 TEST(GroupOfCoroutines, TheyMayMoveToAnother) {
     test::simulation sim;
     group one{sim.scheduler};

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -306,6 +307,26 @@ TEST(scope_on_threads, a_stop_races_with_the_starts) {
         block_on(threads, joins(all));
         EXPECT_EQ(stopped, 8);
     }
+}
+
+// --- a token for one child ---------------------------------------------------------------------------
+
+TEST_F(scope_test, a_token_stops_one_child_and_no_other) {
+    std::stop_source source;
+    wake_reason first{};
+    wake_reason second{};
+    static constexpr auto sleeps_into = [](wake_reason& why) -> task<> {
+        why = co_await sleep_for(1h);
+    };
+    const auto body = [&](scope& all) -> task<> {
+        all.spawn(sleeps_into(first), {.name = "first", .stop = source.get_token()});
+        all.spawn(sleeps_into(second));
+        static_cast<void>(co_await sleep_for(1s));
+        source.request_stop();
+    };
+    block_on(*simulation, with_scope(body));
+    EXPECT_EQ(first, wake_reason::stopped);
+    EXPECT_EQ(second, wake_reason::expired);
 }
 
 }  // namespace

@@ -108,10 +108,10 @@ TEST_F(spawn_on_caller, goes_on_when_its_handle_is_gone) {
     EXPECT_TRUE(done);
 }
 
-// --- exceptions that nobody takes --------------------------------------------------------------------
+// --- exceptions that nobody takes// --- exceptions that nobody takes --------------------------------------------------------------------
 
 TEST_F(spawn_on_caller, reports_an_exception_of_a_detached_task_by_name) {
-    spawn(*simulation, throws(), {}, "the thrower").detach();
+    spawn(*simulation, throws(), {.name = "the thrower"}).detach();
     simulation->run_until_idle();
     ASSERT_EQ(unhandled.size(), 1U);
     EXPECT_THROW(std::rethrow_exception(unhandled.front()), std::runtime_error);
@@ -152,12 +152,22 @@ TEST(spawn_on_threads, counts_every_unhandled_exception_once) {
 
 using spawn_death_test = testing::Test;
 
+TEST(spawn_death_test, a_handle_that_gave_its_result_refuses_questions) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    scheduler home{{.workers = 1}};
+    auto handle = spawn(home, number(1));
+    EXPECT_EQ(handle.get(), 1);
+    EXPECT_DEATH(static_cast<void>(handle.ended()), "used after it gave its result");
+    EXPECT_DEATH(handle.request_stop(), "used after it gave its result");
+    EXPECT_DEATH(static_cast<void>(handle.get_task()), "used after it gave its result");
+}
+
 TEST(spawn_death_test, an_unhandled_exception_ends_the_program_with_its_name) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     EXPECT_DEATH(
         {
             scheduler here{{.run_on_caller = true}};
-            spawn(here, throws(), {}, "the thrower").detach();
+            spawn(here, throws(), {.name = "the thrower"}).detach();
             here.run_until_idle();
         },
         "the thrower.*thrown");
@@ -201,7 +211,7 @@ TEST_F(spawn_on_caller, is_stopped_by_its_handle) {
 
 TEST_F(spawn_on_caller, is_stopped_by_a_token) {
     std::stop_source source;
-    auto handle = spawn(*simulation, sleeps(1h), source.get_token());
+    auto handle = spawn(*simulation, sleeps(1h), {.stop = source.get_token()});
     simulation->run_until_idle();
     source.request_stop();
     simulation->run_until_idle();
@@ -212,7 +222,7 @@ TEST_F(spawn_on_caller, a_token_that_was_stopped_before_ends_the_first_wait) {
     const time_point now = clock.now();
     std::stop_source source;
     source.request_stop();
-    auto handle = spawn(*simulation, sleeps(1h), source.get_token());
+    auto handle = spawn(*simulation, sleeps(1h), {.stop = source.get_token()});
     simulation->drain();
     EXPECT_EQ(handle.get(), wake_reason::stopped);
     EXPECT_EQ(clock.now(), now);
@@ -224,8 +234,8 @@ TEST_F(spawn_on_caller, a_token_may_be_stopped_by_the_task_itself_and_after_its_
         all.request_stop();
         co_return;
     };
-    auto handle = spawn(*simulation, stops_all(source), source.get_token());
-    auto other = spawn(*simulation, number(1), source.get_token());
+    auto handle = spawn(*simulation, stops_all(source), {.stop = source.get_token()});
+    auto other = spawn(*simulation, number(1), {.stop = source.get_token()});
     simulation->run_until_idle();
     handle.get();
     source.request_stop();
@@ -237,7 +247,7 @@ TEST(spawn_on_threads, a_stop_by_token_races_with_the_end) {
     scheduler threads{{.workers = 2}};
     for (int i = 0; i != 3000; ++i) {
         std::stop_source source;
-        auto handle = spawn(threads, sleeps(i % 3 * 10us), source.get_token());
+        auto handle = spawn(threads, sleeps(i % 3 * 10us), {.stop = source.get_token()});
         source.request_stop();
         static_cast<void>(handle.get());
     }

@@ -428,7 +428,8 @@ TEST_F(allocations, spawning_coroutines) {
             };  // one was dropped
             scheduler home{std::move(options)};
             auto first = spawn(home, sums());
-            auto second = spawn(home, sleeps_and_adds(1, 1), std::stop_source{}.get_token());
+            auto second =
+                spawn(home, sleeps_and_adds(1, 1), {.stop = std::stop_source{}.get_token()});
             EXPECT_EQ(first.get(), 30);
             EXPECT_EQ(second.get(), 2);
         });

@@ -56,7 +56,7 @@ task<> serves(tcp_listener& listener, std::atomic<int>& open) {
         for (;;) {
             auto peer = co_await listener.accept();
             if (!peer) break;
-            sessions.spawn(echoes(std::move(*peer), open), "session");
+            sessions.spawn(echoes(std::move(*peer), open), {.name = "session"});
         }
     });
 }
@@ -79,7 +79,7 @@ protected:
         return options;
     }()};
     tcp_listener listener{std::move(*tcp_listener::bind(home, address::loopback(0)))};
-    join_handle<void> server{spawn(home, serves(listener, open), {}, "server")};
+    join_handle<void> server{spawn(home, serves(listener, open), {.name = "server"})};
 };
 
 std::string echo_of(const raw_socket& client, std::string_view text) {

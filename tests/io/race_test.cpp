@@ -45,7 +45,7 @@ task<> serves(tcp_listener& listener) {
         for (;;) {
             auto peer = co_await listener.accept();
             if (!peer) break;
-            sessions.spawn(echoes(std::move(*peer)), "session");
+            sessions.spawn(echoes(std::move(*peer)), {.name = "session"});
         }
         sessions.request_stop();
     });

@@ -37,7 +37,7 @@ private:
 /// this one may capture anything.
 class scripted final : public callback_task {
 public:
-    explicit scripted(std::function<void(scripted&)> step = {}, const char* name = "scripted")
+    explicit scripted(std::function<void(scripted&)> step = {}, task_name name = "scripted")
         : callback_task{[](callback_task& self) { static_cast<scripted&>(self).run(); }, name},
           step_{std::move(step)} {}
 

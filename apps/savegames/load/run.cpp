@@ -170,7 +170,7 @@ fl::task<> preload(shared_state& shared, preload_list& list,
                    const std::function<bool()>& interrupted) {
     fl::scope connections{co_await fl::current_scheduler()};
     for (std::size_t i = 0; i < shared.options.connections; ++i) {
-        connections.spawn(preloading_connection(shared, list, interrupted), "preload");
+        connections.spawn(preloading_connection(shared, list, interrupted), {.name = "preload"});
     }
     co_await connections.join();
 }
@@ -178,7 +178,7 @@ fl::task<> preload(shared_state& shared, preload_list& list,
 fl::task<> measure(shared_state& shared, schedule& tickets) {
     fl::scope connections{co_await fl::current_scheduler()};
     for (std::size_t i = 0; i < shared.options.connections; ++i) {
-        connections.spawn(connection(shared, tickets, i), "connection");
+        connections.spawn(connection(shared, tickets, i), {.name = "connection"});
     }
     co_await connections.join();
 }

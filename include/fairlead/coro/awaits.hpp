@@ -4,7 +4,6 @@
 #include <fairlead/coro/root.hpp>
 #include <fairlead/coro/task.hpp>
 
-#include <chrono>
 #include <coroutine>
 
 namespace fairlead {
@@ -122,9 +121,8 @@ private:
 }
 
 /// Sleeps for `delay`, by the clock of the task's scheduler.
-template <class Rep, class Period>
-[[nodiscard]] coro::delayed_wait sleep_for(std::chrono::duration<Rep, Period> delay) noexcept {
-    return coro::delayed_wait{delay};  // converted here: the caller's frame would keep both
+[[nodiscard]] inline coro::delayed_wait sleep_for(time_span delay) noexcept {
+    return coro::delayed_wait{delay};
 }
 
 /// Gives up the worker and runs again after what is ready now.
@@ -158,9 +156,16 @@ template <class Rep, class Period>
     return coro::root_question{[](coro::root& self) noexcept { return self.stop_requested(); }};
 }
 
-/// The scheduler on which the task runs. Does not suspend.
+/// The scheduler on which the task runs, which as an executor stands for its default group: to start a
+/// task in the group of this one, ask for `current_executor`. Does not suspend.
 [[nodiscard]] inline auto current_scheduler() noexcept {
     return coro::root_question{[](coro::root& self) noexcept -> scheduler& { return self.home(); }};
+}
+
+/// Where the task is posted, and its children are: its scheduler, or the group that it is in. Does not
+/// suspend.
+[[nodiscard]] inline auto current_executor() noexcept {
+    return coro::root_question{[](coro::root& self) noexcept { return self.where(); }};
 }
 
 /// Goes on on another scheduler, or in another group, and stays there. A scheduler must outlive the task's stay.

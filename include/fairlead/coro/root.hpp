@@ -109,7 +109,7 @@ public:
     };
 
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
-    root(executor where, const char* name,
+    root(executor where, task_name name,
          std::uint32_t depth = scheduler::depth_of_new_task()) noexcept
         : basic_task{kind, name, depth}, where_{where} {}
 

@@ -3,6 +3,7 @@
 
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/scope_child.hpp>
+#include <fairlead/coro/spawn_options.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sync/atomic.hpp>
@@ -43,16 +44,19 @@ public:
                         "use with_scope");
     }
 
-    /// Starts a child. Any thread, while the scope is not joined. False: the scope was asked to stop,
-    /// and the child was not started. Allocates one object. `name` must have static storage.
-    bool spawn(task<> body, const char* name = "scope child") {
-        auto* const started = new coro::scope_child{
-            *this, where_, std::move(body), name, std::max(depth_, scheduler::depth_of_new_task())};
+    /// Starts a child. Any thread, until the join has ended. False: the scope was asked to stop, and the
+    /// child was not started. Allocates one object; throws `std::bad_alloc`.
+    bool spawn(task<> body, spawn_options options = {.name = "scope child"}) {
+        const std::uint32_t depth = std::max(depth_, scheduler::depth_of_new_task());
+        auto* const started =
+            options.stop.stop_possible()
+                ? make_child_with_token(body, options, depth)
+                : new coro::scope_child{*this, where_, std::move(body), options.name, depth};
         {
             std::lock_guard lock{mutex_};
             if (!is_stopping()) {
                 list(*started);
-                where_.post(*started);  // under the mutex: a stop must find it posted or not at all
+                executor{where_}.post(*started);  // under the mutex: so a stop finds it
                 return true;
             }
         }
@@ -62,7 +66,7 @@ public:
 
     class forking {
     public:
-        forking(scope& owner, task<> body, const char* name) noexcept
+        forking(scope& owner, task<> body, task_name name) noexcept
             : owner_{owner}, body_{std::move(body)}, name_{name} {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <coro::on_a_root Promise>
@@ -76,13 +80,13 @@ public:
         scope& owner_;
         coro::root* bottom_ = nullptr;
         task<> body_;
-        const char* name_;
+        task_name name_;
     };
 
     /// Starts a child like `spawn`, for work that is to be divided: `co_await all.fork(part(x))`, which does not wait.
     /// The child is offered to workers that have nothing else to do. Those that nobody has taken run here, the last
     /// first, when this task joins a scope or ends; or are posted when it waits for anything else.
-    [[nodiscard]] forking fork(task<> body, const char* name = "scope child") noexcept {
+    [[nodiscard]] forking fork(task<> body, task_name name = "scope child") noexcept {
         return {*this, std::move(body), name};
     }
 
@@ -131,7 +135,11 @@ private:
     friend class coro::scope_child;
     friend class coro::forked_scope_child;
 
-    [[nodiscard]] bool start_fork(coro::root& forker, task<> body, const char* name) {
+    // Not inline: few children have a token.
+    [[nodiscard]] coro::scope_child* make_child_with_token(task<>& body, spawn_options& options,
+                                                           std::uint32_t depth);
+
+    [[nodiscard]] bool start_fork(coro::root& forker, task<> body, task_name name) {
         if (is_stopping()) return false;
         auto* const started = new coro::forked_scope_child{
             *this, forker.where(), std::move(body), name, std::max(depth_, forker.depth() + 1)};

@@ -3,10 +3,12 @@
 
 #include <fairlead/coro/loose_fork.hpp>
 #include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stop_on_token.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sync/recycler.hpp>
 
 #include <cstdint>
+#include <stop_token>
 #include <utility>
 
 namespace fairlead {
@@ -17,7 +19,7 @@ namespace coro {
 
 class scope_child : public root, public sync::recycled {
 public:
-    scope_child(scope& owner, executor where, task<> body, const char* name, std::uint32_t depth)
+    scope_child(scope& owner, executor where, task<> body, task_name name, std::uint32_t depth)
         : root{where, name, depth}, owner_{owner}, body_{std::move(body)} {
         body_.start_on(*this);
     }
@@ -26,11 +28,11 @@ public:
 protected:
     [[nodiscard]] scope& owner() const noexcept { return owner_; }
 
+    void on_end() noexcept override;
+    void on_abandon() noexcept override;
+
 private:
     friend class fairlead::scope;
-
-    void on_end() noexcept final;
-    void on_abandon() noexcept final;
 
     bool is_listed_ = false;  // first, where the base has room left
     scope& owner_;
@@ -39,9 +41,30 @@ private:
     scope_child* following_ = nullptr;
 };
 
+// A child that a token asks to stop.
+class scope_child_with_token final : public scope_child {
+public:
+    scope_child_with_token(scope& owner, executor where, task<> body, std::stop_token stop,
+                           task_name name, std::uint32_t depth)
+        : scope_child{owner, where, std::move(body), name, depth},
+          on_stop_{*this, std::move(stop)} {}
+
+private:
+    void on_end() noexcept override {
+        on_stop_.reset();
+        scope_child::on_end();
+    }
+    void on_abandon() noexcept override {
+        on_stop_.reset();
+        scope_child::on_abandon();
+    }
+
+    stop_on_token on_stop_;
+};
+
 class forked_scope_child final : public scope_child, public loose_fork {
 public:
-    forked_scope_child(scope& owner, executor where, task<> body, const char* name,
+    forked_scope_child(scope& owner, executor where, task<> body, task_name name,
                        std::uint32_t depth)
         : scope_child{owner, where, std::move(body), name, depth},
           loose_fork{static_cast<root&>(*this)} {}

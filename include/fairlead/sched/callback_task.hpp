@@ -18,15 +18,15 @@ public:
 
     callback_task() noexcept : callback_task{callback{}} {}
 
-    /// `name`: for reports; of static storage, such as a literal.
-    explicit callback_task(callback step, const char* name = "callback_task") noexcept
+    /// `name`: for reports.
+    explicit callback_task(callback step, task_name name = "callback_task") noexcept
         : basic_task{kind, name}, step_{step} {}
 
     /// Sets what the next step does. The task itself during a step, or its user while it is not
     /// posted. May replace the callback that is running.
     void set_callback(callback step) noexcept { step_ = step; }
 
-    /// Likewise. A step that runs keeps the name it began with.
+    /// Sets the name. A step that runs keeps the name it began with.
     using basic_task::set_name;
 
 private:

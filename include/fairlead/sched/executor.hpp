@@ -1,6 +1,7 @@
 // Where tasks belong: each to a group of a scheduler. What is posted to a scheduler itself belongs to its default group.
 #pragma once
 
+#include <fairlead/base/assert.hpp>
 #include <fairlead/base/time.hpp>
 
 #include <concepts>
@@ -19,7 +20,8 @@ class core;
 struct posted;
 
 /// Through which front a task enters. They are admitted in turn, so that none waits behind a burst in another.
-enum class lane : std::uint8_t { everyone, groups, control };
+/// `none`: of an executor that refers to nothing.
+enum class lane : std::uint8_t { everyone, groups, control, none };
 
 /// What of a group tasks refer to. That of the default group is the core itself.
 struct home {
@@ -42,7 +44,7 @@ struct home {
         if (grouped()) let_group_go();
     }
 
-    scheduler& owner;
+    scheduler* const owner;
     const lane enters_by;
 
 private:
@@ -50,16 +52,15 @@ private:
     void let_group_go() noexcept;
 };
 
+/// What an executor refers to that refers to nothing. So the path of every post need not ask: only that
+/// of posts to groups does, which a post to this takes.
+inline constinit home nowhere{nullptr, lane::none};
+
 }  // namespace sched
 
-/// What tasks can be posted to: a scheduler, or a group of one. Refers to it, like a pointer.
-class executor {
+/// The verbs of posting, which a scheduler, a group and an `executor` have in common.
+class post_target {
 public:
-    /// Nowhere.
-    executor() = default;
-
-    explicit executor(sched::home& of) noexcept : home_{&of} {}
-
     // --- posting: any thread, never blocks, never fails, unbounded, allocates nothing ------------
 
     /// Runs the task once, after what this thread posted to the same group before. What others posted to it before runs
@@ -72,8 +73,8 @@ public:
     /// Runs the task when `deadline` has come, never before, or when it is woken or signalled.
     void post_deadline(basic_task& task, time_point deadline) const noexcept;
 
-    /// Like `post_deadline` with `now() + delay`.
-    void post_delay(basic_task& task, duration delay) const noexcept;
+    /// Like `post_deadline` with `now() + delay`, by the clock of the scheduler.
+    void post_delay(basic_task& task, time_span delay) const noexcept;
 
     /// Like `post_deadline`, as the last thing that a step does: nobody is woken to take the task
     /// from this worker, which has nothing else to do for it.
@@ -89,31 +90,60 @@ public:
     void post(Callable&& callable) const;
 
     /// The scheduler of the tasks that are posted here.
-    [[nodiscard]] scheduler& owner() const noexcept { return home_->owner; }
+    [[nodiscard]] scheduler& owner() const noexcept {
+        FAIRLEAD_ASSERT(home_->owner != nullptr, "an executor refers to no scheduler");
+        return *home_->owner;
+    }
 
     [[nodiscard]] sched::home& home() const noexcept { return *home_; }
 
-    friend bool operator==(executor, executor) = default;
-
 protected:
+    post_target() = default;
+    explicit post_target(sched::home& of) noexcept : home_{&of} {}
+    // Only of an executor: a copy of a scheduler or of a group would be a part of it.
+    post_target(const post_target&) = default;
+    post_target& operator=(const post_target&) = default;
+    ~post_target() = default;
+
     void refer_to(sched::home& of) noexcept { home_ = &of; }
+
+    friend bool operator==(const post_target&, const post_target&) = default;
 
 private:
     [[nodiscard]] bool accept(basic_task& task, time_point deadline) const noexcept;
     void submit(basic_task& task, time_point deadline, bool last) const noexcept;
 
-    sched::home* home_ = nullptr;
+    sched::home* home_ = &sched::nowhere;
+};
+
+/// Where tasks can be posted: refers to a scheduler or to a group of one, as a pointer does. Both convert
+/// to it, and must outlive its use. What is posted to an executor that refers to nothing ends the program.
+class executor final : public post_target {
+public:
+    /// Refers to nothing.
+    executor() = default;
+
+    explicit executor(sched::home& of) noexcept : post_target{of} {}
+
+    friend bool operator==(executor left, executor right) noexcept {
+        return static_cast<const post_target&>(left) == static_cast<const post_target&>(right);
+    }
 };
 
 namespace sched {
 
 /// An executor that may outlive the handle of its group.
-class held_executor : public executor {
+class held_executor {
 public:
-    explicit held_executor(executor of) noexcept : executor{of} { home().hold(); }
+    explicit held_executor(executor of) noexcept : held_{of} { held_.home().hold(); }
     held_executor(const held_executor&) = delete;
     held_executor& operator=(const held_executor&) = delete;
-    ~held_executor() { home().let_go(); }
+    ~held_executor() { held_.home().let_go(); }
+
+    operator executor() const noexcept { return held_; }
+
+private:
+    const executor held_;
 };
 
 }  // namespace sched

@@ -90,8 +90,10 @@ struct group_stats {
 /// Made by its constructor, and dropped by its destructor, at any time and on any thread. Tasks that it has then go on
 /// in it. A group must be destroyed before its scheduler. It can be moved from one handle to another, and its address
 /// means nothing.
-class group : public executor {
+class group : public post_target {
 public:
+    operator executor() const noexcept { return executor{home()}; }
+
     /// Throws `std::invalid_argument` for a wrong option, `std::bad_alloc`.
     explicit group(scheduler& owner, group_options options = {});
     group(group&& other) noexcept;

@@ -58,8 +58,8 @@ struct stop_report {
     [[nodiscard]] std::string to_string() const;
 };
 
-/// What is posted to it itself is in its default group.
-class scheduler : public executor {
+/// What is posted to it itself is in its default group. Converts to an `executor`.
+class scheduler : public post_target {
 public:
     /// Starts the workers. Throws `std::invalid_argument` for a wrong option, `std::system_error` if
     /// a thread cannot be started, `std::bad_alloc`.
@@ -73,6 +73,8 @@ public:
     /// post, wakeup or signal are waited for. Not from one of its workers.
     ~scheduler();
 
+    operator executor() const noexcept { return executor{home()}; }
+
     // --- life cycle: from outside the workers ------------------------------------------------------
 
     /// Waits until nothing is queued, runs or waits, exactly. What the tasks wrote is visible to the
@@ -81,13 +83,13 @@ public:
     void drain();
 
     /// Waits at most `limit`; whether everything was done.
-    [[nodiscard]] bool drain_for(duration limit);
+    [[nodiscard]] bool drain_for(time_span limit);
 
     /// Asks every task to stop, wakes all sleepers, waits at most `limit` for everything to end, and
     /// then ends the workers, which takes 50 ms more at most. Tasks that are left stay inside: `start` goes on with them, the
     /// destructor gives them back. Calling it again waits again; of two calls at once, one may wait for the
     /// end of the workers as long as the other's limit. The report says what was left.
-    stop_report stop(duration limit);
+    stop_report stop(time_span limit);
 
     /// Goes on after a stop: starts the workers again, when steps that the stop gave up on have ended.
     /// Throws like the constructor. Not while another thread stops or starts it.
@@ -199,13 +201,13 @@ private:
 
 template <std::invocable Callable>
     requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
-void executor::post(Callable&& callable) const {
+void post_target::post(Callable&& callable) const {
     auto* task = new sched::one_shot<std::decay_t<Callable>>(std::forward<Callable>(callable));
     post(static_cast<basic_task&>(*task));
 }
 
 inline scheduler* basic_task::owner() const noexcept {
-    return home_ == nullptr ? nullptr : &home_->owner;
+    return home_ == nullptr ? nullptr : home_->owner;
 }
 
 inline void basic_task::wakeup() noexcept {

@@ -9,6 +9,7 @@
 #include <fairlead/base/assert.hpp>
 #include <fairlead/base/chain.hpp>
 #include <fairlead/base/time.hpp>
+#include <fairlead/sched/task_name.hpp>
 #include <fairlead/sched/task_state.hpp>
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 namespace fairlead {
 
 class basic_task;
-class executor;
+class post_target;
 class scheduler;
 
 namespace sched {
@@ -58,12 +59,9 @@ protected:
 
 class basic_task {
 public:
-    /// `name`: for reports. Not null, and of static storage, such as a literal: a report may outlive the task.
-    /// `depth`: see scheduler::depth_of_new_task.
-    basic_task(const task_kind& kind, const char* name, std::uint32_t depth = 0) noexcept
-        : kind_{&kind}, depth_{depth} {
-        set_name(name);
-    }
+    /// `name`: for reports. `depth`: see scheduler::depth_of_new_task.
+    basic_task(const task_kind& kind, task_name name, std::uint32_t depth = 0) noexcept
+        : kind_{&kind}, name_{name.c_str()}, depth_{depth} {}
     basic_task(const basic_task&) = delete;
     basic_task& operator=(const basic_task&) = delete;
 
@@ -124,13 +122,10 @@ public:
     [[nodiscard]] bool take_completed() noexcept { return state_.take_completed(); }
 
 protected:
-    void set_name(const char* name) noexcept {
-        FAIRLEAD_ASSERT(name != nullptr, "a task has no name");
-        name_ = name;
-    }
+    void set_name(task_name name) noexcept { name_ = name.c_str(); }
 
 private:
-    friend class executor;
+    friend class post_target;
     friend class scheduler;
     friend class sched::core;
     friend class sched::group_queue;
