@@ -9,6 +9,7 @@ packages='
 build    g++                    the compiler (GCC 12), with its sanitizers
 build    cmake                  the build description
 build    ninja-build            the build itself
+build    ccache                 keeps what was compiled
 build    libgtest-dev           GoogleTest, for the tests
 build    libboost-dev           Beast and Histogram, for the save-game service
 build    libcli11-dev           command lines of the service
@@ -129,10 +130,19 @@ install() {
 
 jobs=$(nproc)
 
+# Compilers run under ccache where there is one. It must look past the headers that are compiled in advance, whose
+# macros and times are those of their sources.
+use_ccache() {
+    command -v ccache >/dev/null || return 0
+    export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+    export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+}
+
 # build PRESET [OPTION...]: configures and builds; the options go to cmake --build.
 build() {
     local preset=$1
     shift
+    use_ccache
     cmake --preset "$preset" --log-level=WARNING >/dev/null &&
         cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
@@ -195,7 +205,8 @@ run_tests() {
     if $everything; then presets+=(fuzz); fi
 
     need build test counts
-    passed=0 failed=0
+    if $everything; then need verify; fi
+    passed=0 failed=0 beside=
     local preset
     for preset in "${presets[@]}"; do
         case $preset in
@@ -204,21 +215,42 @@ run_tests() {
             fuzz) need fuzz ;;
         esac
         test_preset "$preset" "${ctest_options[@]}"
+        # What TLC checks needs the recorders of the preset release.
+        if $everything && [[ $preset == release ]]; then test_beside specifications_and_traces; fi
     done
-    if $everything; then
-        need verify
-        test_step specifications python tools/verify.py --quick
-        test_step traces verify_traces
-    fi
+    end_beside
     ((passed + failed > 0)) || echo "do: no test matches" >&2
     echo "$passed passed, $failed failed"
     ((failed == 0 && passed > 0))
 }
 
-# test_step NAME COMMAND...: one more test.
-test_step() {
-    printf '\n=== %s\n' "$1"
-    if "${@:2}"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+# test_beside COMMAND: begins two tests beside the build that comes next. The tests of a preset measure times, so
+# they begin after these two have ended.
+test_beside() {
+    beside_log=build/beside.log
+    "$1" >"$beside_log" 2>&1 &
+    beside=$!
+}
+
+# Waits for what runs beside, if anything does, prints what it says and counts its tests.
+end_beside() {
+    [[ -n $beside ]] || return 0
+    local status=0
+    wait "$beside" || status=$?
+    beside=
+    cat "$beside_log"
+    ((status <= 2)) || status=2
+    failed=$((failed + status)) passed=$((passed + 2 - status))
+}
+
+# Two tests. The exit status is how many of them fail.
+specifications_and_traces() {
+    local wrong=0
+    printf '\n=== specifications\n'
+    python tools/verify.py --quick || wrong=$((wrong + 1))
+    printf '\n=== traces\n'
+    verify_traces || wrong=$((wrong + 1))
+    return "$wrong"
 }
 
 # Builds and tests one preset and adds to passed and failed. A preset that does not build, or a
@@ -232,6 +264,7 @@ test_preset() {
         failed=$((failed + 1))
         return
     fi
+    end_beside
     # The sanitizers of GCC 12 and clang 16 cannot run where a newer kernel spreads addresses too
     # widely. Some containers forbid to change that; there we take the chance.
     if [[ $preset == [at]san || $preset == fuzz ]] && setarch --addr-no-randomize true 2>/dev/null; then
@@ -318,7 +351,7 @@ verify() {
 
 verify_traces() {
     need build verify
-    build release --target trace_recorder trace_recorder_on_threads
+    build release --target trace_recorder trace_recorder_on_threads || return
     python tools/traces.py "$@"
 }
 
