@@ -60,6 +60,7 @@ Usage: ./do COMMAND [OPTIONS]
                             and the specifications; also: debug, clang-release, aarch64,
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
+              --fast        without the tests that are labelled slow
   check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, results,
             messages of commits, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
@@ -205,12 +206,17 @@ run_tests() {
     local presets=() ctest_options=()
     while (($# > 0)); do
         case $1 in
+            --fast)
+                ctest_options+=(--label-exclude '^slow$')
+                shift
+                continue
+                ;;
             --preset | --only) (($# > 1)) || fail "test: $1 needs a value" ;;
             *) fail "test: unknown option $1; see ./do help" ;;
         esac
         case $1 in
             --preset) presets+=("$2") ;;
-            --only) ctest_options=(--tests-regex "$2") ;;
+            --only) ctest_options+=(--tests-regex "$2") ;;
         esac
         shift 2
     done
