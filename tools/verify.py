@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the specifications in spec/ with TLC, as spec/models.toml says, and that each seeded bug is found.
 
-Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant survives, or all of
-it is less than it was meant to be. With --write the table in docs/verification.md is made anew.
+Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant survives, or a model
+has not the number of distinct states that spec/models.toml names. With --write the table in docs/verification.md is made anew.
 """
 
 import argparse
@@ -52,8 +52,9 @@ def fetch_tlc():
 class Run:
     """One run of TLC on a specification with constants."""
 
-    def __init__(self, spec, constants, bug, wanted):
+    def __init__(self, spec, constants, bug, wanted, wanted_states=None):
         self.spec = spec
+        self.wanted_states = wanted_states  # the number of distinct ones, if it is known
         self.constants = {**constants, "Bug": bug}
         self.bug = bug
         self.invariants = [each for each in spec["invariants"] if each in wanted]
@@ -90,6 +91,7 @@ class Run:
                 "bug": self.bug,
                 "found": self.finding(done),
                 "distinct": self.number(r"([\d,]+) distinct states found", done.stdout),
+                "wanted_distinct": self.wanted_states,
                 "generated": self.number(r"([\d,]+) states generated", done.stdout),
                 "depth": self.number(r"depth of the complete state graph search is ([\d,]+)", done.stdout),
                 "seconds": round(seconds, 1),
@@ -123,7 +125,8 @@ def models_of(spec, asked):
     for model in spec["model"]:
         if asked.deep or not model.get("deep", False):
             temporal = [] if asked.quick else model.get("properties", spec["properties"])
-            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0, spec["invariants"] + temporal)
+            yield Run(spec, {**spec["constants"], **model.get("with", {})}, 0, spec["invariants"] + temporal,
+                      model.get("distinct"))
             if asked.quick:
                 return
 
@@ -150,6 +153,19 @@ def never_fails(spec):
     return [each for each in spec["invariants"] + spec["properties"] if each not in shown]
 
 
+def uncounted(spec):
+    """A dead specification has few states, and violates nothing: the model that all runs have must have a number."""
+    return [] if "distinct" in spec["model"][0] else [f"{spec['name']}: the first model has no number of distinct states"]
+
+
+def wrong_number(result):
+    """What is wrong with the number of states of a model that holds."""
+    if result["wanted_distinct"] in (None, result["distinct"]):
+        return []
+    return [f"{result['spec']}: {result['distinct'] or 0:,} distinct states, spec/models.toml says "
+            f"{result['wanted_distinct']:,}; see {result['output']}"]
+
+
 def describe(constants):
     return ", ".join(f"{name}={value}" for name, value in constants.items())
 
@@ -165,6 +181,7 @@ class Report:
     def add(self, spec, mutants, models):
         """`mutants`: pairs of a result and the property that must find the bug."""
         self.failures += [f"{spec['name']}: no mutant shows that {each} can fail" for each in never_fails(spec)]
+        self.failures += uncounted(spec)
         for result, expected in mutants:
             result["expected"] = expected
             if result["found"] != expected:
@@ -175,6 +192,8 @@ class Report:
         for result in models:
             if result["found"] is not None:
                 self.failures.append(f"{spec['name']}: {result['found']}; see {result['output']}")
+            else:
+                self.failures += wrong_number(result)
             print(f"{spec['name']:<14} {result['distinct'] or 0:>10,} {result['depth'] or 0:>6} "
                   f"{result['seconds']:>6}  {note:<14}  {describe(result['constants'])}", flush=True)
             note = ""

@@ -99,6 +99,12 @@ class Historical(TemporaryTree):
         self.write("tests/historical/planted.json", json.dumps({"Parking bug 2": PLANTED["Parking bug 2"]}))
         self.assert_finds(self.check(results()), "tests/historical/planted.json", "Defects.SizeOne")
 
+    def test_a_test_that_passes_with_its_bug_shows_nothing(self):
+        passes = {"failed": 0, "hung": 0, "passed": 5, "seconds": 0.02}
+        self.write("tests/historical/planted.json", json.dumps({**PLANTED, "Defects.SizeOne": passes}))
+        self.check(results(), write=True)
+        self.assert_finds(self.check(results()), "tests/historical/planted.json", "Defects.SizeOne passes with its bug")
+
     def test_how_a_planted_bug_ends(self):
         for failed, hung, passed, wanted in ((5, 0, 0, "< 10 ms"), (0, 5, 0, "hangs"), (0, 0, 5, "passes"),
                                              (2, 1, 2, "2 of 5 fail, 1 of 5 hang, 2 of 5 pass")):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import unittest
 from unittest import mock
 
@@ -12,6 +13,7 @@ import models
 
 PROGRAM = """#!/bin/sh
 case "$1" in --gtest_list_tests) printf 'Ring.\\n  Wraps\\nBell.\\n  Rings\\n'; exit 0 ;; esac
+[ -z "$FAIRLEAD_MODEL_COUNT" ] || { printf 'a search by chance\\na search by chance\\n'; exit 1; }
 echo "$FAIRLEAD_MODEL_SECONDS seconds"
 echo '120 executions, 4000 steps'
 echo '30 executions, 500 steps'
@@ -44,8 +46,24 @@ class Models(TemporaryTree):
     def test_a_failure_is_printed_and_fails(self):
         code, errors, summary = self.run_it(PROGRAM)
         self.assertEqual(code, 1)
-        self.assertIn(f"{0.1 * models.SECONDS_OF_OTHERS} seconds", errors)
+        # Of two suites with two searches each.
+        self.assertIn(f"{0.1 * models.SECONDS * os.cpu_count() / 4} seconds", errors)
         self.assertEqual([suite["passed"] for suite in summary["suites"]].count(False), 1)
+
+    def test_what_all_searches_take_is_what_there_is(self):
+        searches = {"Scheduler": 396, "Fork": 87, "Ring": 1, "Recycler": 0}
+        seconds = models.budgets(searches, 960)
+        self.assertAlmostEqual(sum(searches[suite] * seconds[suite] for suite in searches), 960)
+
+    def test_each_suite_and_each_search_has_a_share(self):
+        seconds = models.budgets({"Scheduler": 399, "Ring": 1}, 800)
+        self.assertAlmostEqual(seconds["Ring"], 200 + 1)
+        self.assertAlmostEqual(seconds["Scheduler"] * 399, 200 + 399)
+
+    def test_a_suite_that_cannot_be_counted_is_an_error(self):
+        with self.assertRaises(SystemExit) as ended:
+            self.run_it(PROGRAM.replace("exit 1; }", "exit 139; }"))
+        self.assertIn("the searches of Ring cannot be counted", str(ended.exception))
 
     def test_too_few_executions_fail(self):
         with mock.patch.object(models, "EXECUTIONS_MIN", 10_000):

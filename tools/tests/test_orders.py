@@ -3,6 +3,7 @@
 import contextlib
 import io
 import unittest
+from unittest import mock
 
 from temporary_tree import TemporaryTree
 
@@ -59,6 +60,34 @@ class Orders(TemporaryTree):
     def test_an_order_is_found_by_a_test_or_has_a_reason(self):
         self.assertEqual(self.run_it(), (0, ""))
 
+    def test_a_crash_is_not_what_a_test_finds(self):
+        self.write("program", PROGRAM.replace("echo '[  FAILED  ] Ring.Wraps (3 ms)'; exit 1",
+                                              "echo '[ RUN      ] Ring.Wraps'; kill -SEGV $$"))
+        for reasons in (["head_.load"], ["head_.load", "tail_.store"]):
+            with self.subTest(reasons):
+                self.reasons(*reasons)
+                code, errors = self.run_it()
+                self.assertEqual(code, 1)
+                self.assertIn("ring.hpp:2: ring::push: release made relaxed: no test fails, and Ring.Wraps ends with -11",
+                              errors)
+
+    def test_a_failure_counts_after_a_crash_elsewhere(self):
+        self.write("program", """#!/bin/sh
+case "$1" in *Bell*) kill -SEGV $$ ;; esac
+echo '[  FAILED  ] Ring.Wraps (3 ms)'; exit 1
+""")
+        site = orders.Site("ring.hpp", 2, 5, "store", "release", "ring::push", "ring.hpp")
+        mutant = orders.Mutant(site, "relaxed", "tail_.store", ["Bell", "Ring"])
+        self.assertEqual(orders.Tests(self.root / "program").find(mutant).found_by, "Ring.Wraps")
+        self.assertEqual(orders.judge([mutant], []), [])
+
+    def test_a_program_that_does_not_end_is_ended(self):
+        self.write("program", PROGRAM.replace("echo '[  FAILED  ] Ring.Wraps (3 ms)'; exit 1", "exec sleep 60"))
+        with mock.patch.object(orders, "LIMIT_S", 0.5):
+            code, errors = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("no test fails, and Ring has not ended after 0.5 s", errors)
+
     def test_a_survivor_without_a_reason_fails(self):
         self.reasons()
         code, errors = self.run_it()
@@ -89,6 +118,10 @@ class Orders(TemporaryTree):
         self.assertIn("1 of 2 are found by a test", page)
         self.assertIn("| `ring::push` | `tail_.store(1, sync::release);` | release → relaxed | `Ring.Wraps` |", page)
         self.assertIn("| `ring::push` | `head_.load(sync::acquire);` | acquire → relaxed | Nobody writes. |", page)
+
+    def test_a_path_may_be_relative_to_the_folder_of_the_build(self):
+        self.write("program.sites", SITES.format(root="../.."))
+        self.assertEqual(self.run_it(), (0, ""))
 
     def test_names_are_short(self):
         for name, short in (("bool fairlead::sync::signal::receive_until(fairlead::time_point)", "signal::receive_until"),

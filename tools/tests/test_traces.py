@@ -41,6 +41,8 @@ class Traces(TemporaryTree):
         path = f"{self.root}/bin{os.pathsep}{os.environ['PATH']}"
         for patch in (mock.patch.object(traces, "SPECS", self.root / "spec"),
                       mock.patch.object(traces, "LEAST", 2),
+                      mock.patch.object(traces, "LEAST_OF_EACH", 1),
+                      mock.patch.object(traces, "LEAST_FOUND_COUNT", 1),
                       mock.patch.object(traces, "PAGE", self.root / "page.md"),
                       mock.patch.object(traces, "BUILD", self.root / "traces"),
                       mock.patch.object(traces.verify, "fetch_tlc", lambda: self.root / "jar"),
@@ -124,6 +126,19 @@ class Traces(TemporaryTree):
         code, errors, _ = self.run_tool()
         self.assertEqual(code, 1)
         self.assertIn("the planted bug broken is found in 1 of 16 traces only", errors)
+
+    def test_a_planted_bug_that_shows_in_few_traces_fails(self):
+        with mock.patch.object(traces, "LEAST_FOUND_COUNT", 2):
+            code, errors, _ = self.run_tool()
+        self.assertEqual(code, 1)
+        self.assertIn("the planted bug broken is found in 1 of 2 traces only", errors)
+
+    def test_too_few_traces_of_one_specification_fail_unless_fewer_were_asked_for(self):
+        with mock.patch.object(traces, "LEAST_OF_EACH", 3):
+            code, errors, _ = self.run_tool()
+            self.assertEqual((code, errors),
+                             (1, "traces: Lamp (model): 2 different traces of the code: fewer than 3\n"))
+            self.assertEqual(self.run_tool("--only", "Lamp")[0], 0)
 
     def test_too_few_traces_of_the_code_fail_unless_fewer_were_asked_for(self):
         self.records({"code": PUSH + PUSH, "broken": ODD})

@@ -20,6 +20,7 @@ properties = ["Lit", "Warm"]
 mutants = ["Dark", { finds = ["Lit", "Warm"], with = { Lamps = 3 } }]
 [[spec.model]]
 with = { Lamps = 2 }
+distinct = 1_234
 [[spec.model]]
 with = { Lamps = 9 }
 deep = true
@@ -126,6 +127,30 @@ class Verify(TemporaryTree):
         self.assertEqual(code, 0)
         self.assertEqual([model["constants"]["Lamps"] for model in summary["specs"][0]["models"]], [2])
         self.assertNotIn("PROPERTY", self.config_of("Lamp-2-5-0"))
+
+    def test_a_dead_specification_fails(self):
+        self.answers("0", """
+echo '1 states generated, 1 distinct states found, 0 states left on queue.'
+echo 'The depth of the complete state graph search is 1.'
+exit 0
+""")
+        for arguments in (["--quick"], ["--only", "Lamp"], []):
+            with self.subTest(arguments):
+                code, errors, _ = self.verify(*arguments)
+                self.assertEqual(code, 1)
+                self.assertIn("Lamp: 1 distinct states, spec/models.toml says 1,234; see ", errors)
+
+    def test_more_states_than_named_fail(self):
+        self.write("spec/models.toml", MODELS.replace("1_234", "1_233"))
+        code, errors, _ = self.verify("--quick")
+        self.assertEqual(code, 1)
+        self.assertIn("Lamp: 1,234 distinct states, spec/models.toml says 1,233; see ", errors)
+
+    def test_a_first_model_without_a_number_fails(self):
+        self.write("spec/models.toml", MODELS.replace("distinct = 1_234", ""))
+        code, errors, _ = self.verify("--quick")
+        self.assertEqual(code, 1)
+        self.assertIn("Lamp: the first model has no number of distinct states", errors)
 
     def test_too_few_states_fail_unless_less_was_asked_for(self):
         with mock.patch.object(verify, "STATES_MIN", 2000):

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <stdexcept>
 
@@ -54,8 +55,15 @@ public:
         for (const auto& [site, function] : sites_) file << site << ' ' << function << '\n';
     }
 
+    // Whether the program is only asked how many of its searches the environment can lengthen.
+    [[nodiscard]] bool counts_searches() const { return count_ != nullptr; }
+
+    static bool can_lengthen(const options& wanted) {
+        return wanted.how != search::exhaustive && wanted.executions_max != unlimited;
+    }
+
     void apply(options& to) {
-        if (to.how != search::exhaustive && to.executions_max != unlimited) {
+        if (can_lengthen(to)) {
             if (executions_ != 0) to.executions_max = executions_;
             if (time_ != std::chrono::milliseconds{0}) {
                 to.executions_max = unlimited;
@@ -89,6 +97,7 @@ private:
     static constexpr std::uint64_t with_mutation_max = 500'000;
 
     const char* const path_ = std::getenv("FAIRLEAD_MODEL_SITES");
+    const char* const count_ = std::getenv("FAIRLEAD_MODEL_COUNT");
     const char* const replay_ = std::getenv("FAIRLEAD_MODEL_REPLAY");
     const std::uint64_t executions_ = number("FAIRLEAD_MODEL_EXECUTIONS");
     const std::chrono::milliseconds time_ = seconds("FAIRLEAD_MODEL_SECONDS");
@@ -101,6 +110,12 @@ private:
 
 verdict explore(const options& wanted, const std::function<void()>& scenario) {
     static environment of_program;
+    if (of_program.counts_searches()) {
+        if (environment::can_lengthen(wanted)) std::cout << "a search by chance" << std::endl;
+        verdict nothing_seen;
+        nothing_seen.complete = true;
+        return nothing_seen;
+    }
     options with_environment = wanted;
     of_program.apply(with_environment);
     explorer search{with_environment};

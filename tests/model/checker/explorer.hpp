@@ -111,7 +111,8 @@ struct verdict {
 /// way each time but for the checker's choices. One exploration at a time.
 ///
 /// From the environment: FAIRLEAD_MODEL_EXECUTIONS, FAIRLEAD_MODEL_SECONDS instead, and
-/// FAIRLEAD_MODEL_SEED are for searches by random or priorities that have a limit, to look for longer.
+/// FAIRLEAD_MODEL_SEED are for searches by random or priorities that have a limit, to look for longer;
+/// with FAIRLEAD_MODEL_COUNT no search runs, and each of these writes a line instead.
 /// FAIRLEAD_MODEL_REPLAY, choices that a failure has printed, runs that one execution instead of any
 /// search: for a filter that leaves one test. FAIRLEAD_MODEL_SITES names a file to which the memory
 /// orders that were used are written at the end of the program, one a line: file, line, column, access,
