@@ -1,6 +1,8 @@
 // What `scheduler_options::on_blocked` is told.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <cstdio>
 #include <span>
 
