@@ -286,6 +286,13 @@ std::size_t scheduler::run_until(time_point deadline, std::size_t steps_max) {
     return core_->workers.front()->run_ready(deadline, steps_max);
 }
 
+time_point scheduler::run_in_loop(std::size_t steps_max) {
+    FAIRLEAD_ASSERT(core_->options.run_on_caller, "only a scheduler with run_on_caller is run so");
+    worker& only = *core_->workers.front();
+    static_cast<void>(only.run_ready(immediately, steps_max));
+    return only.wait_in_loop();
+}
+
 // --- questions ----------------------------------------------------------------------------------------------
 
 time_point scheduler::now() const noexcept { return core_->now(); }

@@ -104,6 +104,8 @@ public:
         return registered_.load(sync::relaxed) != 0;  // a hint; a registration precedes its waits
     }
 
+    [[nodiscard]] int descriptor() const noexcept override { return epoll_.get(); }
+
     /// The driver of `home`, which must have been made with one of this kind.
     [[nodiscard]] static epoll_driver& of(const scheduler& home);
 

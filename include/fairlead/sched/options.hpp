@@ -90,8 +90,8 @@ struct scheduler_options {
     /// their owners unfinished.
     duration stop_limit = std::chrono::seconds{5};
 
-    /// No threads: the caller runs the tasks with `run_until_idle`, one thread at a time. For tests,
-    /// simulations, and main loops of others. `workers` must then be 0 or 1.
+    /// No threads: the caller runs the tasks with `run_until_idle`, one thread at a time. For tests and
+    /// simulations, and with `run_in_loop` for foreign main loops. `workers` must then be 0 or 1.
     bool run_on_caller = false;
 
     /// Null: the monotonic clock. Must outlive the scheduler.

@@ -105,6 +105,11 @@ public:
     /// until `deadline`; then runs at most `steps_max` steps. Returns how many it ran.
     std::size_t run_until(time_point deadline, std::size_t steps_max = SIZE_MAX);
 
+    /// Only with `run_on_caller`, for a foreign main loop: runs what is ready, at most `steps_max` steps, without
+    /// sleeping. The loop calls it once to begin, and again when the descriptor of the driver is readable, or, without one, when
+    /// `futex_driver` calls, and at the time that it returns. That is `immediately` if there is more to do.
+    time_point run_in_loop(std::size_t steps_max = 256);
+
     [[nodiscard]] bool runs_on_caller() const noexcept;
 
     // --- questions: any thread -----------------------------------------------------------------------
