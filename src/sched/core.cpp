@@ -2,7 +2,9 @@
 
 #include "sched/worker.hpp"
 
+#include <fairlead/base/assert.hpp>
 #include <fairlead/os/cpu.hpp>
+#include <fairlead/os/process.hpp>
 #include <fairlead/os/thread.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 
@@ -57,11 +59,17 @@ scheduler_options validated(scheduler_options options) {
     return options;
 }
 
+unsigned counted_fork_depth() noexcept {
+    os::count_forks();
+    return os::fork_depth();
+}
+
 }  // namespace
 
 core::core(scheduler& owned_by, scheduler_options given)
     : home{owned_by, lane::everyone},
       options{validated(std::move(given))},
+      fork_depth{counted_fork_depth()},
       stealing{options.policy == policy::stealing},
       reporter{options.on_unhandled},
       clock{options.clock},
@@ -82,6 +90,18 @@ core::core(scheduler& owned_by, scheduler_options given)
 }
 
 core::~core() = default;
+
+void core::announce(unsigned rather) noexcept {
+    check_process();
+    idle.announce(rather);
+}
+
+void core::check_process() const noexcept {
+    FAIRLEAD_ASSERT(options.run_on_caller || os::fork_depth() == fork_depth,
+                    "a scheduler was used in a child of fork(), where it has no threads: in the "
+                    "child call exec or "
+                    "_exit, or fork before the scheduler is made");
+}
 
 [[gnu::noinline]] bool core::single_worker_is_here() const noexcept {
     const worker* const here = worker::current();

@@ -80,7 +80,7 @@ public:
     /// scheduler whose workers a stop has ended it returns at once, whatever is left.
     void drain();
 
-    /// Waits at most `limit`; whether everything was done.
+    /// Waits at most `limit`; whether everything was done. With a limit that is not positive it only looks.
     [[nodiscard]] bool drain_for(duration limit);
 
     /// Asks every task to stop, wakes all sleepers, waits at most `limit` for everything to end, and
