@@ -18,6 +18,8 @@
 namespace fairlead::sched {
 namespace {
 
+constexpr duration blocked_after_default = std::chrono::milliseconds{5};
+
 void validate(scheduler_options& options) {
     if (options.workers > idle::workers_max) {
         throw std::invalid_argument{"fairlead: options.workers must be 0 to 1000"};
@@ -50,7 +52,9 @@ void validate(scheduler_options& options) {
     }
     if (options.run_on_caller) options.workers = 1;
     if (options.workers == 0) options.workers = std::min(os::available_cpus(), idle::workers_max);
-    if (!options.blocked_after) options.blocked_after = options.workers == 1 ? 0ms : 5ms;
+    if (!options.blocked_after) {
+        options.blocked_after = options.workers == 1 ? duration::zero() : blocked_after_default;
+    }
     if (options.driver == nullptr) options.driver = std::make_unique<futex_driver>();
 }
 
@@ -68,6 +72,7 @@ unsigned counted_fork_depth() noexcept {
 
 core::core(scheduler& owned_by, scheduler_options given)
     : home{owned_by, lane::everyone},
+      report_after{given.blocked_after.value_or(blocked_after_default)},
       options{validated(std::move(given))},
       fork_depth{counted_fork_depth()},
       stealing{options.policy == policy::stealing},

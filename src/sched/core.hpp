@@ -246,6 +246,7 @@ public:
     void await_posters() noexcept;
 
     // Constant after construction.
+    const duration report_after;  // how long a step may block unreported; 0: for ever
     scheduler_options options;
     const unsigned fork_depth;  // of the process that has made it
     const bool stealing;        // the policy
