@@ -23,6 +23,8 @@ build    python3                the checks and the reports
 test     curl                   drives the service in its tests
 test     wrk                    drives the service in its tests
 test     git                    makes histories for the tests of tools/commits.py
+test     libglib2.0-dev         its main loop runs a scheduler in a test
+test     pkg-config             finds it
 test     strace                 makes system calls of the service fail
 demo     python3-matplotlib     the plot of the demo
 bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks

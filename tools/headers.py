@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that each public header compiles alone, and twice in one file, without a warning."""
+"""Checks that each public header compiles alone, and twice in one file, without a warning.
+
+Before anything else it says what the library needs, in one sentence, to a compiler that is told too
+little: one for C++17, for C++20, or without exceptions.
+"""
 
 import argparse
 import concurrent.futures
@@ -10,24 +14,51 @@ import sys
 
 import tree
 
-FLAGS = ["-std=c++2b", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+FLAGS = ["-std=c++2b", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+TOO_LITTLE = {
+    "-std=c++17": "Fairlead needs C++23",
+    "-std=c++20": "Fairlead needs C++23",
+    "-std=c++2b -fno-exceptions": "Fairlead needs exceptions",
+}
+# A part of <fairlead/coro/task.hpp> that names no other header of the library.
+SAYS_NOTHING = {"fairlead/coro/stopped.hpp"}
 
 
-def compile_alone(root, header, compiler):
-    """The compiler's complaints about one header; "" if there are none."""
+def compile_header(root, header, compiler, flags):
+    """What the compiler says of two includes of one header; "" if it succeeds."""
     name = header.relative_to("include")
     source = f"#include <{name}>\n" * 2
-    command = [*compiler.split(), *FLAGS, f"-I{root / 'include'}", "-x", "c++", "-"]
+    command = [*compiler.split(), *flags, "-fsyntax-only", f"-I{root / 'include'}", "-x", "c++", "-"]
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     return done.stderr.strip() or "the compiler failed" if done.returncode else ""
+
+
+def does_not_say(said, sentence):
+    """Why these messages are not that sentence and the end of the compilation; "" if they are."""
+    errors = [line for line in said.splitlines() if "error:" in line]
+    if not errors or sentence not in errors[0]:
+        return f"the first error is not '{sentence}'"
+    return f"{len(errors) - 2} errors after '{sentence}'" if len(errors) > 2 else ""
+
+
+def complaint_about(root, header, compiler):
+    """What is wrong with one header first; "" if nothing is."""
+    if complaint := compile_header(root, header, compiler, FLAGS):
+        return f"{header}:1: does not compile alone:\n{complaint}"
+    if str(header.relative_to("include")) in SAYS_NOTHING:
+        return ""
+    for flags, sentence in TOO_LITTLE.items():
+        said = compile_header(root, header, compiler, flags.split())
+        if complaint := does_not_say(said, sentence):
+            return f"{header}:1: with {flags}: {complaint}"
+    return ""
 
 
 def check(root, compiler, jobs):
     headers = [path for path in tree.code_files(root, ("include",)) if path.suffix == ".hpp"]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        complaints = pool.map(lambda header: compile_alone(root, header, compiler), headers)
-        return [f"{header}:1: does not compile alone:\n{complaint}"
-                for header, complaint in zip(headers, complaints) if complaint]
+        complaints = pool.map(lambda header: complaint_about(root, header, compiler), headers)
+        return [complaint for complaint in complaints if complaint]
 
 
 def main():

@@ -81,14 +81,18 @@ bool address::is_loopback() const noexcept {
 
 std::string address::to_string() const {
     std::array<char, INET6_ADDRSTRLEN> text{};
+    // Appended to: with -O3, GCC 12 warns of copies that overlap where a string is put before another.
+    std::string all;
     if (is_v6()) {
         const auto* const v6 = reinterpret_cast<const sockaddr_in6*>(&storage_);
         ::inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
-        return "[" + std::string{text.data()} + "]:" + std::to_string(port());
+        all.append(1, '[').append(text.data()).append(1, ']');
+    } else {
+        const auto* const v4 = reinterpret_cast<const sockaddr_in*>(&storage_);
+        ::inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
+        all.append(text.data());
     }
-    const auto* const v4 = reinterpret_cast<const sockaddr_in*>(&storage_);
-    ::inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
-    return std::string{text.data()} + ":" + std::to_string(port());
+    return all.append(1, ':').append(std::to_string(port()));
 }
 
 }  // namespace fairlead::io

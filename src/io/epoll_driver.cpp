@@ -33,25 +33,37 @@ std::error_code last_error() noexcept { return {errno, std::system_category()}; 
 // --- one direction --------------------------------------------------------------------------------
 
 bool edge_source::arm(basic_task& task) noexcept {
-    FAIRLEAD_ASSERT(waiting_ == nullptr, "two tasks wait for the same direction of a descriptor");
+    FAIRLEAD_ASSERT(waiting_.load(sync::relaxed) == nullptr,
+                    "two tasks wait for the same direction of a descriptor");
     // The edge may be older than the attempt that failed; then the next attempt fails once more.
-    const bool come = std::exchange(came_, false) || std::exchange(last_, false);
+    const bool come =
+        std::exchange(came_, false) || std::exchange(last_, false) || closed_.load(sync::relaxed);
     trace("arm", &task, !come);
     if (come) return false;
-    waiting_ = &task;
+    waiting_.store(&task, sync::relaxed);
     return true;
 }
 
-void edge_source::disarm(basic_task&) noexcept { waiting_ = nullptr; }
+void edge_source::disarm(basic_task&) noexcept { waiting_.store(nullptr, sync::relaxed); }
+
+void edge_source::open() noexcept { closed_.store(false, sync::relaxed); }
+
+void edge_source::close() noexcept {
+    closed_.store(true, sync::relaxed);
+    FAIRLEAD_ASSERT(
+        waiting_.load(sync::relaxed) == nullptr,
+        "a stream or a listener was closed while a task waits for it: stop that task, or call "
+        "shutdown_receive");
+}
 
 void edge_source::notify(event_sink& sink, bool last) noexcept {
     trace("notify", static_cast<const wait_source*>(this), last);
     // An end that comes in one edge with data has no edge of its own: remember it as well.
     if (last) last_ = true;
-    if (waiting_ == nullptr) {
-        came_ = true;
+    if (basic_task* const task = waiting_.load(sync::relaxed)) {
+        sink.fire(*task);
     } else {
-        sink.fire(*waiting_);
+        came_ = true;
     }
 }
 
@@ -85,6 +97,8 @@ std::expected<descriptor, std::error_code> descriptor::make(epoll_driver& driver
 
 void descriptor::close() noexcept {
     if (!valid()) return;
+    registration_->readable.close();
+    registration_->writable.close();
     driver_->remove(fd_.get(), *std::exchange(registration_, nullptr));
     fd_.reset();
 }
@@ -198,7 +212,9 @@ std::expected<registration*, std::error_code> epoll_driver::add(int fd) noexcept
         return std::unexpected{std::make_error_code(std::errc::not_enough_memory)};
     }
     entry->urgent.store(false, sync::relaxed);  // registered below
-    registered_.fetch_add(1, sync::acq_rel);    // [EP2]
+    entry->readable.open();
+    entry->writable.open();
+    registered_.fetch_add(1, sync::acq_rel);  // [EP2]
     epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET,
                       .data = {.ptr = entry}};
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return entry;

@@ -49,10 +49,10 @@ bool peers_fault(int error) noexcept {
     }
 }
 
-void set_flag(int fd, int level, int option, bool on) noexcept {
+// False: it is no socket. A socket without the option works all the same.
+bool set_flag(int fd, int level, int option, bool on) noexcept {
     const int value = on ? 1 : 0;
-    // A socket without the option works all the same.
-    ::setsockopt(fd, level, option, &value, sizeof(value));
+    return ::setsockopt(fd, level, option, &value, sizeof(value)) == 0 || errno != ENOTSOCK;
 }
 
 template <int (*Get)(int, sockaddr*, socklen_t*)>
@@ -189,7 +189,9 @@ std::expected<tcp_stream, std::error_code> tcp_stream::adopt(epoll_driver& drive
                                                              os::unique_fd connected,
                                                              stream_options options) {
     set_flag(connected.get(), IPPROTO_TCP, TCP_NODELAY, options.no_delay);
-    set_flag(connected.get(), SOL_SOCKET, SO_KEEPALIVE, options.keep_alive);
+    if (!set_flag(connected.get(), SOL_SOCKET, SO_KEEPALIVE, options.keep_alive)) {
+        return last_error();
+    }
     auto socket = descriptor::make(driver, std::move(connected));
     if (!socket) return std::unexpected{socket.error()};
     return tcp_stream{std::move(*socket)};
@@ -216,6 +218,11 @@ task<std::expected<tcp_stream, std::error_code>> tcp_stream::connect(address pee
 
 std::expected<void, std::error_code> tcp_stream::shutdown_send() noexcept {
     if (::shutdown(socket_.fd(), SHUT_WR) != 0) return last_error();
+    return {};
+}
+
+std::expected<void, std::error_code> tcp_stream::shutdown_receive() noexcept {
+    if (::shutdown(socket_.fd(), SHUT_RD) != 0) return last_error();
     return {};
 }
 

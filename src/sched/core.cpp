@@ -2,7 +2,9 @@
 
 #include "sched/worker.hpp"
 
+#include <fairlead/base/assert.hpp>
 #include <fairlead/os/cpu.hpp>
+#include <fairlead/os/process.hpp>
 #include <fairlead/os/thread.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 
@@ -15,6 +17,8 @@
 
 namespace fairlead::sched {
 namespace {
+
+constexpr duration blocked_after_default = std::chrono::milliseconds{5};
 
 void validate(scheduler_options& options) {
     if (options.workers > idle::workers_max) {
@@ -48,7 +52,9 @@ void validate(scheduler_options& options) {
     }
     if (options.run_on_caller) options.workers = 1;
     if (options.workers == 0) options.workers = std::min(os::available_cpus(), idle::workers_max);
-    if (!options.blocked_after) options.blocked_after = options.workers == 1 ? 0ms : 5ms;
+    if (!options.blocked_after) {
+        options.blocked_after = options.workers == 1 ? duration::zero() : blocked_after_default;
+    }
     if (options.driver == nullptr) options.driver = std::make_unique<futex_driver>();
 }
 
@@ -57,11 +63,18 @@ scheduler_options validated(scheduler_options options) {
     return options;
 }
 
+unsigned counted_fork_depth() noexcept {
+    os::count_forks();
+    return os::fork_depth();
+}
+
 }  // namespace
 
 core::core(scheduler& owned_by, scheduler_options given)
     : home{&owned_by, lane::everyone},
+      report_after{given.blocked_after.value_or(blocked_after_default)},
       options{validated(std::move(given))},
+      fork_depth{counted_fork_depth()},
       stealing{options.policy == policy::stealing},
       reporter{options.on_unhandled},
       clock{options.clock},
@@ -82,6 +95,18 @@ core::core(scheduler& owned_by, scheduler_options given)
 }
 
 core::~core() = default;
+
+void core::announce(unsigned rather) noexcept {
+    check_process();
+    idle.announce(rather);
+}
+
+void core::check_process() const noexcept {
+    FAIRLEAD_ASSERT(options.run_on_caller || os::fork_depth() == fork_depth,
+                    "a scheduler was used in a child of fork(), where it has no threads: in the "
+                    "child call exec or "
+                    "_exit, or fork before the scheduler is made");
+}
 
 [[gnu::noinline]] bool core::single_worker_is_here() const noexcept {
     const worker* const here = worker::current();

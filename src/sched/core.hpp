@@ -68,7 +68,7 @@ class core : public home {
         trace("push", &newest, was_empty);
         if (!was_empty) return;
         role.call_attention();
-        idle.announce(rather);
+        announce(rather);
     }
     [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
     [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
@@ -84,7 +84,7 @@ public:
     void push(basic_task& newest, basic_task& oldest) noexcept {
         const bool was_empty = front.push_reversed(newest, oldest);
         trace("push", &newest, was_empty);
-        if (was_empty) idle.announce();
+        if (was_empty) announce();
     }
 
     // Likewise, of what has a deadline or a source. The hint may be lost if somebody pushes something else just before: then
@@ -165,6 +165,12 @@ public:
         return role.timed() && !idle.driver_taken();
     }
 
+    // A push found a front empty. The last touch.
+    void announce(unsigned rather = idle::anybody) noexcept;
+
+    // A child of fork has none of the threads: nothing would run, and nothing could be waited for. Any thread.
+    void check_process() const noexcept;
+
     // By what the word of `idle` said just now.
     void wake_one_if(bool needed) noexcept {
         trace("decide", needed);
@@ -240,8 +246,10 @@ public:
     void await_posters() noexcept;
 
     // Constant after construction.
+    const duration report_after;  // how long a step may block unreported; 0: for ever
     scheduler_options options;
-    const bool stealing;  // the policy
+    const unsigned fork_depth;  // of the process that has made it
+    const bool stealing;        // the policy
     unhandled_reporter reporter;
     const clock_source* clock;
     std::unique_ptr<clock_source> own_clock;

@@ -17,8 +17,9 @@ namespace fairlead::sched {
 
 void monitor::start() {
     const duration slice = core_.options.slice;
-    const duration blocked = *core_.options.blocked_after;
-    relieves_ = blocked != duration::zero() && os::has_heavy_barrier();
+    const duration blocked = core_.report_after;
+    reports_ = blocked != duration::zero();
+    relieves_ = *core_.options.blocked_after != duration::zero() && os::has_heavy_barrier();
     if (slice == duration::zero() && !relieves_) return;
     pause_min_ =
         std::min((slice != duration::zero() ? slice : blocked) / looks_of_slice, pause_max);
@@ -80,7 +81,7 @@ bool monitor::look(time_point now) noexcept {
             seen = {.number = runs ? step : none,
                     .passed_on = passed_on,
                     .since = now,
-                    .asks_kernel_at = after(now, *core_.options.blocked_after / 2)};
+                    .asks_kernel_at = after(now, core_.report_after / 2)};
             continue;
         }
         some_are_long = true;
@@ -96,7 +97,7 @@ bool monitor::look(time_point now) noexcept {
             if (now - each.since >= core_.options.slice) ask(each);
         }
     }
-    if (!relieves_) return true;
+    if (!reports_) return true;
     for (sight& each : seen_) {
         if (each.number != none && each.asks_kernel_at <= now) look_at_long(each, now);
     }
@@ -108,10 +109,15 @@ void monitor::look_at_long(sight& step, time_point now) noexcept {
     const slot& of = slot_of(step);
     const bool was_blocked = step.blocked;
     step.blocked = os::is_blocked(of.holder.load(sync::acquire)->thread_id());
-    step.asks_kernel_at = after(step.since, *core_.options.blocked_after);
+    step.asks_kernel_at = after(step.since, core_.report_after);
     if (now < step.asks_kernel_at) return;
-    step.asks_kernel_at = after(now, *core_.options.blocked_after / 2);
-    if (step.blocked && was_blocked) relieve(step);
+    step.asks_kernel_at = after(now, core_.report_after / 2);
+    if (!step.blocked || !was_blocked) return;
+    if (relieves_) {
+        relieve(step);
+    } else {
+        report_in_place(step);
+    }
 }
 
 // Its stack is copied before: if it loses its slot it has been in the same step all the while. What the copy says is found out after: by then
@@ -129,7 +135,28 @@ void monitor::relieve(sight& step) noexcept {
     if (!is_to_be_reported(name)) return;
     std::array<void*, frames_max> frames;
     const std::size_t count = stack.unwind(frames);
-    report({.name = name, .thread_id = thread, .stack = std::span{frames}.first(count)});
+    report({.name = name,
+            .thread_id = thread,
+            .keeps_slot = false,
+            .stack = std::span{frames}.first(count)});
+}
+
+// It keeps its slot: the only worker, or no barrier. The name is its own if the step is the same after it.
+void monitor::report_in_place(const sight& step) noexcept {
+    const slot& of = slot_of(step);
+    const worker& stuck = *of.holder.load(sync::acquire);
+    const int thread = stuck.thread_id();
+    const char* const name = stuck.step_name();
+    if (name == nullptr || !is_to_be_reported(name)) return;
+    os::blocked_stack stack;
+    stack.copy(thread);
+    if (of.finished.read() != step.number) return;
+    std::array<void*, frames_max> frames;
+    const std::size_t count = stack.unwind(frames);
+    report({.name = name,
+            .thread_id = thread,
+            .keeps_slot = true,
+            .stack = std::span{frames}.first(count)});
 }
 
 // Once for each name.

@@ -64,6 +64,7 @@ private:
     [[nodiscard]] bool look(time_point now) noexcept;
     void look_at_long(sight& step, time_point now) noexcept;
     void relieve(sight& step) noexcept;
+    void report_in_place(const sight& step) noexcept;
     [[nodiscard]] bool is_to_be_reported(const char* name) const noexcept;
     void report(const blocked_step& step) noexcept;
     [[nodiscard]] slot& slot_of(const sight& step) const noexcept;
@@ -78,8 +79,9 @@ private:
     static constexpr std::size_t frames_max = 64;
 
     core& core_;
-    bool watches_ = false;   // constant while workers run
-    bool relieves_ = false;  // likewise
+    bool watches_ = false;  // constant while workers run
+    bool reports_ = false;  // likewise, as the next
+    bool relieves_ = false;
     duration pause_min_{};
     duration pause_{};
     std::vector<sight> seen_;

@@ -29,6 +29,10 @@ scheduler::scheduler(scheduler_options options)
 }
 
 scheduler::~scheduler() {
+    FAIRLEAD_ASSERT(!on_own_worker(),
+                    "a scheduler was destroyed on one of its workers: by a task, or, if it is a "
+                    "static object, by "
+                    "exit() in a task");
     static_cast<void>(stop(core_->options.stop_limit));
     for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
     core_->handover.await_spares();                        // likewise
@@ -149,6 +153,7 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
 
 void scheduler::start() {
     FAIRLEAD_ASSERT(!on_own_worker(), "start was called from a worker");
+    core_->check_process();
     FAIRLEAD_ASSERT(workers_ended() || core_->halting.load(sync::acquire),
                     "start was called while workers run: stop first");
     for (const auto& each : core_->workers)
@@ -192,6 +197,7 @@ bool scheduler::drain_for(time_span limit) { return wait_drained(limit) == drain
 
 scheduler::drain_result scheduler::wait_drained(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "drain was called from a worker: it would wait for itself");
+    core_->check_process();
     if (core_->options.run_on_caller) {
         return drain_on_caller(after(now(), limit)) ? drain_result::drained
                                                     : drain_result::timed_out;
@@ -208,9 +214,14 @@ scheduler::drain_result scheduler::wait_drained(duration limit) {
     }
     core_->idle.wake_all();
     if (self.told.receive_until(after(clock::now(), limit))) return verdict(self.drained);
-    std::lock_guard lock{core_->drain_mutex};
-    if (core_->forget_drainer(self)) return drain_result::timed_out;
-    return verdict(self.drained);  // told just now
+    {
+        std::lock_guard lock{core_->drain_mutex};
+        if (!core_->forget_drainer(self)) return verdict(self.drained);  // told just now
+    }
+    // The workers had no time to answer, if the limit was over from the start.
+    const bool drained = core_->is_drained();
+    core_->idle.wake_one();  // after the release [RL1]
+    return drained ? drain_result::drained : drain_result::timed_out;
 }
 
 bool scheduler::drain_on_caller(time_point deadline) {
@@ -223,6 +234,7 @@ bool scheduler::drain_on_caller(time_point deadline) {
 
 stop_report scheduler::stop(time_span limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
+    core_->check_process();
     const time_point deadline = after(clock::now(), limit);
     core_->steps_need_more.store(true,
                                  sync::release);  // first: who has seen the stop is told of it
@@ -286,6 +298,13 @@ bool scheduler::runs_on_caller() const noexcept { return core_->options.run_on_c
 std::size_t scheduler::run_until(time_point deadline, std::size_t steps_max) {
     FAIRLEAD_ASSERT(core_->options.run_on_caller, "only a scheduler with run_on_caller is run so");
     return core_->workers.front()->run_ready(deadline, steps_max);
+}
+
+time_point scheduler::run_in_loop(std::size_t steps_max) {
+    FAIRLEAD_ASSERT(core_->options.run_on_caller, "only a scheduler with run_on_caller is run so");
+    worker& only = *core_->workers.front();
+    static_cast<void>(only.run_ready(immediately, steps_max));
+    return only.wait_in_loop();
 }
 
 // --- questions ----------------------------------------------------------------------------------------------

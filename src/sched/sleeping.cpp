@@ -52,11 +52,11 @@ void worker::rescue_posts() noexcept {
     if (stuck) round_if_free();  // if it is not free, the next watch does
 }
 
-// Sleeps in the driver if nobody else does, until `limit` at most. False: it cannot be had. True: look
-// again. The role is held only to plan the sleep, so that a round which adds an earlier deadline
-// either comes before, or finds somebody to hurry.
-bool worker::sleep_in_driver(time_point limit) noexcept {
-    if (!core_.role.try_acquire()) return false;
+// Takes the driver if nobody else has it, to wait until `limit` at most. Who has entered it waits if it `stays`, and leaves it.
+// The role is held only to plan the sleep, so that a round which adds an earlier deadline either comes
+// before, or finds somebody to hurry.
+worker::in_driver worker::enter_driver(time_point limit) noexcept {
+    if (!core_.role.try_acquire()) return in_driver::not_entered;
     core_.role.round(slot_, role::afterwards::waits);
     const bool found = slot_.next != nullptr || !slot_.runs.empty();
     const bool entered = !found && core_.idle.enter_driver(index_);
@@ -67,17 +67,57 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     if (entered) core_.role.plan_sleep(limit);
     core_.role.release();
     wake_another();  // after the release [RL1]
-    if (!entered) return found;
+    if (!entered) return found ? in_driver::found_task : in_driver::not_entered;
     answer_drain();
     // Once more, after the word [ID1]. acquire: pairs with stop, which wakes all after it.
-    if (polled && !core_.work_visible(slot_) && !core_.halting.load(sync::acquire)) {
-        trace("stay");
-        slot_.wakeups.add(1);
+    if (!polled || core_.work_visible(slot_) || core_.halting.load(sync::acquire)) {
+        return in_driver::leaves;
+    }
+    trace("stay");
+    slot_.wakeups.add(1);
+    return in_driver::stays;
+}
+
+// Sleeps in the driver, until `limit` at most. False: it cannot be had. True: look again.
+bool worker::sleep_in_driver(time_point limit) noexcept {
+    const in_driver how = enter_driver(limit);
+    if (how == in_driver::not_entered || how == in_driver::found_task) {
+        return how == in_driver::found_task;
+    }
+    if (how == in_driver::stays) {
         core_.options.driver->wait();
         core_.role.want_round();
     }
     core_.idle.leave_driver();
     return true;
+}
+
+// The only worker stays in the driver while the loop sleeps: who has work for it wakes the driver, and that wakes the loop, by
+// its descriptor or by a call.
+time_point worker::wait_in_loop() noexcept {
+    core_.idle.begin_search();
+    const in_driver how = enter_driver(never);
+    if (how == in_driver::stays) {
+        in_loop_ = true;
+        return core_.role.next_due();
+    }
+    if (how == in_driver::leaves) core_.idle.leave_driver();
+    static_cast<void>(core_.idle.end_search());
+    core_.options.driver->wake();  // for a loop that goes by the descriptor or by calls
+    return immediately;
+}
+
+// The wait takes what has woken the loop, and does not sleep. Nobody needs to be woken after the release [RL1]: the
+// only worker looks next.
+void worker::return_from_loop() noexcept {
+    in_loop_ = false;
+    while (!core_.role.try_acquire()) os::yield();
+    core_.role.plan_sleep(immediately);
+    core_.role.release();
+    core_.options.driver->wait();
+    core_.role.want_round();
+    core_.idle.leave_driver();
+    static_cast<void>(core_.idle.end_search());
 }
 
 // On the way to sleep: tells who waits in drain if everything is done.

@@ -477,6 +477,7 @@ bool worker::should_yield() noexcept {
     FAIRLEAD_ASSERT(outer != this, "a scheduler was run from a task of its own");
     of_thread::set(this);
     slot_.measured_in = 0;
+    if (in_loop_) return_from_loop();
     basic_task* task = next_behind_arrivals();
     if (task == nullptr) {
         core_.idle.begin_search();

@@ -46,6 +46,10 @@ public:
     // first one, and running at most `steps_max`. Returns the number of steps.
     std::size_t run_ready(time_point limit, std::size_t steps_max) noexcept;
 
+    // Likewise: from now until the next run_ready a foreign main loop sleeps in place of the driver. Returns until when it
+    // may: `immediately` if it must not.
+    [[nodiscard]] time_point wait_in_loop() noexcept;
+
     // Posts what a step posts or wakes: newest -> ... -> oldest. Only on this worker's thread.
     void post(basic_task& newest, basic_task& oldest, posted how) noexcept;
 
@@ -139,7 +143,10 @@ private:
     bool round_if_free() noexcept;
     void wake_another() noexcept;
     void wake_bound() noexcept;
+    enum class in_driver : std::uint8_t { not_entered, found_task, leaves, stays };
+    [[nodiscard]] in_driver enter_driver(time_point limit) noexcept;
     bool sleep_in_driver(time_point limit) noexcept;
+    void return_from_loop() noexcept;
     void park(time_point limit) noexcept;
     void answer_drain() noexcept;
     [[nodiscard]] inline bool execute(basic_task& task) noexcept;
@@ -206,6 +213,7 @@ private:
     time_point last_look_{};
 
     const basic_task* running_ = nullptr;  // may be gone already
+    bool in_loop_ = false;                 // a foreign main loop sleeps in place of the driver
 
     // Of one that has lost its slot, or has none. Guarded by the mutex of the hand-over.
     bool lost_ = false;

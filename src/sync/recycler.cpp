@@ -174,11 +174,16 @@ recycler& depot() {
     return the_depot;
 }
 
+// The cache itself is not thread-local: glibc has room for a few pointers of a library that is loaded late, no more.
 struct cache_of_thread {
-    recycler::cache cache{depot()};
+    recycler::cache* const cache = new (std::nothrow) recycler::cache{depot()};
+    cache_of_thread() = default;
+    cache_of_thread(const cache_of_thread&) = delete;
+    cache_of_thread& operator=(const cache_of_thread&) = delete;
     ~cache_of_thread() {
         own_cache = nullptr;
         ended = true;
+        delete cache;
     }
 };
 
@@ -186,7 +191,7 @@ struct cache_of_thread {
 [[gnu::noinline]] recycler::cache* first_use() {
     if (ended) return nullptr;
     thread_local cache_of_thread own;
-    own_cache = &own.cache;
+    own_cache = own.cache;
     return own_cache;
 }
 

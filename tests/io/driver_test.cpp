@@ -203,6 +203,16 @@ TEST_F(epoll_driver_death_test, two_readers_of_one_stream) {
         "two tasks wait for the same direction");
 }
 
+TEST_F(epoll_driver_death_test, a_stream_that_is_closed_while_a_task_reads) {
+    EXPECT_DEATH(
+        {
+            start(reads(*stream)).detach();
+            settle();
+            stream->close();
+        },
+        "closed while a task waits");
+}
+
 TEST_F(epoll_driver_death_test, a_stream_on_another_scheduler) {
     EXPECT_DEATH(
         {

@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstddef>
 #include <expected>
@@ -342,6 +345,38 @@ TEST_F(stream_test, after_a_read_that_may_not_wait_another_task_may_read) {
     EXPECT_EQ(finish(second), "data");
     first.get_task().signal();
     finish(first);
+}
+
+TEST_F(stream_test, is_not_made_of_a_pipe) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC), 0);
+    const os::unique_fd writes{ends[1]};
+    const auto made = tcp_stream::adopt(epoll_driver::of(*home), os::unique_fd{ends[0]});
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error(), std::errc::not_a_socket);
+}
+
+TEST_F(stream_test, a_read_ends_when_receiving_is_shut_down) {
+    auto handle = start(reads(*stream, 10));
+    settle();
+    EXPECT_FALSE(handle.ended());
+    EXPECT_TRUE(stream->shutdown_receive());
+    EXPECT_EQ(finish(handle), "");
+    auto later = start(reads(*stream, 10));
+    EXPECT_EQ(finish(later), "");
+}
+
+// 1. A read finds nothing, and its step ends. 2. The stream is closed. 3. The role would put the task to sleep.
+TEST_F(stream_test, a_read_ends_when_the_stream_is_closed_before_it_sleeps) {
+    static constexpr auto attempt = [](tcp_stream& from) -> task<std::error_code> {
+        std::array<std::byte, 10> buffer;
+        const auto size = co_await from.read_some(buffer);
+        co_return size ? std::error_code{} : size.error();
+    };
+    auto handle = start(attempt(*stream));
+    home->run_until(immediately, 1);
+    stream->close();
+    EXPECT_EQ(finish(handle), std::errc::bad_file_descriptor);
 }
 
 // 1. A read has ended; the operation is gone. 2. The task joins another one. 3. It is asked to stop.

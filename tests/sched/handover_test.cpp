@@ -449,6 +449,27 @@ TEST(HandoverReport, NamesWhatBlocksOnce) {
     EXPECT_EQ(reports, 1);
 }
 
+// With one worker, and no wish that it loses its slot.
+TEST(HandoverReport, ComesFromTheOnlyWorkerToo) {
+    test::watchdog guard;
+    std::latch reported{1};
+    bool kept = false;
+    scheduler scheduler{{.workers = 1, .on_blocked = [&](const blocked_step& step) noexcept {
+                             EXPECT_EQ(std::string_view{step.name}, "posted callable");
+                             EXPECT_EQ(step.stack.empty(), !test::system_tells_stacks());
+                             kept = step.keeps_slot;
+                             reported.count_down();
+                         }}};
+    int order = 0;
+    scheduler.post([&] {
+        reported.wait();
+        EXPECT_EQ(++order, 1);
+    });
+    scheduler.post([&] { EXPECT_EQ(++order, 2); });  // not beside it
+    scheduler.drain();
+    EXPECT_TRUE(kept);
+}
+
 TEST(HandoverReport, IsPrinted) {
     test::watchdog guard;
     std::latch reported{1};

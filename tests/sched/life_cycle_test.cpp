@@ -52,6 +52,21 @@ TEST(Drain, ReturnsWhenTheSchedulerIsStopped) {
     }
 }
 
+TEST(Drain, OnlyLooksIfTheLimitIsOver) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2}};
+    for (int round = 0; round != 100; ++round) {
+        for (const duration limit : {duration::min(), duration{-1}, duration{0}}) {
+            scripted sleeper;
+            scheduler.post_wait(sleeper);
+            EXPECT_FALSE(scheduler.drain_for(limit));
+            sleeper.wakeup();
+            scheduler.drain();
+            EXPECT_TRUE(scheduler.drain_for(limit));
+        }
+    }
+}
+
 TEST(Drain, IsNotDeceivedByAStopAndAStart) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};

@@ -4,14 +4,33 @@ from temporary_tree import TemporaryTree
 import headers
 
 
+LANGUAGE = (headers.tree.REPOSITORY / "include/fairlead/base/language.hpp").read_text()
+ASKS = "#include <fairlead/base/language.hpp>\n"
+
+
 class Headers(TemporaryTree):
     def find(self, text):
+        self.write("include/fairlead/base/language.hpp", LANGUAGE)
         self.write("include/fairlead/base/a.hpp", text)
         return headers.check(self.root, "g++", 1)
 
     def test_a_header_that_stands_alone(self):
-        self.assertEqual(self.find("#pragma once\n#include <string>\nstruct a { std::string b; };\n"),
-                         [])
+        self.assertEqual(self.find("#pragma once\n" + ASKS +
+                                   "#include <string>\nstruct a { std::string b; };\n"), [])
+
+    def test_a_header_that_does_not_say_what_it_needs(self):
+        self.assert_finds(self.find("#pragma once\n#include <expected>\nstd::expected<int, int> a();\n"),
+                          "include/fairlead/base/a.hpp:1", "with -std=c++17: the first error")
+
+    def test_a_header_that_says_it_too_late(self):
+        self.assert_finds(self.find("#pragma once\n#include <coroutine>\n" + ASKS),
+                          "include/fairlead/base/a.hpp:1", "with -std=c++17: the first error")
+
+    def test_a_header_that_goes_on_after_the_sentence(self):
+        with_sentence = "#if __cplusplus <= 202002L\n#error Fairlead needs C++23\n#endif\n"
+        self.assert_finds(self.find("#pragma once\n" + with_sentence + "#include <expected>\n"
+                                    "std::expected<int, int> a();\nstd::expected<int, int> b();\n"),
+                          "include/fairlead/base/a.hpp:1", "errors after 'Fairlead needs C++23'")
 
     def test_a_header_that_lacks_an_include(self):
         self.assert_finds(self.find("#pragma once\nstruct a { std::string b; };\n"),

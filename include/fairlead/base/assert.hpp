@@ -2,6 +2,8 @@
 // an operating error (a full disk, a refused connection) is a value, never an assertion.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 namespace fairlead::base {
 
 /// Prints the failed condition with its reason to standard error and aborts.

@@ -1,6 +1,8 @@
 // The size by which data of different writers is kept apart.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <cstddef>
 
 namespace fairlead::base {

@@ -5,6 +5,8 @@
 // Who uses it: the role for the tasks it took from the front, a slot for the tasks it is to post.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <cstddef>
 
 namespace fairlead::base {

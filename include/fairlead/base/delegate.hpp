@@ -4,6 +4,8 @@
 // your own object instead of a large or owning value.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <cstddef>
 #include <new>
 #include <type_traits>

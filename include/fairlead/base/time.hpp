@@ -1,6 +1,8 @@
 // The time types of the library: a monotonic clock with nanoseconds.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <cstdint>

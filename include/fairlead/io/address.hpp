@@ -1,6 +1,8 @@
 // An internet address with a port.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <sys/socket.h>
 
 #include <cstdint>

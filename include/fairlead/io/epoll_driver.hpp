@@ -27,7 +27,7 @@ namespace fairlead::io {
 
 class epoll_driver;
 
-/// One direction of a descriptor, as something to wait for. The role's.
+/// One direction of a descriptor, as something to wait for. The role's, but for `open` and `close`.
 class edge_source final : public wait_source {
 public:
     [[nodiscard]] bool arm(basic_task& task) noexcept override;
@@ -36,8 +36,16 @@ public:
     /// An edge has come. `last`: none may come after it, so a wait is not to rely on one.
     void notify(event_sink& sink, bool last) noexcept;
 
+    /// Its descriptor is registered, or about to be closed. A task that would wait afterwards goes on instead, and its attempt
+    /// fails; one that waits already is an error of the program. Any thread.
+    void open() noexcept;
+    void close() noexcept;
+
 private:
-    basic_task* waiting_ = nullptr;
+    // Relaxed, both: a task that may close the descriptor goes on after the last wait, and knows of what the role did. Who
+    // closes it without knowing is caught by chance.
+    sync::atomic<basic_task*> waiting_{nullptr};
+    sync::atomic<bool> closed_{false};
     // Each is good for one attempt. The one for an edge may only take the data that came with an end.
     bool came_ = false;  // an edge came while nobody waited
     bool last_ = false;  // it may have been the last
@@ -68,7 +76,7 @@ public:
     [[nodiscard]] static std::expected<descriptor, std::error_code> make(epoll_driver& driver,
                                                                          os::unique_fd fd);
 
-    /// Closes it. No task may wait for it.
+    /// Closes it. No task may wait for it: that is asserted.
     void close() noexcept;
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
@@ -103,6 +111,8 @@ public:
     [[nodiscard]] bool has_sources() const noexcept override {
         return registered_.load(sync::relaxed) != 0;  // a hint; a registration precedes its waits
     }
+
+    [[nodiscard]] int descriptor() const noexcept override { return epoll_.get(); }
 
     /// The driver of `home`, which must have been made with one of this kind.
     [[nodiscard]] static epoll_driver& of(const scheduler& home);

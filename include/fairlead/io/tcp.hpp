@@ -158,7 +158,7 @@ struct stream_options {
 /// A connection. Closed when destroyed.
 class tcp_stream {
 public:
-    /// Takes over a connected descriptor. Errors: those of the system.
+    /// Takes over a connected socket, of the internet or of Unix. Errors: those of the system, `not_a_socket` for a pipe.
     [[nodiscard]] static std::expected<tcp_stream, std::error_code> adopt(
         epoll_driver& driver, os::unique_fd connected, stream_options options = {});
 
@@ -182,7 +182,11 @@ public:
     /// Says that nothing more will be sent; reading goes on.
     std::expected<void, std::error_code> shutdown_send() noexcept;
 
-    /// Closes it. No task may wait on it.
+    /// Ends reading: a read that waits returns 0, as every later one does when it has got what came before. Any
+    /// task, while another reads.
+    std::expected<void, std::error_code> shutdown_receive() noexcept;
+
+    /// Closes it. No task may wait on it: that is asserted. `shutdown_receive` ends a read.
     void close() noexcept { socket_.close(); }
 
     [[nodiscard]] bool is_open() const noexcept { return socket_.valid(); }
@@ -226,7 +230,7 @@ public:
 
     [[nodiscard]] std::expected<address, std::error_code> local_address() const noexcept;
 
-    /// Stops listening. No task may wait on it.
+    /// Stops listening. No task may wait on it: that is asserted.
     void close() noexcept { socket_.close(); }
 
 private:

@@ -1,6 +1,8 @@
 // A barrier that makes those of other threads cheap.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 namespace fairlead::os {
 
 /// Whether the system has `heavy_barrier`, which it makes ready. Linux since 4.14, where no filter of system calls forbids it.

@@ -1,6 +1,8 @@
 // The processors: how many this process may use, and how to wait on one.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 namespace fairlead::os {
 
 /// The number of processors that this process may use at once: its affinity mask, lowered to the

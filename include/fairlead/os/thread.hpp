@@ -1,6 +1,8 @@
 // Threads with a name, whose failure to start is a value.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <cstdint>
 #include <exception>
 #include <expected>

@@ -1,6 +1,8 @@
 // A file descriptor that is closed with its owner.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <utility>
 
 namespace fairlead::os {

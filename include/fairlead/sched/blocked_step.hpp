@@ -1,18 +1,23 @@
 // What `scheduler_options::on_blocked` is told.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <cstdio>
 #include <span>
 
 namespace fairlead {
 
-/// A step that has lost its slot, because it blocked and did not say so.
+/// A step that blocks and did not say so.
 struct blocked_step {
     /// Of its task.
     const char* name;
 
     /// The kernel's number of the thread that it blocks.
     int thread_id;
+
+    /// Whether it still has its slot, so that nothing else runs there. Otherwise another thread has it.
+    bool keeps_slot;
 
     /// Which calls it was in when it was found, innermost first: where the thread waits, and where each call returns
     /// to, as `backtrace` of the C library has it. Empty if the system does not tell, or the thread went on meanwhile; what calls a frame that

@@ -42,6 +42,10 @@ public:
 
     /// Whether events can come at all, so that somebody must look. Any thread; may change any time.
     [[nodiscard]] virtual bool has_sources() const noexcept = 0;
+
+    /// For the poll of a foreign main loop: a descriptor that is readable while a `wait` would end at once, the
+    /// deadline included. -1: there is none, and the loop needs the deadline and a call. Any thread.
+    [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
 };
 
 }  // namespace fairlead

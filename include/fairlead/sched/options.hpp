@@ -67,11 +67,12 @@ struct scheduler_options {
     /// A step that has blocked in the kernel for so long, without `blocking` or `block_in_place`, loses its slot to a spare
     /// thread, so that no parallelism is lost: 1 ms to 10 s; 0: never. The monitor looks for it. A step that computes keeps its
     /// slot, and so does one that has forked, or whose worker a group is bound to. Needs membarrier, which Linux has since 4.14.
-    /// Without a value: 5 ms, but never with one worker, as steps rely on it there that no other runs at once.
+    /// Without a value: 5 ms; but with one worker the step is only reported then, as steps rely on it there that no other
+    /// runs at once.
     std::optional<duration> blocked_after = std::nullopt;
 
-    /// Called on the thread of the monitor, once for each name of a task, the first 100: a step has lost its slot because it
-    /// blocked. May post and wake, and print. Must not throw, nor stop or destroy the scheduler, nor wait for what the step
+    /// Called on the thread of the monitor, once for each name of a task, the first 100: a step blocks, and has lost its slot
+    /// or, where none may lose it, keeps it. May post and wake, and print. Must not throw, nor stop or destroy the scheduler, nor wait for what the step
     /// may hold: until it returns nobody is asked to yield, and no other step that blocks loses its slot.
     /// Default: `blocked_step::print`, to standard error.
     std::function<void(const blocked_step& step)> on_blocked = nullptr;
@@ -90,8 +91,8 @@ struct scheduler_options {
     /// their owners unfinished.
     duration stop_limit = std::chrono::seconds{5};
 
-    /// No threads: the caller runs the tasks with `run_until_idle`, one thread at a time. For tests,
-    /// simulations, and main loops of others. `workers` must then be 0 or 1.
+    /// No threads: the caller runs the tasks with `run_until_idle`, one thread at a time. For tests and
+    /// simulations, and with `run_in_loop` for foreign main loops. `workers` must then be 0 or 1.
     bool run_on_caller = false;
 
     /// Null: the monotonic clock. Must outlive the scheduler.

@@ -82,7 +82,7 @@ public:
     /// scheduler whose workers a stop has ended it returns at once, whatever is left.
     void drain();
 
-    /// Waits at most `limit`; whether everything was done.
+    /// Waits at most `limit`; whether everything was done. With a limit that is not positive it only looks.
     [[nodiscard]] bool drain_for(time_span limit);
 
     /// Asks every task to stop, wakes all sleepers, waits at most `limit` for everything to end, and
@@ -106,6 +106,11 @@ public:
     /// Only with `run_on_caller`: if nothing is ready, sleeps in the driver until something is, or
     /// until `deadline`; then runs at most `steps_max` steps. Returns how many it ran.
     std::size_t run_until(time_point deadline, std::size_t steps_max = SIZE_MAX);
+
+    /// Only with `run_on_caller`, for a foreign main loop: runs what is ready, at most `steps_max` steps, without
+    /// sleeping. The loop calls it once to begin, and again when the descriptor of the driver is readable, or, without one, when
+    /// `futex_driver` calls, and at the time that it returns. That is `immediately` if there is more to do.
+    time_point run_in_loop(std::size_t steps_max = 256);
 
     [[nodiscard]] bool runs_on_caller() const noexcept;
 

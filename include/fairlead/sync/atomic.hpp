@@ -7,6 +7,8 @@
 // one word, or all four accesses are sequentially consistent.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #ifdef FAIRLEAD_ATOMIC_HEADER
 #include FAIRLEAD_ATOMIC_HEADER
 #else

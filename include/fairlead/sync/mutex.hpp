@@ -1,6 +1,8 @@
 // The mutex of the library, behind the same seam as its atomics.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #ifdef FAIRLEAD_ATOMIC_HEADER
 #include FAIRLEAD_ATOMIC_HEADER
 #else

@@ -1,6 +1,8 @@
 // A value that each thread has for itself, behind the same seam as the atomics.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #ifdef FAIRLEAD_ATOMIC_HEADER
 #include FAIRLEAD_ATOMIC_HEADER
 #else

@@ -131,7 +131,7 @@ private:
 };
 
 /// What one thread keeps. One thread at a time.
-class recycler::cache {
+class alignas(base::cache_line) recycler::cache {
 public:
     explicit cache(recycler& depot) noexcept;
     cache(const cache&) = delete;
@@ -208,7 +208,8 @@ private:
 
 // What the calling thread keeps; null before its first use and after its end. Always null if the library
 // was compiled with a sanitizer; who is compiled with one does not look. So programs that mix both work.
-extern constinit thread_local recycler::cache* own_cache;
+// Initial-exec: a load, not a call, in a shared object as well.
+extern constinit thread_local recycler::cache* own_cache [[gnu::tls_model("initial-exec")]];
 
 // The rare rest, apart, so that the others save no register for it.
 [[nodiscard]] void* allocate_slowly(std::size_t size);
