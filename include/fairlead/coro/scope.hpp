@@ -43,7 +43,7 @@ public:
                         "use with_scope");
     }
 
-    /// Starts a child. Any thread, while the scope is not joined. False: the scope was asked to stop,
+    /// Starts a child. Any thread, until `join` has ended. False: the scope was asked to stop,
     /// and the child was not started. Allocates one object. `name` must have static storage.
     bool spawn(task<> body, const char* name = "scope child") {
         auto* const started = new coro::scope_child{
@@ -86,7 +86,7 @@ public:
         return {*this, std::move(body), name};
     }
 
-    /// Asks all children to stop, and starts no more. Any thread, while the scope is not joined.
+    /// Asks all children to stop, and starts no more. Any thread, until `join` has ended.
     void request_stop() noexcept {
         std::lock_guard lock{mutex_};
         stop_all();
