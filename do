@@ -56,7 +56,7 @@ Usage: ./do COMMAND [OPTIONS]
                             and the specifications; also: debug, clang-release, aarch64,
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
-  check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, results,
+  check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, pages, results,
             unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
@@ -256,6 +256,7 @@ check() {
     step "layers" python tools/layers.py
     step "atomics" python tools/atomics.py
     step "sizes" python tools/sizes.py
+    step "prose" python tools/prose.py
     step "snippets" python tools/snippets.py
     step "pages" python tools/pages.py
     step "results" python tools/results.py
