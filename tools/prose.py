@@ -21,7 +21,10 @@ COLUMNS = 100
 CLEAN = (
     "README.md",
     "docs/architecture.md",
+    "docs/blocking.md",
+    "docs/groups.md",
     "docs/guide.md",
+    "docs/installing.md",
 )
 
 # In place of a noun; the wording that replaces each names the thread, the task or the worker.
