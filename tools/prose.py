@@ -22,9 +22,11 @@ CLEAN = (
     "README.md",
     "docs/architecture.md",
     "docs/blocking.md",
+    "docs/coroutines.md",
     "docs/groups.md",
     "docs/guide.md",
     "docs/installing.md",
+    "docs/io.md",
 )
 
 # In place of a noun; the wording that replaces each names the thread, the task or the worker.
