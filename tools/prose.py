@@ -27,6 +27,7 @@ CLEAN = (
     "docs/guide.md",
     "docs/installing.md",
     "docs/io.md",
+    "docs/scheduler.md",
 )
 
 # In place of a noun; the wording that replaces each names the thread, the task or the worker.
