@@ -28,6 +28,15 @@ CLEAN = (
     "docs/installing.md",
     "docs/io.md",
     "docs/scheduler.md",
+    "include/fairlead/base",
+    "include/fairlead/io",
+    "include/fairlead/lockfree",
+    "include/fairlead/os",
+    "include/fairlead/sync",
+    "include/fairlead/timer",
+    "src/base",
+    "src/io",
+    "src/sync",
 )
 
 # In place of a noun; the wording that replaces each names the thread, the task or the worker.
