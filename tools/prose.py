@@ -28,6 +28,7 @@ CLEAN = (
     "docs/installing.md",
     "docs/io.md",
     "docs/scheduler.md",
+    "examples",
     "include/fairlead/base",
     "include/fairlead/io",
     "include/fairlead/lockfree",
@@ -36,6 +37,7 @@ CLEAN = (
     "include/fairlead/timer",
     "src/base",
     "src/io",
+    "src/os",
     "src/sync",
 )
 
