@@ -32,7 +32,7 @@ ORIGINS = {"model": ("trace_recorder", 700, 100, 100),
            "threads": ("trace_recorder_on_threads", 60, 0, 50)}
 
 LEAST = 3_000      # different traces of the code, when all are checked
-LEAST_FOUND = 0.1  # of the traces of a planted bug: one that hardly shows says little of what else would show
+LEAST_FOUND = 0.1  # of the traces of a planted bug: a bug that hardly shows says little of other bugs
 CODE = "code"      # the variant that is not a planted bug
 
 
