@@ -43,6 +43,7 @@ CLEAN = (
     "docs/architecture.md",
     "docs/blocking.md",
     "docs/coroutines.md",
+    "docs/fairness.md",
     "docs/groups.md",
     "docs/guide.md",
     "docs/installing.md",
