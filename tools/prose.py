@@ -49,6 +49,7 @@ CLEAN = (
     "docs/installing.md",
     "docs/io.md",
     "docs/performance.md",
+    "docs/savegames.md",
     "docs/scheduler.md",
     "docs/testing.md",
     "examples",
