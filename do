@@ -63,8 +63,8 @@ Usage: ./do COMMAND [OPTIONS]
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
-  check     the fast checks: format, layers, headers, atomics, sizes, snippets, pages, tables,
-            results, messages of commits, unit tests
+  check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, pages,
+            tables, results, messages of commits, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
@@ -312,6 +312,7 @@ check() {
     step "layers" python tools/layers.py
     step "atomics" python tools/atomics.py
     step "sizes" python tools/sizes.py
+    step "prose" python tools/prose.py
     step "snippets" python tools/snippets.py
     step "pages" python tools/pages.py
     step "tables" python tools/tables.py

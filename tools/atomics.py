@@ -2,8 +2,8 @@
 """Checks that atomics are used only where they are argued for.
 
 - The standard's atomics are named in one header, include/fairlead/sync/atomic.hpp: the seam that a
-  model checker replaces. Whoever goes around it is not checked.
-- Only the modules below may use the seam. The others, and what is built on the library, get by
+  model checker replaces. Code that goes around the seam is not checked.
+- Only the modules below may use the seam. All other modules, and what is built on the library, get by
   with what these offer. tests/ and bench/ are free: they need rivals and witnesses of their own.
 """
 

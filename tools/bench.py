@@ -4,7 +4,7 @@
 Each measurement is a process of its own. In a case the runtimes take turns, A B A B, so that a slow
 moment of the machine hits all of them; a first turn is not counted. Cases whose spread exceeds
 15 % are repeated up to twice at the end while time is left, and the calmest repetition counts: that
-of the smallest spread, whoever wins in it. Results go to build/bench/<workload>.json.
+of the smallest spread, whichever runtime wins in it. Results go to build/bench/<workload>.json.
 
 With --report they also go to bench/results/<machine>.json, in place of those of the same cases, and the page and the
 plots beside it are made anew: it can be measured in parts. Each noisy case is then repeated once at least, however
@@ -148,7 +148,7 @@ def run_once(command, case, limit_s):
 
 
 def measure(case, command_of, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
-    """The runtimes take turns; command_of(case, runtime) runs one. One that fails takes no further part
+    """The runtimes take turns; command_of(case, runtime) runs one. A runtime that fails takes no further part
     in this case."""
     result = rows.Result(case)
     witness, begin = machine.Witness(time.monotonic), time.monotonic()
@@ -178,7 +178,7 @@ def repeat_noisy(results, again, seconds_left, owed=0):
                 continue
             repeated = again(results[index].case)
             repeats = results[index].repeats + 1
-            # Who is not there is missing each time.
+            # A runtime that is not there is missing each time.
             if (repeated.worst_spread() < results[index].worst_spread()
                     and repeated.failures.keys() <= results[index].failures.keys()):
                 results[index] = repeated

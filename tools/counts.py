@@ -33,7 +33,7 @@ COUNTED = ("clock", "loads", "stores", "seq_cst", "rmw")
 COSTS = ("instructions", "rmw", "seq_cst", "stores", "loads", "clock")
 HANDOVERS = "handovers"  # the section whose paths two threads share: they cost cache lines
 BY_BUILD = ("instructions", "lines")    # what another compiler changes
-DIGITS = {"instructions": 1, "lines": 1}  # behind the point; of the others 2
+DIGITS = {"instructions": 1, "lines": 1}  # behind the point; 2 of all other columns
 
 # What a processor may have beyond the first of x86-64, and the string functions of the C library look for.
 NEWER = ("AVX2", "AVX_Fast_Unaligned_Load", "AVX512F", "AVX512VL", "ERMS", "FSRM", "SSSE3", "Fast_Unaligned_Copy",
@@ -123,7 +123,7 @@ class Lines:
     SIZE = 64
 
     def __init__(self, said):
-        self.signs = {said["nobody"]: 0, said["first"]: 1, said["second"]: 2}  # who is at work: 0, or a bit
+        self.signs = {said["nobody"]: 0, said["first"]: 1, said["second"]: 2}  # which thread is at work: 0, or a bit
         self.mark = said["mark"]
         self.stacks = said["stacks"]
         self.at_work, self.transfers = 0, 0

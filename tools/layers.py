@@ -126,7 +126,7 @@ def check_module_include(root, layers, path, bracket, name):
 
 
 def check_foreign_include(layers, module, name):
-    """As above, for a header that is not ours."""
+    """The same for a header of another project or of the system."""
     if name in STANDARD:
         if name in layers.forbidden.get(module, []):
             return f"<{name}>: the module {module} must not know it"

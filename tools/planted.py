@@ -119,7 +119,7 @@ def measure(root, bug, shown_by):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--only", default="", metavar="TEXT",
-                        help="only those whose name has this; the others stay as they are")
+                        help="only those with this in their name; the rest stay as they are")
     asked = parser.parse_args()
     root = tree.REPOSITORY
     WORK.mkdir(parents=True, exist_ok=True)

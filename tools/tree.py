@@ -20,7 +20,7 @@ def code_files(root, folders=CODE_FOLDERS):
 def module_of(path):
     """The module of a file of the library: src/<module>/... or include/fairlead/<module>/...
 
-    None for a file of another folder; "" for one that lies above the modules, as fairlead.hpp does.
+    None for a file of another folder; "" for a file above the modules, such as fairlead.hpp.
     """
     parts = path.parts
     if parts[0] == "src":

@@ -31,8 +31,8 @@ struct alignas(64) {
     volatile char mark;    // a path has run once more
 } signs;
 
-// Its stack, with what is thread-local, is its own. What a thread touches there when its turn has
-// just ended, and the other's has begun, is nobody's.
+// The stack of a thread and its thread-local memory are its own. Accesses there count for neither
+// thread after its turn has ended and the other turn has begun.
 struct stack {
     const void* begin;
     const void* end;
@@ -83,8 +83,8 @@ struct handover {
         std::make_unique<fl::scheduler>(fl::scheduler_options{.run_on_caller = true});
 };
 
-// Runs `path(operations)` with each size; the mark after it ends what it has cost. What the path
-// needs lives longer: who has which line at the beginning depends on what came before.
+// Runs `path(operations)` with each size; the mark after it ends the count. The objects of the path
+// live longer: which thread has which line at the beginning depends on earlier runs.
 template <class Path>
 void in_all_sizes(std::uint64_t size, Path path) {
     for (const std::uint64_t operations : {2 * size, size, 2 * size}) {

@@ -37,12 +37,12 @@ public:
     using plain_path = void (*)(std::uint64_t operations);
     void measure(const char* name, plain_path run);
 
-    /// Likewise a coroutine: alone on a scheduler, and on one with two workers, of which the other
-    /// is in a long step.
+    /// The same for a coroutine: alone on a scheduler, and on one with two workers, of which the
+    /// other is in a long step.
     using task_path = fairlead::task<> (*)(fairlead::scheduler& home, std::uint64_t operations);
     void measure(const char* name, task_path run);
 
-    /// Likewise, only on `home`, which runs on the caller.
+    /// The same, only on `home`, which runs on the caller.
     void measure(const char* name, fairlead::scheduler& home, task_path run);
 
     /// One JSON object for all.

@@ -13,7 +13,7 @@ namespace fl = fairlead;
 namespace bench::counts {
 namespace {
 
-// A scheduler on the caller, who posts from outside and then runs what is there.
+// A scheduler on the caller. The caller posts from outside and then runs the tasks.
 class outside {
 public:
     fl::scheduler& home() { return home_; }
@@ -75,7 +75,7 @@ void post_to_an_idle_one(std::uint64_t operations) {
     }
 }
 
-// What a chain of tasks passes on, and who waits for its end.
+// What a chain of tasks passes on, and the thread that waits for its end.
 struct chain {
     fl::executor home;
     std::uint64_t left;

@@ -1,4 +1,4 @@
-// The structures of the library by themselves, on one thread: nobody else wants what they share.
+// The structures of the library by themselves, on one thread, without contention.
 #include "counts/meter.hpp"
 
 #include <fairlead/lockfree/block_queue.hpp>

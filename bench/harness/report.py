@@ -245,7 +245,7 @@ def figures(name, record):
     table = markdown(("rival", "ours is first in", "median ratio", "lowest"),
                      [(rival, *found) for rival, found in standing(renamed).items()], (0, 3))
     return (f"\nBy `./do bench --report` on {where['processor']}, at commit {', '.join(commits)}; a ratio above 1 says "
-            f"that ours is faster. [All cases, with their spread](bench/results/{name}.md).\n\n{table}\n")
+            f"that ours is faster. [All cases, with their spread](../bench/results/{name}.md).\n\n{table}\n")
 
 
 def figures_of(name, record, workload, kind=None):

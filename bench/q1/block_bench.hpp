@@ -1,8 +1,8 @@
 // Q1, block: one producer pushes `count` items, 128 at a time as a round of the scheduler does, and
 // `workers` consumers claim up to `claim` at once. A consumer that finds nothing yields.
 //
-// A queue offers push(span of node*) to one thread, and a `consumer` of its own to each other thread,
-// whose claim(span of node*) returns how many it took.
+// A queue offers push(span of node*) to one thread, and a `consumer` of its own to each other
+// thread, whose claim(span of node*) returns how many it took.
 #pragma once
 
 #include "q1/node.hpp"
@@ -63,8 +63,8 @@ private:
             const std::size_t claimed = own.claim(room);
             for (std::size_t i = 0; i != claimed; ++i) seen.see(*out[i]);
             if (claimed != 0) continue;
-            // Tells the others only when there is nothing to do: a shared counter that changes with
-            // each item would be the bottleneck.
+            // Tells the other threads only when there is nothing to do: a shared counter that
+            // changes with each item would be the bottleneck.
             taken_.fetch_add(seen.count - published, std::memory_order_relaxed);
             published = seen.count;
             std::this_thread::yield();

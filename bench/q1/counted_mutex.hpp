@@ -15,7 +15,7 @@ public:
     }
     void unlock() { mutex_.unlock(); }
 
-    /// While nobody uses it.
+    /// While no thread uses it.
     [[nodiscard]] std::uint64_t contended() const noexcept { return contended_; }
 
 private:

@@ -1,7 +1,7 @@
-// Q1, deadlines: who is due next? Two cases:
+// Q1, deadlines: which sleeper is due next? Two cases:
 //
-//     sleepers   `count` sleepers over 0 ... 1 s are set in random order, then all are popped in order
-//     cancel     with 100,000 standing ones, `count` are set, and each is cancelled when 1,000 others
+//     sleepers   `count` sleepers over 0 ... 1 s are set in random order, then popped in order
+//     cancel     beside 100,000 sleepers, `count` are set, and each is cancelled when 1,000 more
 //                were set after it: time-outs that do not strike
 //
 // A container offers push(sleeper&), pop() (the first one or null), and erase(sleeper&) for the

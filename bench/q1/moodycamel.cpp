@@ -1,5 +1,5 @@
-// moodycamel's queue of pointers. It allocates, and keeps order per producer only: an advantage where
-// there are several.
+// moodycamel's queue of pointers. It allocates, and keeps order per producer only: an advantage
+// where there are several.
 #include "q1/block_bench.hpp"
 #include "q1/front_bench.hpp"
 

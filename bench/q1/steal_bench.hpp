@@ -1,5 +1,5 @@
-// Q1, steal: the owner of a slot's run fills it, up to 64 at a time, and empties it, while `workers`
-// thieves steal from it. With 0 thieves: what the run costs its owner alone.
+// Q1, steal: the owner of a slot's run fills it, up to 64 at a time, and empties it, while
+// `workers` thieves steal from it. With 0 thieves: what the run costs its owner alone.
 //
 // A queue offers push(span), room() and pop() to the owner and steal(span) to the thieves.
 #pragma once

@@ -1,10 +1,10 @@
-// A hierarchical timer wheel: levels of 64 slots, each level 64 times coarser than the one below, as
-// Varghese and Lauck describe and Tokio and the Linux kernel use.
+// A hierarchical timer wheel: levels of 64 slots, each level 64 times coarser than the one below,
+// as Varghese and Lauck describe and Tokio and the Linux kernel use.
 //
-// A sleeper lies on the level of the highest six bits in which its tick differs from the present one.
-// So all slots of a level lie ahead of the present, those of a lower level come first, and the lowest
-// occupied one is found with two bit scans. When a slot of a higher level is reached, its sleepers
-// move down: all of them at once.
+// A sleeper lies on the level of the highest six bits in which its tick differs from the present
+// one. So all slots of a level lie ahead of the present, those of a lower level come first, and the
+// lowest occupied one is found with two bit scans. When a slot of a higher level is reached, its
+// sleepers move down: all of them at once.
 //
 // Within a tick there is no order: 1,024 ns here.
 #pragma once

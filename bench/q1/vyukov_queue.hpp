@@ -3,9 +3,9 @@
 //
 //     tail (consumer) -> a -> b -> c <- head (producers)
 //
-// A push is one exchange that cannot fail, and then a store that links the node. Between the two the
-// list is cut: the consumer cannot reach what was pushed behind the cut, however long the producer
-// sleeps there, and cannot take all nodes in one step.
+// A push is one exchange that cannot fail, and then a store that links the node. Between the two
+// the list is cut: the consumer cannot reach what was pushed behind the cut, however long the
+// producer sleeps there, and cannot take all nodes in one step.
 #pragma once
 
 #include "q1/node.hpp"
@@ -38,7 +38,8 @@ public:
             tail_ = next;
             return tail;
         }
-        // The last node can only be taken with another one behind it. [VQ1] acquire: pairs with push.
+        // The last node can only be taken with another node behind it. [VQ1] acquire: pairs with
+        // push.
         if (tail != head_.load(std::memory_order_acquire)) return nullptr;
         push(stub_);
         next = tail->atomic_next.load(std::memory_order_acquire);  // [VQ2]

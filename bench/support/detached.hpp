@@ -1,5 +1,5 @@
-// A coroutine for the rivals, which have none of their own: it starts at once, moves to the pool with
-// `co_await`, and frees itself at its end.
+// A coroutine for the rivals, which have none of their own: it starts at once, moves to the pool
+// with `co_await`, and frees itself at its end.
 #pragma once
 
 #include <coroutine>

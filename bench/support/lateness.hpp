@@ -26,7 +26,7 @@ public:
         late_ns_[index] = late.count();
     }
 
-    /// What is known after the last record, in microseconds. One that was early voids the run.
+    /// What is known after the last record, in microseconds. An early step voids the run.
     void report(measurement& found) {
         const percentiles late{late_ns_};
         if (late.least() < 0) found.failure = "a timer was early";

@@ -1,5 +1,5 @@
-// libuv's loop on a thread of its own, and a way to reach it: all of libuv but uv_async_send belongs to
-// the thread of the loop.
+// libuv's loop on a thread of its own, and a way to reach it: all of libuv but uv_async_send
+// belongs to the thread of the loop.
 #pragma once
 
 #include <uv.h>

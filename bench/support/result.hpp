@@ -34,7 +34,8 @@ struct measurement {
     double cpu_seconds = 0;
     std::uint64_t items = 0;  // tasks, hops or queue items of the run
 
-    /// If `value` is a small difference: what it was taken from. How steady a run was is judged by it.
+    /// If `value` is a small difference: what it was taken from. How steady a run was is judged by
+    /// it.
     std::optional<double> total = std::nullopt;
 
     /// How often a thread had to wait for a mutex, or lost an exchange, where that was counted.

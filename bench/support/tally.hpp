@@ -1,7 +1,7 @@
 // Counts the tasks that ran, each thread for itself, so that counting is no bottleneck.
 //
-// A shared counter would cost more than the task that it counts. Each thread that runs tasks takes a
-// line of its own, and only the thread that waits for the end adds them up.
+// A shared counter would cost more than the task that it counts. Each thread that runs tasks takes
+// a line of its own, and only the thread that waits for the end adds them up.
 #pragma once
 
 #include "support/clock.hpp"

@@ -1,5 +1,5 @@
-// Boost.Asio: coroutines that wait for a steady_timer. One that never expires, which another may
-// cancel, is how they wait to be woken.
+// Boost.Asio: coroutines that wait for a steady_timer. To be woken, a coroutine waits for a timer
+// that never expires, and the waker cancels the timer.
 #include "support/asio_context.hpp"
 #include "w10/sleeping.hpp"
 

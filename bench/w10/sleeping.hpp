@@ -1,7 +1,7 @@
 // W10, memory: `count` coroutines sleep; `value` is what each adds to the memory of the process, in
 // bytes. Cases:
 //
-//     parked    until somebody wakes them
+//     parked    until a waker wakes them
 //     asleep    until a deadline, an hour ahead
 //
 // A hundred sleep before, so that what the runtime itself needs does not count.
@@ -37,7 +37,7 @@ void put_to_sleep(std::uint64_t count, Spawn spawn) {
     const std::uint64_t target = tally::total() + count;
     for (std::uint64_t i = 0; i != count; ++i) spawn();
     tally::wait_for_total(target);
-    // The last of them are on their way from the step to where they sleep, which nobody can see.
+    // The last tasks are on their way from the step to their sleep, which cannot be seen.
     std::this_thread::sleep_for(std::chrono::milliseconds{100});
 }
 

@@ -1,4 +1,4 @@
-// Fairlead: coroutines that yield, and one that sleeps.
+// Fairlead: coroutines that yield, and a coroutine that sleeps.
 #include "w11/saturated.hpp"
 
 #include <fairlead/coro/awaits.hpp>

@@ -1,14 +1,14 @@
-// W11, lateness under saturation: `chains` tasks compute all the time, each for `work_ns` before it lets
-// others have their turn, so that no worker is ever idle. Among them one task sleeps, `count` times, for
+// W11, lateness under saturation: `chains` tasks compute all the time, each for `work_ns` before it
+// yields, so that no worker is ever idle. Among them one task sleeps, `count` times, for
 // a random time below `span_ms`. Cases:
 //
 //     saturated    microseconds from the deadline to the sleeper's next step, p99
-//     slices       the same, but after `work_ns` they only ask whether others should have their turn, where a runtime
-//                  has that; Go interrupts them
+//     slices       the same, but after `work_ns` they only ask whether they should yield, where a
+//                  runtime has that; Go interrupts them
 //
-// Steps are measured by the wall clock: what counts is for how long nobody else has the worker. `busy`
-// is the share of the workers' time that was spent in steps: a runtime that looks for timers instead of
-// working is seen. A sleeper that is early voids the run.
+// Steps are measured by the wall clock: what counts is for how long no other task has the worker.
+// `busy` is the share of the workers' time that was spent in steps: a runtime that looks for timers
+// instead of working is seen. A sleeper that is early voids the run.
 #pragma once
 
 #include "support/clock.hpp"
@@ -26,14 +26,14 @@
 
 namespace bench::w11 {
 
-/// What keeps the workers busy. Each of its tasks calls step() again and again, and lets others have
-/// their turn between; at the end it calls leave(), once.
+/// What keeps the workers busy. Each of its tasks calls step() again and again, and yields
+/// in between; at the end it calls leave(), once.
 class load {
 public:
     load(std::uint64_t tasks, std::uint64_t step_ns, bool asks)
         : asks_{asks}, step_ns_{step_ns}, left_{static_cast<std::ptrdiff_t>(tasks)} {}
 
-    /// Whether others have their turn only if they should.
+    /// Whether a task yields only if it should.
     [[nodiscard]] bool asks() const noexcept { return asks_; }
 
     /// Computes. Whether there is another step.

@@ -1,4 +1,5 @@
-// The trivial pool, which has no timers: a thread of its own sleeps, and posts the sleeper's next step.
+// The trivial pool, which has no timers: a thread of its own sleeps, and posts the sleeper's next
+// step.
 #include "support/runtimes/trivial.hpp"
 #include "w11/saturated.hpp"
 

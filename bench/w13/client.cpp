@@ -1,5 +1,5 @@
-// The client of W13 for servers in other languages, which start it with the options that they were given
-// and a socket as its standard input.
+// The client of W13 for servers in other languages, which start it with the options that they were
+// given and a socket as its standard input.
 #include "w13/echo.hpp"
 
 int main(int argc, char** argv) {

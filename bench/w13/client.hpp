@@ -1,9 +1,9 @@
-// The client of W13: one thread that sends messages over many connections and checks every byte that
-// comes back. It is the same for all servers, in a process of its own.
+// The client of W13: one thread that sends messages over many connections and checks every byte
+// that comes back. It is the same for all servers, in a process of its own.
 //
-// What the client sends on a connection is a stream of messages of one size. A message is its number,
-// the number of its connection, and a pattern; so any part of the stream can be made again when it is
-// to be sent or compared, and nothing is kept for a connection but three positions.
+// What the client sends on a connection is a stream of messages of one size. A message is its
+// number, the number of its connection, and a pattern; so any part of the stream can be made again
+// when it is to be sent or compared, and nothing is kept for a connection but three positions.
 #pragma once
 
 #include "support/clock.hpp"
@@ -48,8 +48,8 @@ public:
         }
     }
 
-    /// Sends `messages` on the first `count` connections, `in_flight` at a time on each, and waits for
-    /// their echoes. Throws if one is wrong, or does not come.
+    /// Sends `messages` on the first `count` connections, `in_flight` at a time on each, and waits
+    /// for their echoes. Throws if an echo is wrong or missing.
     void run(std::size_t count, std::uint64_t in_flight, std::uint64_t messages) {
         run({connections_.data(), count}, in_flight, messages);
     }

@@ -4,10 +4,10 @@
 //             `idle` more connections say nothing
 //
 // `value` is nanoseconds of wall time for one message; CPU time and memory are the server's. The
-// client is the same for all servers, one thread in a process of its own: see client.hpp, and client.cpp
-// for servers in other languages. It checks
-// what comes back; anything that is wrong, missing or too much voids the run. A tenth of the messages
-// come before the measurement. Status 3, too: the system does not give the descriptors.
+// client is the same for all servers, one thread in a process of its own: see client.hpp, and
+// client.cpp for servers in other languages. It checks what comes back; anything that is wrong,
+// missing or too much voids the run. A tenth of the messages come before the measurement. Status 3,
+// too: the system does not give the descriptors.
 #pragma once
 
 #include "support/options.hpp"
@@ -41,8 +41,9 @@ struct report {
 };
 static_assert(sizeof(report) == 224);
 
-/// One end of what server and client say to each other: objects of a few bytes, which go through in one
-/// piece. The server says the port, then twice `go`: to run, and to finish. Each is answered by a report.
+/// One end of what server and client say to each other: objects of a few bytes, which go through in
+/// one piece. The server says the port, then twice `go`: to run, and to finish. A report answers
+/// each.
 class talk {
 public:
     static constexpr char go = 0;
@@ -141,8 +142,8 @@ private:
     std::string failure_;
 };
 
-/// Whether the case is there, and the system gives the descriptors: of connections, and some for epoll
-/// and the like.
+/// Whether the case is there, and the system gives the descriptors: of connections, and some for
+/// epoll and the like.
 inline bool is_offered(const options& asked) {
     if (asked.name != "echo") return false;
     if (asked.size < client::header_bytes || asked.connections == 0 || asked.in_flight == 0) {

@@ -1,5 +1,5 @@
-// A bare loop around epoll, without a runtime: what an echo costs in the kernel. Each worker has a loop
-// of its own, to which the first one deals the connections in turn.
+// A bare loop around epoll, without a runtime: what an echo costs in the kernel. Each worker has a
+// loop of its own, to which the first one deals the connections in turn.
 #include "w13/echo.hpp"
 
 #include <sys/eventfd.h>
@@ -39,7 +39,7 @@ public:
         bench::w13::watch(epoll_, made->socket.get(), made);
     }
 
-    // `accept(data)` is asked for what was added by others.
+    // `accept(data)` is asked for the descriptors that other threads added.
     template <class Accept>
     void run(Accept accept) {
         std::array<epoll_event, 256> events;

@@ -2,7 +2,7 @@
 //
 //     noisy    see noisy.hpp
 //     posts    as the callbacks of W1, in one group: nanoseconds for each
-//     hops     as the callbacks of W2, likewise
+//     hops     as the callbacks of W2, in one group: nanoseconds for each
 #pragma once
 
 #include "support/options.hpp"

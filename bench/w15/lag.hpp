@@ -1,15 +1,18 @@
-// W15, the case `lag`: `chains` groups of Fairlead with the weights 1, 2, 3, ... and one task each, which computes for a
-// random time and then sleeps for a random time, for `span_ms`. Both times are uniform, from nothing to twice their
-// mean: of computing it is `work_ns`; of sleeping it is such that the tasks would use 120 % of the workers if none ever
-// waited. As they wait, the workers are nearly but not always busy: `busy` says for how much of their time.
+// W15, the case `lag`: `chains` groups of Fairlead with the weights 1, 2, 3, ... and one task each,
+// which computes for a random time and then sleeps for a random time, for `span_ms`. Both times are
+// uniform, from nothing to twice their mean: of computing it is `work_ns`; of sleeping it is such
+// that the tasks would use 120 % of the workers if none ever waited. As they wait, the workers are
+// nearly but not always busy: `busy` says for how much of their time.
 //
-//     lag    what a group is entitled to when its task begins, since it became due, in slices of 1 ms, p99
+//     lag    what a group is entitled to when its task begins, since it became due, in slices of
+//            1 ms, p99
 //
-// It is measured outside of the scheduler: each step writes down when it was due, when it began and when it ended, and
-// the run is gone through afterwards. A group is entitled to its weight's share of the workers among those that are due
-// and have not ended, at most to one worker, and has had nothing before it begins; from then on its lag goes down. So
-// what is found are the peaks. A group that is far behind may be entitled to more than it computes then.
-// `wait` is the time from due to begin; the profile has it by weight.
+// It is measured outside of the scheduler: each step writes down when it was due, when it began and
+// when it ended, and the run is gone through afterwards. A group is entitled to its weight's share
+// of the workers among those that are due and have not ended, at most to one worker, and has had
+// nothing before it begins; from then on its lag goes down. So what is found are the peaks. A group
+// that is far behind may be entitled to more than it computes then. `wait` is the time from due to
+// begin; the profile has it by weight.
 #pragma once
 
 #include "support/clock.hpp"
@@ -81,7 +84,8 @@ private:
     fairlead::callback_task task_{[this](fairlead::callback_task&) { step(); }};
 };
 
-/// Goes through a run, in the order of time, and sums up what each group is entitled to while it is due.
+/// Goes through a run, in the order of time, and sums up what each group is entitled to while it is
+/// due.
 class lag_meter {
 public:
     lag_meter(std::size_t groups, double workers) : groups_(groups), workers_{workers} {}

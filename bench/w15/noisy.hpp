@@ -1,15 +1,17 @@
-// W15, shares: what the case `noisy` does, of any runtime. The cases `shares` and `lag` are of groups only:
-// shares.hpp and lag.hpp.
+// W15, shares: what the case `noisy` does, of any runtime. The cases `shares` and `lag` are of
+// groups only: shares.hpp and lag.hpp.
 //
-//     noisy    microseconds from the post of a request of a light tenant to its end, p99, beside a noisy tenant
+//     noisy    microseconds from the post of a request of a light tenant to its end, p99, beside a
+//              noisy tenant
 //
-// The light tenant has one request of `work_ns` in each 5 ms, posted from outside, whether or not the one before has
-// ended: an open loop. `count` of them come alone, and then `count` beside the noisy tenant: `chains` tasks that are
-// always ready, with steps of `work_ns`. Both have the same weight, if the runtime knows of such. `above alone` is by
-// how much the p99 is greater beside the neighbour; `noisy` is the share of the workers' time that the neighbour had.
+// The light tenant has one request of `work_ns` in each 5 ms, posted from outside, whether or not
+// the one before has ended: an open loop. `count` of them come alone, and then `count` beside the
+// noisy tenant: `chains` tasks that are always ready, with steps of `work_ns`. Both have the same
+// weight, if the runtime knows of such. `above alone` is by how much the p99 is greater beside the
+// neighbour; `noisy` is the share of the workers' time that the neighbour had.
 //
-// The clock begins with the post, so that a late thread that posts is not the runtime's fault. All that is due when
-// it wakes is posted, so none is missing.
+// The clock begins with the post, so that a late thread that posts is not the runtime's fault. All
+// that is due when it wakes is posted, so none is missing.
 #pragma once
 
 #include "support/clock.hpp"
@@ -30,7 +32,8 @@ namespace bench::w15 {
 
 inline constexpr std::chrono::milliseconds request_period{5};
 
-/// Posts the requests of the light tenant, and waits for the last. Of each the nanoseconds to its end.
+/// Posts the requests of the light tenant, and waits for the last. Of each the nanoseconds to its
+/// end.
 template <class Runtime>
 percentiles send_requests(Runtime& runtime, std::uint64_t count, std::uint64_t work_ns) {
     std::vector<std::uint64_t> posted_ns(count);

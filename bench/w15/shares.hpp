@@ -1,14 +1,16 @@
-// W15, the case `shares`: `chains` groups of Fairlead with the weights 1, 2, 3, ... and three tasks each, which are
-// always ready. A step computes for a random time, from half to one and a half of 5, 10, 15 or 20 us; groups have the
-// four in turn. They are measured for `span_ms` from when all have been posted.
+// W15, the case `shares`: `chains` groups of Fairlead with the weights 1, 2, 3, ... and three tasks
+// each, which are always ready. A step computes for a random time, from half to one and a half of
+// 5, 10, 15 or 20 us; groups have the four in turn. They are measured for `span_ms` from when all
+// have been posted.
 //
 //     shares    the largest error of a group's share, in % of what its weight entitles it to
 //
-// A share is what `group::stats` says that its steps used, of what all used: at the end, and every 10 ms, for the lag:
-// what a group is entitled to and has not had, or has had too much. Readings of all groups that took longer than 100 us,
-// as this thread was preempted, are left out. `own clocks` is the largest error by what the tasks measured themselves.
-// `interrupted` is how much of that was no time of the thread: a step that the kernel interrupts is charged to its group in
-// full, and one of 4 ms is twice what weight 1 of 64 is entitled to in two seconds of two workers.
+// A share is what `group::stats` says that its steps used, of what all used: at the end, and every
+// 10 ms, for the lag: what a group is entitled to and has not had, or has had too much. Readings of
+// all groups that took longer than 100 us, as this thread was preempted, are left out. `own clocks`
+// is the largest error by what the tasks measured themselves. `interrupted` is how much of that was
+// no time of the thread: a step that the kernel interrupts is charged to its group in full, and one
+// of 4 ms is twice what weight 1 of 64 is entitled to in two seconds of two workers.
 #pragma once
 
 #include "support/clock.hpp"

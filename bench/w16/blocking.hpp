@@ -1,13 +1,14 @@
-// W16, blocking: what calls that block cost others, of any runtime.
+// W16, blocking: what calls that block cost other tasks, of any runtime.
 //
-//     calls      ns for a step of others, beside `count` calls that block for `span_ms` each and begin at once
+//     calls      ns for a step of other tasks, beside `count` calls that block for `span_ms` each
+//                and begin at once
 //     in_place   the same, of callbacks, which block where they are
-//     rescue     microseconds from the begin of a step that blocks for `span_ms`, and does not say so, on the only worker,
-//                to the next step of another task, p99
+//     rescue     microseconds from the begin of a step that blocks for `span_ms`, and does not say
+//                so, on the only worker, to the next step of another task, p99
 //
-// Others are `chains` tasks that compute for `work_ns` by the clock on the wall, let others have their turn, and begin again. They run for as
-// long alone as beside the calls; `slower` is by how much a step takes longer beside these, and `calls took` how long all of
-// them did.
+// The other tasks are `chains` tasks that compute for `work_ns` by the clock on the wall, yield,
+// and begin again. They run for as long alone as beside the calls; `slower` is by how much a step
+// takes longer beside these, and `calls took` how long all of them did.
 #pragma once
 
 #include "support/clock.hpp"
@@ -25,7 +26,7 @@
 
 namespace bench::w16 {
 
-/// Steps of the others.
+/// Steps of the other tasks.
 class others {
 public:
     others(std::uint64_t tasks, std::uint64_t work_ns)

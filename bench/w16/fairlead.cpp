@@ -1,4 +1,5 @@
-// Fairlead: coroutines that await a call that blocks, callbacks that block in place, and steps that do not say so.
+// Fairlead: coroutines that await a call that blocks, callbacks that block in place, and steps that
+// do not say so.
 #include "w16/blocking.hpp"
 
 #include <fairlead/coro/awaits.hpp>

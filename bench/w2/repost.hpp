@@ -1,10 +1,10 @@
-// W2, repost: `chains` chains of `count` hops, where each task posts its successor; the slowest chain
-// counts. Cases:
+// W2, repost: `chains` chains of `count` hops, where each task posts its successor; the slowest
+// chain counts. Cases:
 //
 //     callback    a task of the user's that posts itself again
 //     one_shot    a lambda that posts the next one
-//     timed       as callback, and each hop burns `work_ns` of CPU time; what counts is the overhead:
-//                 the time beyond what the processors need for the work alone
+//     timed       as callback, and each hop burns `work_ns` of CPU time; what counts is the
+//                 overhead: the time beyond what the processors need for the work alone
 //
 // A tenth of the hops run once before the measurement.
 #pragma once

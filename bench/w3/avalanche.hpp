@@ -2,12 +2,12 @@
 // end of the last one. Cases:
 //
 //     empty    they only count themselves: the time for one
-//     timed    each burns `work_ns` of CPU time: the time for one beyond what the processors need for
-//              the work alone
+//     timed    each burns `work_ns` of CPU time: the time for one beyond what the processors need
+//              for the work alone
 //
-// A thousand run before the clock starts: threads are awake, but nobody has memory for an avalanche.
-// Small ones are repeated, with all memory as the last one has left it. The end is seen up to 0.1 ms
-// late, the same for all.
+// A thousand run before the clock starts: threads are awake, but no allocator has memory for an
+// avalanche. Small ones are repeated, with all memory as the last one has left it. The end is seen
+// up to 0.1 ms late, the same for all.
 #pragma once
 
 #include "support/clock.hpp"

@@ -1,5 +1,5 @@
-// W4, recursive: `count` tasks are posted from outside, and each posts `count` empty ones; until the
-// last ran. Nanoseconds for one task. Cases:
+// W4, recursive: `count` tasks are posted from outside, and each posts `count` empty ones; until
+// the last ran. Nanoseconds for one task. Cases:
 //
 //     callback    tasks that the user owns and made before: posting allocates nothing
 //     one_shot    a lambda a task

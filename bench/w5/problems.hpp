@@ -35,7 +35,7 @@ inline std::uint64_t fib_by_addition(std::uint64_t n) noexcept {
 inline constexpr std::uint64_t skynet_children = 10;
 inline constexpr std::uint64_t skynet_rounds = 10;
 
-// --- nqueens --------------------------------------------------------------------------------------
+// --- nqueens -------------------------------------------------------------------------------------
 
 inline constexpr std::size_t queens_max = 16;
 
@@ -99,7 +99,7 @@ inline queens_count count_queens(std::uint64_t left, unsigned columns = 0, unsig
     return sum;
 }
 
-// --- matmul -----------------------------------------------------------------------------------------
+// --- matmul --------------------------------------------------------------------------------------
 
 inline constexpr std::size_t block_size = 32;
 
@@ -181,7 +181,7 @@ private:
     std::vector<std::int32_t> sum_;
 };
 
-// --- the program ------------------------------------------------------------------------------------
+// --- the program ---------------------------------------------------------------------------------
 
 /// What a solver is asked: a case, its size, how many tasks it makes, and what is right.
 struct question {

@@ -1,10 +1,11 @@
 // W6, a loop: one function for each of very many indices, divided among the workers.
 //
 //     tiny     a multiplication and a byte of memory, the same for all: what does dividing cost?
-//     skewed   none to 64 dependent multiplications, the more the higher the index: who divides evenly?
+//     skewed   none to 64 dependent multiplications, the more the higher the index: which runtime
+//              divides evenly?
 //
-// `Loops` runs body(index) for all indices below count, `rounds` times one loop after the other, begun by a worker:
-// repeat(rounds, count, body).
+// `Loops` runs body(index) for all indices below count, `rounds` times one loop after the other,
+// begun by a worker: repeat(rounds, count, body).
 #pragma once
 
 #include "support/result.hpp"
@@ -21,7 +22,8 @@ namespace bench::w6 {
 inline constexpr std::uint64_t rounds = 10;
 inline constexpr std::uint64_t odd = 0x9E37'79B9'7F4A'7C15;
 
-/// Adds a byte that follows from the index, so that a sum tells whether each index ran as often as it should.
+/// Adds a byte that follows from the index, so that a sum tells whether each index ran as often as
+/// it should.
 struct tiny_body {
     std::uint8_t* sums;
 

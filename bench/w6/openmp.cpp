@@ -1,4 +1,5 @@
-// OpenMP: `parallel for`, with the schedule that suits the case: static, or dynamic if bodies are unequal.
+// OpenMP: `parallel for`, with the schedule that suits the case: static, or dynamic if bodies are
+// unequal.
 #include "w6/loop.hpp"
 
 #include <type_traits>

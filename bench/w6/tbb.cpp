@@ -1,4 +1,5 @@
-// oneTBB: parallel_for with its default, the auto_partitioner, and a plain loop over each of its ranges.
+// oneTBB: parallel_for with its default, the auto_partitioner, and a plain loop over each of its
+// ranges.
 #include "w6/loop.hpp"
 
 #include <tbb/blocked_range.h>

@@ -64,7 +64,7 @@ fl::task<> play(std::array<fl::basic_task*, 2>& players, std::size_t mine, std::
         co_await fl::receive_signal();
         players[1 - mine]->signal();
     }
-    co_await fl::receive_signal();  // the other's last: nobody touches this task any more
+    co_await fl::receive_signal();  // the last signal: no thread touches this task any more
 }
 
 void play_coroutines(fl::scheduler& home, std::uint64_t switches) {

@@ -4,9 +4,9 @@
 //     callback     two tasks of callbacks
 //     coroutine    two coroutines
 //
-// Fairlead's tasks sleep, and signal each other. The rivals here have no signals: who has the token
-// posts the other task, or a closure that resumes the other coroutine, which is the least that they
-// can do. A tenth of the switches come before the measurement.
+// Fairlead's tasks sleep, and signal each other. The rivals here have no signals: the task with the
+// token posts the other task, or a closure that resumes the other coroutine, which is the least
+// that they can do. A tenth of the switches come before the measurement.
 #pragma once
 
 #include "support/options.hpp"
@@ -105,7 +105,7 @@ private:
     }
 
     Runtime& runtime_;
-    std::uint64_t left_ = 0;  // of who has the token
+    std::uint64_t left_ = 0;  // of the task with the token
     std::latch* ended_ = nullptr;
     std::array<std::coroutine_handle<>, 2> players_{};
 };

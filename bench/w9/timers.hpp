@@ -1,7 +1,7 @@
 // W9, timers. Cases:
 //
 //     callback     `count` timers with a callback each, due at random moments of one second
-//     coroutine    likewise, `count` coroutines that sleep
+//     coroutine    the same, with `count` coroutines that sleep
 //     single       one timer, `count` times, due at a random moment of 20 ms
 //     cancel       `count` timers, an hour ahead, are set and then cancelled; until all were told
 //

@@ -1,5 +1,5 @@
-// A state machine without coroutines: a download that a library with threads of its own carries out,
-// with a time limit, and that frees itself when it is over.
+// A state machine without coroutines: a download that a library with threads of its own carries
+// out, with a time limit, and that frees itself when it is over.
 #include <fairlead/fairlead.hpp>
 
 #include <chrono>

@@ -128,7 +128,7 @@ fl::task<std::expected<int, std::errc>> parse(std::string text) {
     co_return number;
 }
 
-// ... and an exception goes to whoever awaits.
+// ... and an exception goes to the coroutine that awaits.
 fl::task<int> parse_or_throw(std::string text) {
     const auto number = co_await parse(std::move(text));
     if (!number) throw std::runtime_error{"not a number"};
@@ -145,7 +145,7 @@ fl::task<int> ticks_until_stopped() {
 // [/stop]
 
 // [signal]
-// Waits for something that is not a coroutine. `self` is what others wake and signal.
+// Waits for something that is not a coroutine. `self` is the task to wake and signal.
 fl::task<int> ask_another_thread(std::jthread& other) {
     fl::basic_task& self = co_await fl::current_task();
     int answer = 0;

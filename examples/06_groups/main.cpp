@@ -1,4 +1,4 @@
-// Groups: tenants with shares, a pool with a limit, one that is bound to a thread, messages that do not wait.
+// Groups: tenants with shares, a pool with a limit, a strand on one thread, urgent messages.
 #include <fairlead/fairlead.hpp>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ void compute_for(fl::duration time) {
 }
 
 // [throttled]
-// Reads no more requests than the group has places for: who is faster than it waits.
+// Reads no more requests than the group has places for: a faster reader waits.
 fl::task<> reads_requests(fl::group& workers, int& answered) {
     for (int i = 0; i != 100; ++i) {
         fl::place next = co_await fl::place_in(workers);
@@ -48,7 +48,7 @@ int main() {
     fl::scheduler scheduler{{.workers = 1}};
 
     // [tenants]
-    // The tenants share the workers three to one while both have something to run, however many tasks they have.
+    // The tenants share the workers three to one while both have tasks, however many these are.
     fl::group gold{scheduler, {.name = "gold", .weight = 300}};
     fl::group basic{scheduler, {.name = "basic", .weight = 100}};
 
@@ -63,7 +63,7 @@ int main() {
     expect(share > 0.6 && share < 0.9, "the share is by weight, not by tasks");
 
     // [strand]
-    // One at a time, in order, on any worker: no lock is needed. With another number it is a pool of that capacity.
+    // One step at a time, in order, on any worker, so no lock. Another number makes a pool.
     fl::group strand{scheduler, {.name = "ledger", .max_concurrency = 1}};
     int balance = 0;
     for (int i = 1; i <= 100; ++i) strand.post([&balance, i] { balance += i; });
@@ -72,7 +72,7 @@ int main() {
     expect(balance == 5050, "a strand needs no lock");
 
     // [bound]
-    // For what belongs to a thread, such as a connection, or is to stay in one cache. `bind(2)` would name the worker.
+    // For a connection that belongs to a thread, or data in one cache. `bind(2)` names a worker.
     fl::group bound{scheduler, {.name = "database"}};
     bound.bind();
     std::set<std::thread::id> threads;
@@ -84,7 +84,7 @@ int main() {
     bound.release();
 
     // [control]
-    // Goes before all others, also before a thousand that were posted earlier.
+    // Goes before all other groups, also before a thousand tasks that were posted earlier.
     fl::group control{scheduler, {.name = "control", .priority = fl::priority::highest}};
     int ran = 0;
     for (int i = 0; i != 1'000; ++i) {
@@ -114,7 +114,7 @@ int main() {
     expect(answered == 100, "all of who waited");
 
     // [rate]
-    // For somebody who allows 1,000 calls a second, five of them at once; 20 more may wait.
+    // For a server that allows 1,000 calls a second, five of them at once; 20 more may wait.
     fl::group calls{scheduler,
                     {.name = "calls", .queue_max = 25, .rate_max = 1'000, .rate_burst = 5}};
     int called = 0;

@@ -19,7 +19,7 @@ std::string read_whole(const std::string& path) {
 }
 
 fl::task<std::size_t> size_of(std::string path) {
-    // The task sleeps, and its worker runs others, while a thread of its own reads.
+    // The task sleeps, and its worker runs other tasks, while another thread reads.
     const std::string text = co_await fl::blocking([&] { return read_whole(path); });
     co_return text.size();
 }
@@ -39,14 +39,14 @@ int main() {
     std::printf("%zu bytes about the kernel\n", size);
 
     // [callback]
-    // Once is enough: the worker is on another thread by the time that this one waits, and runs the next task.
+    // The first task blocks its thread. A spare thread takes the slot and runs the second task.
     std::binary_semaphore next_has_run{0};
     scheduler.post([&] { fl::block_in_place([&] { next_has_run.acquire(); }); });
     scheduler.post([&] { next_has_run.release(); });
     scheduler.drain();
     // [/callback]
 
-    // Nobody says so here, but after some milliseconds the monitor sees it, and the other task runs.
+    // This step does not say that it blocks; the monitor sees it, and the other task runs.
     scheduler.post([&] { next_has_run.acquire(); });
     scheduler.post([&] { next_has_run.release(); });
     scheduler.drain();

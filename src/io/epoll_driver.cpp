@@ -24,13 +24,13 @@ using sched::trace;
 
 namespace {
 
-constexpr int batches_max = 8;  // then others have their turn
+constexpr int batches_max = 8;  // then tasks have their turn
 
 std::error_code last_error() noexcept { return {errno, std::system_category()}; }
 
 }  // namespace
 
-// --- one direction --------------------------------------------------------------------------------
+// --- one direction -------------------------------------------------------------------------------
 
 bool edge_source::arm(basic_task& task) noexcept {
     FAIRLEAD_ASSERT(waiting_.load(sync::relaxed) == nullptr,
@@ -67,7 +67,7 @@ void edge_source::notify(event_sink& sink, bool last) noexcept {
     }
 }
 
-// --- a descriptor ---------------------------------------------------------------------------------
+// --- a descriptor --------------------------------------------------------------------------------
 
 descriptor::descriptor(descriptor&& other) noexcept
     : driver_{std::exchange(other.driver_, nullptr)},
@@ -103,13 +103,13 @@ void descriptor::close() noexcept {
     fd_.reset();
 }
 
-// --- the driver -----------------------------------------------------------------------------------
+// --- the driver ----------------------------------------------------------------------------------
 
 epoll_driver::epoll_driver()
     : epoll_{::epoll_create1(EPOLL_CLOEXEC)},
       wakeup_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       timer_{::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)} {
-    // Level triggered, and used up by the waiting thread only: a poll that meets one of them meanwhile
+    // Level triggered, and only the waiting thread consumes these events: a poll that meets one
     // must leave it to that thread.
     for (os::unique_fd* const own : {&wakeup_, &timer_}) {
         epoll_event event{.events = EPOLLIN, .data = {.ptr = own}};
@@ -131,13 +131,13 @@ bool epoll_driver::set_deadline(time_point deadline) noexcept {
     deadline_ = deadline;
     itimerspec at{};  // all zero: no deadline
     if (deadline != never) {
-        // One that has passed fires at once, but zero would not fire.
+        // A deadline in the past fires at once, but zero would not fire.
         const duration since_start = std::max(deadline.time_since_epoch(), duration{1});
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_start);
         at.it_value.tv_sec = static_cast<time_t>(seconds.count());
         at.it_value.tv_nsec = static_cast<long>((since_start - seconds).count());
     }
-    // Setting it also takes back that it has fired. Cannot fail: the arguments are right.
+    // The call also clears an expiry that was not read. It cannot fail: the arguments are right.
     ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
     return true;
 }
@@ -159,13 +159,14 @@ void epoll_driver::wait() noexcept {
 }
 
 void epoll_driver::poll(event_sink& sink) noexcept {
-    // [EP1] acquire: sees the events. Nobody waits while there are any.
+    // [EP1] acquire: sees the events. No thread waits in epoll while there are any.
     if (const int count = collected_count_.load(sync::acquire); count != 0) {
         dispatch({collected_.data(), static_cast<std::size_t>(count)}, sink);
         // [EP1] release: the events were read before the next wait overwrites them.
         collected_count_.store(0, sync::release);
         trace("cleared");
-        if (count < events_max) return;  // there was no more; what came since is for the next call
+        if (count < events_max)
+            return;  // there were no more events; later ones are for the next call
     }
     event_batch events;
     for (int batch = 0; batch != batches_max; ++batch) {
@@ -178,8 +179,8 @@ void epoll_driver::poll(event_sink& sink) noexcept {
 }
 
 void epoll_driver::dispatch(std::span<const epoll_event> events, event_sink& sink) noexcept {
-    // [EP2] The kernel orders an event after the registration of its descriptor. This says so to
-    // tools that do not know the call: acquire, with the exchange in add.
+    // [EP2] The kernel orders an event after the registration of its descriptor. This load tells
+    // tools that do not know the system call: acquire, with the exchange in add.
     static_cast<void>(registered_.load(sync::acquire));
     for (const epoll_event& event : events) {
         if (event.data.ptr == &wakeup_ || event.data.ptr == &timer_) continue;
@@ -187,7 +188,7 @@ void epoll_driver::dispatch(std::span<const epoll_event> events, event_sink& sin
         constexpr std::uint32_t failed = EPOLLERR | EPOLLHUP;
         constexpr std::uint32_t input = EPOLLIN | EPOLLRDHUP | EPOLLPRI | failed;
         const bool last = (event.events & (EPOLLRDHUP | failed)) != 0;
-        // Relaxed: goes with the task that is told.
+        // Relaxed: the task that is fired carries it.
         if ((event.events & EPOLLPRI) != 0) entry->urgent.store(true, sync::relaxed);
         if ((event.events & input) != 0) entry->readable.notify(sink, last);
         if ((event.events & (EPOLLOUT | failed)) != 0) entry->writable.notify(sink, last);

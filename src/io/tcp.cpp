@@ -21,15 +21,15 @@ std::unexpected<std::error_code> last_error() noexcept {
 
 bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
 
-// There is no room for another descriptor now; there may be later.
+// There is no room for another descriptor now, but there may be later.
 bool out_of_descriptors(int error) noexcept {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-// There is no memory for watching another descriptor, or too many are watched.
+// There is no memory to watch another descriptor, or too many are watched.
 bool out_of_watches(int error) noexcept { return error == ENOMEM || error == ENOSPC; }
 
-// accept4 also reports errors of the connection that it would have returned: they are the peer's.
+// accept4 also reports errors of the connection that it would have returned: those of the peer.
 bool peers_fault(int error) noexcept {
     switch (error) {
         case ECONNABORTED:
@@ -76,7 +76,7 @@ os::unique_fd make_socket(int family) noexcept {
 
 }  // namespace
 
-// --- operations -----------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -114,7 +114,7 @@ bool read_operation::attempt() noexcept {
 
 std::expected<std::size_t, std::error_code> read_operation::await_resume() const noexcept {
     if (error_ == 0) return size_;
-    // Cut short: the edge that told of more may have come without an attempt after it.
+    // A deadline or a stop ended the wait: an edge may have come without an attempt after it.
     if (error_ < 0) drained_ = false;
     return std::unexpected{error_ > 0 ? system_error(error_) : cut_short()};
 }
@@ -148,7 +148,7 @@ bool connect_operation::attempt() noexcept {
     if (error == 0) {
         const auto peer = address_of<peer_name>(on_.fd());
         if (!peer && peer.error().value() == ENOTCONN) return false;
-        // It cannot be told whether it connects, and there need not be another edge to ask again.
+        // The state of the connection is unknown, and no further edge need come to ask again.
         if (!peer) error = peer.error().value();
     }
     error_ = error;
@@ -183,7 +183,7 @@ std::expected<os::unique_fd, std::error_code> accept_operation::await_resume() n
 
 }  // namespace detail
 
-// --- streams --------------------------------------------------------------------------------------
+// --- streams -------------------------------------------------------------------------------------
 
 std::expected<tcp_stream, std::error_code> tcp_stream::adopt(epoll_driver& driver,
                                                              os::unique_fd connected,
@@ -203,7 +203,7 @@ task<std::expected<tcp_stream, std::error_code>> tcp_stream::connect(address pee
     scheduler& home = co_await current_scheduler();
     os::unique_fd fd = make_socket(peer.data()->sa_family);
     if (!fd.valid()) co_return last_error();
-    // An interrupted connect goes on in the kernel, like one that is in progress.
+    // An interrupted connect goes on in the kernel, as a connect in progress does.
     const int started = ::connect(fd.get(), peer.data(), peer.size());
     const bool in_progress = started != 0 && (errno == EINPROGRESS || errno == EINTR);
     if (started != 0 && !in_progress) co_return last_error();
@@ -234,7 +234,7 @@ std::expected<address, std::error_code> tcp_stream::peer_address() const noexcep
     return address_of<peer_name>(socket_.fd());
 }
 
-// --- listeners ------------------------------------------------------------------------------------
+// --- listeners -----------------------------------------------------------------------------------
 
 std::expected<tcp_listener, std::error_code> tcp_listener::bind(scheduler& home,
                                                                 const address& where,
@@ -257,11 +257,11 @@ task<std::expected<tcp_stream, std::error_code>> tcp_listener::accept(time_point
         if (fd) {
             auto peer = tcp_stream::adopt(epoll_driver::of(home), std::move(*fd), options_.stream);
             if (peer || !out_of_watches(peer.error().value())) co_return peer;
-            starved_.add();  // this one is closed; there may be memory for the next
+            starved_.add();  // closed; there may be memory for the next connection
         } else if (!out_of_descriptors(fd.error().value())) {
-            co_return std::unexpected{fd.error()};  // what cut it short has other numbers
+            co_return std::unexpected{fd.error()};  // a deadline or a stop has other error numbers
         }
-        // No edge will tell of a descriptor that another part of the process frees.
+        // No edge comes when another part of the process frees a descriptor.
         const time_point again = std::min(deadline, after(home.now(), starved_retry));
         if (co_await sleep_until(again) == wake_reason::stopped) {
             co_return std::unexpected{std::make_error_code(std::errc::operation_canceled)};

@@ -14,7 +14,7 @@
 namespace fairlead::os {
 namespace {
 
-// All or nothing. Memory that is not there is an error, not a crash.
+// Copies all or nothing. Memory that is not mapped is an error, not a crash.
 bool read_own(std::uintptr_t from, std::span<std::byte> to) noexcept {
     const iovec local{to.data(), to.size()};
     const iovec remote{reinterpret_cast<void*>(from), to.size()};
@@ -22,7 +22,7 @@ bool read_own(std::uintptr_t from, std::span<std::byte> to) noexcept {
            static_cast<ssize_t>(to.size());
 }
 
-// The last word of a line, which it takes off, as a number. 0: it is none.
+// Takes the last word off a line, and returns it as a number. 0: it is no number.
 std::uintptr_t take_last(std::string_view& line) noexcept {
     const std::size_t space = line.rfind(' ');
     if (space == std::string_view::npos) return 0;
@@ -34,8 +34,10 @@ std::uintptr_t take_last(std::string_view& line) noexcept {
     return value;
 }
 
-// "<call> <six arguments> <stack pointer> <instruction>"; of one that waits for memory "-1 <stack pointer> <instruction>"; else
-// "running".
+// The line of the kernel is one of
+//     <call> <six arguments> <stack pointer> <instruction>
+//     -1 <stack pointer> <instruction>     the thread waits for memory
+//     running
 thread_position parse(std::string_view line) noexcept {
     line = line.substr(0, line.find('\n'));
     thread_position at{};
@@ -55,7 +57,7 @@ void blocked_stack::copy(int thread_id) noexcept {
     at_ = parse(said);
     if (!registers::are_known || at_.instruction == 0 || at_.stack == 0) return;
 
-    // By pages: what is above the stack cannot be read, and ends it.
+    // Page by page: memory above the stack cannot be read, and ends the copy.
     std::array<iovec, sizeof(bytes_) / page + 1> pages;
     std::size_t count = 0;
     std::uintptr_t from = at_.stack;

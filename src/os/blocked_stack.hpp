@@ -1,8 +1,14 @@
-// The stack of a thread that waits in the kernel: where in the program that is.
+// The stack of a thread that waits in the kernel: which calls of the program the thread is in.
 //
-// The monitor asks, and the thread knows nothing of it: a signal would end its call. The kernel says where it is and where its stack is; the
-// stack is copied, and the kernel asked again. What it says is the same, so the copy is what the thread sees while it waits; unless it
-// went on and came back to the same call meanwhile, when it may be a mixture of both. The copy is read by unwinder.hpp at leisure.
+// The monitor copies the stack, and does not disturb the thread: a signal would end its call.
+//
+//     1. The kernel tells the instruction and the stack pointer of the thread.
+//     2. The monitor copies the stack.
+//     3. The kernel tells the instruction and the stack pointer again.
+//
+// If both answers are equal, the copy is the stack of the waiting thread. The thread may have gone
+// on and come back to the same call meanwhile; then the copy may be a mixture of both stacks.
+// unwinder.hpp reads the copy afterwards.
 #pragma once
 
 #include "os/unwinder.hpp"
@@ -15,17 +21,18 @@ namespace fairlead::os {
 
 class blocked_stack {
 public:
-    // Copies the stack of the thread of this process with that number. Without it there are no frames: the thread runs, there is none,
-    // or the system does not tell. Some ten microseconds; no allocation, no locks.
+    // Copies the stack of the thread of this process with that number. The copy is empty if the
+    // thread runs, if there is no such thread, or if the system does not tell. Takes some ten
+    // microseconds; no allocation, no locks.
     void copy(int thread_id) noexcept;
 
-    // See `unwind`. Some hundred microseconds.
+    // See `unwind`. Takes some hundred microseconds.
     [[nodiscard]] std::size_t unwind(std::span<void*> frames) const noexcept;
 
 private:
     static constexpr std::size_t page = 4096;  // or a part of one
 
-    // Reads no more of the stack: what calls a step is not far from it.
+    // So much of the stack is copied: the frames of a step are near its top.
     std::array<std::byte, 16 * page> bytes_;
     std::size_t size_ = 0;
     thread_position at_{};

@@ -16,7 +16,7 @@ namespace {
 
 struct place {
     Dl_info info{};
-    std::uintptr_t moved_by = 0;  // from where the file of the object says that it is
+    std::uintptr_t moved_by = 0;  // the difference to the address in the file of the object
 };
 
 bool find(std::uintptr_t address, place& to) noexcept {

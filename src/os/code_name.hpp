@@ -1,4 +1,4 @@
-// Code, as people and addr2line know it.
+// Names of code, for people and for addr2line.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,12 @@
 
 namespace fairlead::os {
 
-// Writes "<object>+0x<offset> <function>+0x<offset>" for an address, ended by a 0; without the function if the object exports none there, or as
-// "0x<address>" if it is in no object. Takes locks of the loader, and allocates; does without if there is no memory.
+// Writes the name of an address, ended by a 0:
+//     <object>+0x<offset> <function>+0x<offset>
+//     <object>+0x<offset>      the object exports no function there
+//     0x<address>              the address is in no object
+// Takes locks of the loader. Allocates, and leaves the name of the function out if there is no
+// memory.
 void name_code(std::uintptr_t address, std::span<char> text) noexcept;
 
 }  // namespace fairlead::os

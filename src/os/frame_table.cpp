@@ -36,7 +36,7 @@ template <class Value>
     return read(from, std::as_writable_bytes(std::span{&to, 1}));
 }
 
-// Of a pointer in the table. 0: it is not there.
+// The target of a pointer in the table. 0: it cannot be read.
 [[nodiscard]] std::size_t size_of(std::uint8_t encoding) noexcept {
     switch (encoding & 0x0f) {
         case 0x02:
@@ -52,8 +52,8 @@ template <class Value>
     }
 }
 
-// Of the object that has this code in it; 0: none. The lock-free question of the loader: its locks may be held by who is
-// asked about.
+// The index of the object that has this code in it; 0: none. Asks the loader without a lock,
+// because the blocked step may hold the locks of the loader.
 [[nodiscard]] std::uintptr_t find_index([[maybe_unused]] std::uintptr_t instruction) noexcept {
 #if defined(FAIRLEAD_HAS_FIND_OBJECT)
     dl_find_object object;
@@ -64,7 +64,8 @@ template <class Value>
     return 0;
 }
 
-// Instructions of the table, as DWARF names them. The first three have an operand in their lower bits.
+// Instructions of the table, named as in DWARF. The first three have an operand in their lower
+// bits.
 enum : std::uint8_t {
     dw_cfa_advance_loc = 0x40,
     dw_cfa_offset = 0x80,
@@ -95,13 +96,13 @@ enum : std::uint8_t {
     dw_cfa_gnu_args_size = 0x2e,
 };
 
-// What the instructions of a table do: each changes a rule, or says how much further the next ones hold.
+// The instructions of a table: each changes a rule, or says from where on the next rules hold.
 class rule_changes {
 public:
     rule_changes(frame_rules& rules, const frame_rules& first, std::int64_t unit) noexcept
         : rules_{rules}, first_{first}, unit_{unit} {}
 
-    // How many units of code further the next one holds. None: the instruction is not known.
+    // From how many units of code later on the next rules hold. None: the instruction is unknown.
     [[nodiscard]] std::optional<std::uint64_t> make_one(table_cursor& code) noexcept {
         const auto byte = code.take<std::uint8_t>();
         const unsigned low = byte & 0x3f;
@@ -137,7 +138,7 @@ public:
             case dw_cfa_def_cfa_offset_sf:
                 return set_base(rules_.base, scaled(code.take_signed()));
             case dw_cfa_gnu_window_save:
-                return 0;  // whether the return address is signed: what signs it is cut off
+                return 0;  // whether the return address is signed; the signature is cut off
             case dw_cfa_gnu_args_size:
                 code.take_unsigned();
                 return 0;  // the size of arguments
@@ -226,7 +227,7 @@ private:
 
 }  // namespace
 
-// Where the entry is, if there is one; 0: none.
+// Where the entry of the function is; 0: there is none.
 std::uintptr_t frame_entry::look_up(std::uintptr_t instruction) noexcept {
     const std::uintptr_t index = find_index(instruction);
     index_header header{};

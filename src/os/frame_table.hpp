@@ -1,8 +1,9 @@
-// How to get from a frame of a stack to that of its caller: the rules that the compiler has written down for each
-// instruction of an object, for exceptions and debuggers (.eh_frame, as the DWARF standard and the LSB describe it).
+// How to get from a frame of a stack to the frame of its caller. The compiler writes rules for each
+// instruction of an object, for exceptions and debuggers (.eh_frame, described by the DWARF
+// standard and the LSB).
 //
-// Everything is read through a function that copies memory and may fail, so that an object which is unloaded
-// meanwhile is no worse than one without rules. Any thread; no locks, no allocation.
+// All memory is read through a function that copies it and may fail, so an object that is unloaded
+// meanwhile is no worse than an object without rules. Any thread; no locks, no allocation.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace fairlead::os {
 
-// Copies memory of this process, which may be gone: false then.
+// Copies memory of this process. False: the memory is gone.
 using memory_reader = bool (*)(std::uintptr_t from, std::span<std::byte> to) noexcept;
 
 // The numbers that the tables give to registers.
@@ -32,7 +33,7 @@ inline constexpr bool record_ends_frame = false;
 #endif
 }  // namespace registers
 
-// Where a register of the caller is. The frame address is what the stack pointer was before the call.
+// Where a register of the caller is. The frame address is the stack pointer before the call.
 struct frame_rule {
     enum class how : std::uint8_t {
         kept,         // where it was
@@ -55,21 +56,21 @@ struct frame_rules {
     std::array<frame_rule, registers::count> of{};
 };
 
-// The table's entry of a function.
+// The entry of a function in the table.
 class frame_entry {
 public:
     explicit frame_entry(memory_reader read) noexcept : read_{read} {}
     frame_entry(const frame_entry&) = delete;
     frame_entry& operator=(const frame_entry&) = delete;
 
-    // Finds the rules at an instruction. False: there are none, or in a form that is not known here.
+    // Finds the rules at an instruction. False: there are none, or their form is unknown here.
     [[nodiscard]] bool find(std::uintptr_t instruction) noexcept;
 
-    // Until the next find.
+    // The rules that were found. Valid until the next find.
     [[nodiscard]] const frame_rules& rules() const noexcept { return rules_; }
     // Where the function begins.
     [[nodiscard]] std::uintptr_t function() const noexcept { return function_; }
-    // It was not called: a signal has interrupted what is said to be its caller.
+    // The frame was not called: a signal has interrupted the function below it.
     [[nodiscard]] bool is_of_signal() const noexcept { return of_signal_; }
 
 private:
@@ -83,13 +84,13 @@ private:
 
     memory_reader read_;
     entry_bytes own_;     // the rules refer to it
-    entry_bytes common_;  // likewise
+    entry_bytes common_;  // the rules refer to it
     std::uintptr_t function_ = 0;
     std::uint64_t code_unit_ = 1;
     std::int64_t data_unit_ = 1;
     bool of_signal_ = false;
     frame_rules rules_;
-    frame_rules first_;  // those where the function begins
+    frame_rules first_;  // the rules where the function begins
 };
 
 }  // namespace fairlead::os

@@ -1,4 +1,4 @@
-// What the kernel tells of one thread of this process.
+// Files of the kernel about one thread of this process.
 #pragma once
 
 #include <span>
@@ -6,7 +6,8 @@
 
 namespace fairlead::os {
 
-// The beginning of /proc/self/task/<id>/<name>, in `to`. Empty: there is no such thread, or it may not be read.
+// Reads the beginning of /proc/self/task/<id>/<name> into `to`. Empty: there is no such thread, or
+// the file may not be read.
 [[nodiscard]] std::string_view read_task_file(int id, const char* name,
                                               std::span<char> to) noexcept;
 

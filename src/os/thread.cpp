@@ -40,7 +40,7 @@ std::expected<thread, std::error_code> start_thread(const std::string& name,
     if (const int error = pthread_create(&handle, nullptr, run_started, given.get())) {
         return std::unexpected{std::error_code{error, std::system_category()}};
     }
-    static_cast<void>(given.release());  // the thread's now
+    static_cast<void>(given.release());  // the thread owns it now
     return thread{static_cast<std::uintptr_t>(handle)};
 }
 

@@ -14,19 +14,19 @@ namespace {
 using how = frame_rule::how;
 using word = std::optional<std::uintptr_t>;
 
-// --- calls in machine code ------------------------------------------------------------------------------------
+// --- calls in machine code -----------------------------------------------------------------------
 
-// What code returns to an address from.
+// The target of the call that returns to an address.
 enum class returns_from : std::uint8_t {
     nothing,
-    another,    // than the function
-    something,  // what the code does not say
-    it,
+    another,    // a call of another function
+    something,  // a call by a pointer, with an unknown target
+    it,         // a call of the function
 };
 
 #if defined(__x86_64__)
 
-// Where a jump through the table of another object leads; else the same.
+// Follows a jump through the table of another object; any other target stays the same.
 std::uintptr_t behind_jump(std::uintptr_t target, memory_reader read) noexcept {
     std::array<std::uint8_t, 11> code{};
     if (!read(target, std::as_writable_bytes(std::span{code}))) return target;
@@ -63,7 +63,8 @@ returns_from look_at_call(std::uintptr_t address, std::uintptr_t function,
     return returns_from::nothing;
 }
 
-// How much a function takes for its variables after it has saved registers: sub $size,%rsp, between these addresses.
+// The size that a function takes for its variables after it has saved registers: sub $size,%rsp,
+// between these addresses.
 std::uintptr_t size_of_variables(std::uintptr_t function, std::uintptr_t instruction,
                                  memory_reader read) noexcept {
     std::array<std::uint8_t, 64> code{};
@@ -95,12 +96,12 @@ returns_from look_at_call(std::uintptr_t address, std::uintptr_t, memory_reader 
 
 #endif
 
-// Without what signs it, on ARM; all user addresses of both are below.
+// Cuts off the signature of an address, on ARM; all user addresses of both processors are below it.
 std::uintptr_t plain(std::uintptr_t address) noexcept {
     return address & ((std::uintptr_t{1} << 48) - 1);
 }
 
-// --- frames -------------------------------------------------------------------------------------------------------
+// --- frames --------------------------------------------------------------------------------------
 
 class walk {
 public:
@@ -116,7 +117,7 @@ public:
 
     [[nodiscard]] std::uintptr_t instruction() const noexcept { return instruction_; }
 
-    // Goes to the caller. False: there is none, or it is not known.
+    // Goes to the caller. False: there is none, or it is unknown.
     [[nodiscard]] bool go_up() noexcept {
         // A call may be the last instruction of a function.
         if (!entry_.find(after_call_ ? instruction_ - 1 : instruction_)) return false;
@@ -191,7 +192,9 @@ private:
         return address ? at(*address) : std::nullopt;
     }
 
-    // What compilers write for frames that are aligned anew, and for signals: a register, offsets, and what is there.
+    // The expressions that compilers write for realigned frames and for signals: a register,
+    // offsets,
+    // and the memory there.
     [[nodiscard]] word result_of(std::span<const std::byte> expression) const noexcept {
         table_cursor code{expression};
         word value;
@@ -213,7 +216,9 @@ private:
         return code.good() ? value : std::nullopt;
     }
 
-    // The frame is not known, or the return address is not: looks for what a function with a frame pointer saves first.
+    // The frame or the return address is unknown: looks for the two words that a function with a
+    // frame
+    // pointer saves first.
     [[nodiscard]] bool look_for_record() noexcept {
         const word pointer = known_[registers::frame];
         const word lowest = known_[registers::stack];
@@ -227,7 +232,7 @@ private:
             return take_record(*pointer, returns_from::something);
         }
         if (!lowest) return false;
-        // What is certain first: words of earlier calls are on the stack, too.
+        // Certain matches first: words of earlier calls are on the stack, too.
         const std::uintptr_t expected = *lowest + size_of_frame();
         return take_record(expected, returns_from::it) || take_first(*lowest, returns_from::it) ||
                take_record(expected, returns_from::another) ||

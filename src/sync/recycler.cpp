@@ -7,7 +7,7 @@
 
 namespace fairlead::sync {
 
-// --- the depot --------------------------------------------------------------------------------------
+// --- the depot -----------------------------------------------------------------------------------
 
 recycler::~recycler() {
     for (std::size_t size_class = 0; size_class != classes; ++size_class) {
@@ -19,7 +19,7 @@ recycler::~recycler() {
     }
 }
 
-// In this order: what was used last, most likely; what there is; what there is not.
+// In this order: a batch, which was probably used last; free blocks of slabs; a new slab.
 recycler::some_blocks recycler::take_batch(std::size_t size_class) {
     const std::size_t whole = batch_size(size_class);
     {
@@ -39,14 +39,14 @@ recycler::some_blocks recycler::take_batch(std::size_t size_class) {
             ++found.count;
         }
         if (found.count != 0) {
-            loose_.fetch_sub(found.count * block_size(size_class), relaxed);  // likewise
+            loose_.fetch_sub(found.count * block_size(size_class), relaxed);  // only a number
             return found;
         }
     }
     return make_slab(size_class);
 }
 
-// All its blocks are in use at once: they are the batch. Without the lock: the system may take its time.
+// All its blocks are in use at once: they are the batch. Without the lock: the system may be slow.
 recycler::some_blocks recycler::make_slab(std::size_t size_class) {
     const std::size_t count = batch_size(size_class);
     auto* const memory = static_cast<std::byte*>(::operator new(slab_size(size_class)));
@@ -54,7 +54,7 @@ recycler::some_blocks recycler::make_slab(std::size_t size_class) {
     auto* const made = new (memory) slab{};
     made->in_use = static_cast<std::uint32_t>(count);
     free_block* first = nullptr;
-    for (std::size_t i = count; i != 0; --i) {  // so that the first is first
+    for (std::size_t i = count; i != 0; --i) {  // so that the first block is on top
         std::byte* const at = memory + sizeof(slab) + (i - 1) * stride(size_class);
         new (at) slab* {made};
         first = new (at + sizeof(slab*)) free_block{first, nullptr};
@@ -76,7 +76,7 @@ void recycler::give_batch(std::size_t size_class, free_block* batch) noexcept {
     kept_.fetch_sub(bytes, relaxed);
     give_to_slabs(size_class, batch);
     if (slabs_are_full) return;
-    // Each slab of which a block is in a batch is held because of that.
+    // A batch holds each slab that has a block in the batch.
     free_block* another = nullptr;
     {
         std::lock_guard lock{to.mutex};
@@ -106,7 +106,7 @@ void recycler::give_to_slabs(std::size_t size_class, free_block* blocks) noexcep
     }
     loose_.fetch_add(count * block_size(size_class), relaxed);  // only a number
     while (unused != nullptr) {
-        held_.fetch_sub(slab_size(size_class), relaxed);  // likewise
+        held_.fetch_sub(slab_size(size_class), relaxed);  // only a number
         loose_.fetch_sub(batch_size(size_class) * block_size(size_class), relaxed);
         ::operator delete(std::exchange(unused, unused->next));
     }
@@ -123,7 +123,7 @@ void recycler::unlink(shelf& from, slab& some) noexcept {
     if (some.next != nullptr) some.next->previous = some.previous;
 }
 
-// --- a thread's -------------------------------------------------------------------------------------
+// --- a thread's ----------------------------------------------------------------------------------
 
 recycler::cache::cache(recycler& depot) noexcept : depot_{depot} {
     for (std::size_t size_class = 0; size_class != classes; ++size_class) {
@@ -151,7 +151,7 @@ void recycler::cache::refill(std::size_t size_class) {
     to.room = static_cast<std::uint32_t>(batch_size(size_class) - count);
 }
 
-// Two batches, so that a thread that goes to and fro at the edge of one does not meet the lock.
+// Two batches, so that a thread that frees and allocates at the edge of a batch takes no lock.
 void recycler::cache::unload(std::size_t size_class) noexcept {
     bin& from = bins_[size_class];
     if (from.spare != nullptr) depot_.give_batch(size_class, from.spare);
@@ -159,14 +159,14 @@ void recycler::cache::unload(std::size_t size_class) noexcept {
     from.room = static_cast<std::uint32_t>(batch_size(size_class));
 }
 
-// --- the process ------------------------------------------------------------------------------------
+// --- the process ---------------------------------------------------------------------------------
 
 constinit thread_local recycler::cache* own_cache = nullptr;
 
 #if !defined(FAIRLEAD_SANITIZED)
 namespace {
 
-thread_local bool ended = false;  // its cache is gone; destructors that run later do without
+thread_local bool ended = false;  // its cache is gone; later destructors work without it
 
 // Never destroyed: objects of static storage may be freed after everything.
 recycler& depot() {

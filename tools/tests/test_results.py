@@ -361,16 +361,16 @@ class Check(TemporaryTree):
         super().setUp()
         made = record_of(result_of(fairlead=[10], trivial=[25]))
         self.write("bench/results/box.json", record.text(made))
-        self.write("README.md", self.PAGE)
+        self.write("docs/performance.md", self.PAGE)
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
 
     def test_what_was_written_is_right(self):
         self.assertEqual(list(check.check(self.root)), [])
-        self.assertIn("| trivial | 1 of 1 | 2.50 |", (self.root / "README.md").read_text())
-        self.assertTrue((self.root / "README.md").read_text().endswith(self.PAGE[self.PAGE.index("<!-- /fig"):]))
+        self.assertIn("| trivial | 1 of 1 | 2.50 |", (self.root / "docs/performance.md").read_text())
+        self.assertTrue((self.root / "docs/performance.md").read_text().endswith(self.PAGE[self.PAGE.index("<!-- /fig"):]))
 
     def test_a_number_typed_by_hand_is_found(self):
-        for path in ("README.md", "bench/results/box.md", "bench/results/box/w1.svg"):
+        for path in ("docs/performance.md", "bench/results/box.md", "bench/results/box/w1.svg"):
             with self.subTest(path):
                 old = (self.root / path).read_text()
                 self.write(path, re.sub(r"\b25\b|\b2\.50\b", "26", old))
@@ -390,9 +390,9 @@ class Check(TemporaryTree):
 
     def test_a_page_without_json_is_left_and_has_no_figures(self):
         (self.root / "bench/results/box.json").unlink()
-        self.assert_finds(list(check.check(self.root)), "README.md", "is not what the JSON says")
+        self.assert_finds(list(check.check(self.root)), "docs/performance.md", "is not what the JSON says")
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
-        self.assertIn("<!-- figures: bench box -->\n<!-- /figures -->\n", (self.root / "README.md").read_text())
+        self.assertIn("<!-- figures: bench box -->\n<!-- /figures -->\n", (self.root / "docs/performance.md").read_text())
         self.assertEqual(list(check.check(self.root)), [])
 
 

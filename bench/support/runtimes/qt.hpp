@@ -1,4 +1,5 @@
-// Qt Concurrent: run() on a thread pool whose threads stay. Each call makes a future that nobody keeps.
+// Qt Concurrent: run() on a thread pool with threads that stay. Each call makes a future, which is
+// dropped.
 #pragma once
 
 #include "support/work_item.hpp"

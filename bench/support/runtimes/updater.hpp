@@ -1,5 +1,5 @@
-// The updater: tasks belong to threads by turns, and each thread looks for its tasks once in a period.
-// What many game servers have; nothing wakes a thread that is not looking.
+// The updater: tasks belong to threads by turns, and each thread looks for its tasks once in a
+// period. What many game servers have; nothing wakes a thread that is not looking.
 #pragma once
 
 #include "support/work_item.hpp"

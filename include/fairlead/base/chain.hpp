@@ -2,7 +2,8 @@
 //
 //     head -> a -> b -> c <- tail
 //
-// Who uses it: the role for the tasks it took from the front, a slot for the tasks it is to post.
+// Used by the role for the tasks that it took from a front, and by a slot for the tasks of its
+// step.
 #pragma once
 
 #include <fairlead/base/language.hpp>

@@ -1,7 +1,8 @@
-// A doubly linked FIFO of nodes that carry their own links: any of them can be taken out. One thread at a time; no
-// allocation.
+// A doubly linked FIFO of nodes that carry their own links, so that any node can be taken out. One
+// thread at a time; no allocation.
 //
-// Who uses it: calls that block while they are queued, the groups of a scheduler, and who waits for a place in the queue of one.
+// Used for queued calls that block, for the groups of a scheduler, and for the tasks and threads
+// that wait for a permit of a group.
 #pragma once
 
 #include <fairlead/base/assert.hpp>
@@ -10,7 +11,7 @@
 
 namespace fairlead::base {
 
-/// What a node carries.
+/// The links that a node carries.
 template <class Node>
 struct list_links {
     Node* previous = nullptr;
@@ -18,7 +19,7 @@ struct list_links {
     bool linked = false;
 };
 
-/// `Links` is the member of `Node` for it.
+/// `Links` is the member of `Node` that has the links.
 template <class Node, list_links<Node> Node::*Links>
 class list {
 public:
@@ -44,7 +45,7 @@ public:
         ++size_;
     }
 
-    /// The node is in this list.
+    /// Takes the node out of the list, which it must be in.
     void erase(Node& node) noexcept {
         auto& links = node.*Links;
         FAIRLEAD_ASSERT(links.linked, "a node was taken out of a list that it is not in");

@@ -90,7 +90,7 @@ public:
         return {*this, std::move(body), name};
     }
 
-    /// Asks all children to stop, and starts no more. Any thread, while the scope is not joined.
+    /// Asks all children to stop, and starts no more. Any thread, until `join` has ended.
     void request_stop() noexcept {
         std::lock_guard lock{mutex_};
         stop_all();

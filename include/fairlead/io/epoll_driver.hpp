@@ -2,9 +2,9 @@
 //
 //     fl::scheduler scheduler{{.workers = 4, .driver = std::make_unique<fl::io::epoll_driver>()}};
 //
-// Descriptors are registered once, edge triggered, for both directions. Everything that events touch
-// (who waits, what has come) belongs to the holder of the role, so completion and cancellation of a
-// wait cannot race: both happen in the role, one after the other.
+// A descriptor is registered once, edge triggered, for both directions. All that events touch
+// (which task waits, which edge has come) belongs to the holder of the role, so completion and
+// cancellation of a wait cannot race: both happen in the role, one after the other.
 //
 //     a task reads -> EAGAIN -> posts itself with the source -> the role arms it and parks the task
 //     an edge comes -> the role fires the task, or, if none waits, remembers the edge for the next
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] bool arm(basic_task& task) noexcept override;
     void disarm(basic_task& task) noexcept override;
 
-    /// An edge has come. `last`: none may come after it, so a wait is not to rely on one.
+    /// An edge has come. `last`: it may be the last edge, so no wait may rely on another.
     void notify(event_sink& sink, bool last) noexcept;
 
     /// Its descriptor is registered, or about to be closed. A task that would wait afterwards goes on instead, and its attempt
@@ -42,28 +42,28 @@ public:
     void close() noexcept;
 
 private:
-    // Relaxed, both: a task that may close the descriptor goes on after the last wait, and knows of what the role did. Who
-    // closes it without knowing is caught by chance.
+    // Relaxed, both: a task that may close the descriptor goes on after the last wait, and so sees what
+    // the role did. A close without that knowledge is caught by chance.
     sync::atomic<basic_task*> waiting_{nullptr};
     sync::atomic<bool> closed_{false};
-    // Each is good for one attempt. The one for an edge may only take the data that came with an end.
-    bool came_ = false;  // an edge came while nobody waited
+    // Each is good for one attempt. That of `came_` may only take the data that came with an end.
+    bool came_ = false;  // an edge came while no task waited
     bool last_ = false;  // it may have been the last
 };
 
-/// A descriptor that is registered with a driver. Its memory stays a registration for as long as the
-/// driver lives, because an event that was collected may still refer to it: at worst it tells the
-/// next owner of an edge that is not there, and an attempt fails.
+/// A descriptor that is registered with a driver. Its memory stays a registration for as long as
+/// the driver lives, because a collected event may still refer to it. At worst such an event gives
+/// the next descriptor an edge that is not its own, and one attempt fails.
 struct registration {
     edge_source readable;
     edge_source writable;
-    // Urgent data came: a read ends before it, although there is more, of which no edge may tell.
-    // Written by the role before it tells of the edge, read by the task that was told.
+    // Urgent data came: a read ends before them, and no edge may come for the data behind them.
+    // The role writes it before it fires the edge; the task that was fired reads it.
     sync::atomic<bool> urgent{false};
     registration* next_free = nullptr;
 };
 
-/// Owns a registered descriptor. One thread at a time, but reading and writing may be two tasks.
+/// Owns a registered descriptor. One thread at a time, but one task may read while another writes.
 class descriptor {
 public:
     descriptor() = default;
@@ -84,9 +84,9 @@ public:
     [[nodiscard]] epoll_driver& driver() const noexcept { return *driver_; }
     [[nodiscard]] wait_source& readable() const noexcept { return registration_->readable; }
     [[nodiscard]] wait_source& writable() const noexcept { return registration_->writable; }
-    /// Whether a read that got less than it asked for has emptied the socket.
+    /// Whether a short read, with fewer bytes than asked for, has emptied the socket.
     [[nodiscard]] bool short_read_is_last() const noexcept {
-        // Relaxed: comes with the edge. A read that is faster than the edge finds it afterwards.
+        // Relaxed: it comes with the edge. A read before the edge finds it at the next attempt.
         return !registration_->urgent.load(sync::relaxed);
     }
 
@@ -114,7 +114,7 @@ public:
 
     [[nodiscard]] int descriptor() const noexcept override { return epoll_.get(); }
 
-    /// The driver of `home`, which must have been made with one of this kind.
+    /// The driver of `home`, which must be an `epoll_driver`.
     [[nodiscard]] static epoll_driver& of(const scheduler& home);
 
 private:
@@ -134,8 +134,8 @@ private:
     time_point deadline_ = never;  // what the timer is set to; the holder of the role
     sync::atomic<std::size_t> registered_{0};
 
-    // What ended a wait: the waiting thread fills it while the count is 0, the holder of the role
-    // empties it while the count is not.
+    // Events that ended a wait. The waiting thread fills the array while the count is 0; the holder
+    // of the role empties it while the count is not 0.
     event_batch collected_;
     sync::atomic<int> collected_count_{0};
 

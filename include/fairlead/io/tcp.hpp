@@ -7,11 +7,11 @@
 // Results are `std::expected<..., std::error_code>`. The errors are those of the system, and
 //     std::errc::timed_out            the deadline has passed first
 //     std::errc::operation_canceled   the task was asked to stop first
-// What ended before the deadline or the stop was noticed counts as done, and nothing is tried after a
-// stop was: nothing is read and lost.
+// An operation that ends before the deadline or the stop is noticed has succeeded. No try is made
+// after a stop was noticed. So no byte is read and lost.
 //
-// A stream may be read by one task and written by another at the same time, on the scheduler whose
-// driver it was made with. Operations allocate nothing. Writes never raise SIGPIPE.
+// One task may read a stream while another task writes it, both on the scheduler that has the
+// driver of the stream. Operations allocate nothing. Writes never raise SIGPIPE.
 #pragma once
 
 #include <fairlead/coro/root.hpp>
@@ -33,8 +33,8 @@ class tcp_stream;
 
 namespace detail {
 
-// An operation that is tried at once, and again when its descriptor is ready for it. A task whose
-// operations are always ready gives up its worker after some of them: see root::may_go_on.
+// An operation that is tried at once, and again when its descriptor is ready. A task gives up its
+// worker after some operations that are ready at once: see root::may_go_on.
 class waiting_operation : public coro::retried_operation {
 public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -166,8 +166,8 @@ public:
     [[nodiscard]] static task<std::expected<tcp_stream, std::error_code>> connect(
         address peer, time_point deadline = never, stream_options options = {});
 
-    /// Reads what there is, at least one byte, at most `buffer.size()`. 0: the peer has sent all it
-    /// will, or `buffer` is empty. `buffer` must stay until the await ends.
+    /// Reads what there is, at least one byte, at most `buffer.size()`. 0: the peer sends no more,
+    /// or `buffer` is empty. `buffer` must stay until the await ends.
     [[nodiscard]] detail::read_operation read_some(std::span<std::byte> buffer,
                                                    time_point deadline = never) noexcept {
         return {socket_, drained_, buffer, deadline};
@@ -179,7 +179,7 @@ public:
         return {socket_, data, deadline};
     }
 
-    /// Says that nothing more will be sent; reading goes on.
+    /// Tells the peer that the stream sends no more; reading goes on.
     std::expected<void, std::error_code> shutdown_send() noexcept;
 
     /// Ends reading: a read that waits returns 0, as every later one does when it has got what came before. Any
@@ -218,14 +218,14 @@ public:
     /// The next connection. When the process or the system has no descriptor left for it, the
     /// connection waits in the backlog, `starved` counts, and the accept is tried again every
     /// `starved_retry` until a descriptor is free. A connection that was reset before it was taken
-    /// is skipped; one that cannot be registered, for lack of memory, is closed, counts as starved,
-    /// and the accept goes on with the next.
+    /// is skipped. A connection that cannot be registered, for lack of memory, is closed and counts
+    /// as starved, and the accept goes on with the next.
     [[nodiscard]] task<std::expected<tcp_stream, std::error_code>> accept(
         time_point deadline = never);
 
     static constexpr duration starved_retry = std::chrono::milliseconds{20};
 
-    /// How often an accept had to wait for a descriptor or for memory, for reports. Any thread.
+    /// How often an accept waited for a descriptor or for memory, for reports. Any thread.
     [[nodiscard]] std::uint64_t starved() const noexcept { return starved_.value(); }
 
     [[nodiscard]] std::expected<address, std::error_code> local_address() const noexcept;

@@ -10,7 +10,7 @@
 // Within a block consumers claim runs of items by moving `read` with one exchange; the mutex is
 // taken only to go from block to block, once in `BlockSize` items.
 //
-// Who calls it: push by the holder of the role; claim by any worker through its own `consumer`.
+// The holder of the role pushes; any worker claims through its own `consumer`.
 //
 // Invariants
 //   1. read <= written <= BlockSize in every block; items [read, written) are unclaimed.
@@ -18,8 +18,8 @@
 //   3. A block is reused only when it is off the list, fully claimed, and no consumer is attached.
 //      So an attached consumer may read the slots of its claim at leisure, and `read` cannot be
 //      reset under it: there is no ABA.
-//   4. A full block always has a successor, so that consumers lock only to go on. Without memory for
-//      one the last item stays with the producer.
+//   4. A full block always has a successor, so consumers lock only to go on. Without memory for a
+//      successor the last item stays with the producer.
 //
 // Progress: push and claim are lock-free within a block. Blocks off the list are kept for reuse up
 // to `spare_max`, then freed.
@@ -97,8 +97,8 @@ private:
 
     static constexpr std::size_t spare_max = 64;
 
-    // The producer links a fresh block behind the full one, before it publishes the last item. False:
-    // there is no memory.
+    // The producer links a fresh block behind the full one, before it publishes the last item.
+    // False: there is no memory.
     [[nodiscard]] bool append_block() noexcept {
         std::unique_ptr<block> fresh;
         {
@@ -111,7 +111,7 @@ private:
         }
         if (fresh == nullptr) fresh.reset(new (std::nothrow) block);
         if (fresh == nullptr) return false;
-        // Relaxed: nobody else sees the block before the lock below.
+        // Relaxed: no other thread sees the block before the lock below.
         fresh->read.store(0, sync::relaxed);
         fresh->written.store(0, sync::relaxed);
         fresh->next = nullptr;
@@ -135,7 +135,7 @@ private:
         return head_;
     }
 
-    // Requires mutex_, and that nobody can reach `done` any more.
+    // Requires mutex_, and that no thread can reach `done` any more.
     void keep_spare(block* done) {
         if (spare_count_ == spare_max) {
             delete done;
@@ -190,8 +190,8 @@ public:
         return written > read ? written - read : 0;
     }
 
-    /// Whether nothing was unclaimed. A hint: a block that is used up counts as not empty, because a
-    /// successor may have items.
+    /// Whether nothing was unclaimed. A hint: a block that is used up counts as not empty, because
+    /// a successor may have items.
     [[nodiscard]] bool empty() const noexcept {
         // Relaxed: claim looks again. A block that is used up may have a successor.
         const std::uint32_t read = block_->read.load(sync::relaxed);

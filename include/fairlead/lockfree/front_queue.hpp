@@ -1,16 +1,16 @@
-// The multi-producer queue through which everything enters: a stack of intrusive nodes that is
-// emptied as a whole and turned over.
+// The multi-producer queue by which tasks enter: a stack of intrusive nodes that is emptied as a
+// whole and turned over.
 //
 //     top -> d -> c -> b -> a -> null        push(e): one exchange of `top` for e
 //     take_all: top <- null, then the nodes are turned over: a, b, c, d
 //
 // Question it answers: how do many threads hand nodes to one, in order, without a lock?
-// Who calls it: any thread pushes; only the holder of the role takes.
+// Any thread pushes; only the holder of the role takes.
 //
 // Invariants
 //   1. A node is linked once: the caller does not push a node that is in a queue.
 //   2. Nodes of one producer come out in the order of its pushes.
-//   3. Exactly one push of each taken batch answered "it was empty": the one below all others.
+//   3. Exactly one push of each taken batch answered "it was empty": that of the oldest node.
 //
 // Progress: push is lock-free, take_all wait-free apart from turning the nodes over, O(n).
 // ABA is harmless: a push never looks into the old top, and a take removes everything.
@@ -56,8 +56,8 @@ public:
     /// Takes all nodes, oldest first. Only the holder of the role.
     [[nodiscard]] chain take_all() noexcept { return turn_over(take_reversed()); }
 
-    /// Takes all nodes: the newest, or null. `turn_over` gives them in order, and reads each of them: best done
-    /// shortly before they are used.
+    /// Takes all nodes: the newest, or null. `turn_over` puts them in order, and reads each node:
+    /// best done shortly before they are used.
     [[nodiscard]] Node* take_reversed() noexcept {
         if (empty()) return nullptr;
         // [FQ1] acquire: sees the nodes. release: see push_reversed.
@@ -77,10 +77,10 @@ public:
         return {oldest, newest, size};
     }
 
-    /// Whether there was nothing to take. Any thread; only a hint unless the caller has ordered
-    /// itself with the producers by other means.
+    /// Whether there was nothing to take. Any thread; only a hint unless the caller is ordered with
+    /// the producers by other means.
     [[nodiscard]] bool empty() const noexcept {
-        // acquire: who sees a node here may rely on what its producer did before the push. seq_cst:
+        // acquire: a caller that sees a node here sees all that its producer did before. seq_cst:
         // a producer that pushes and then looks for sleepers, and a worker that goes to sleep and
         // then looks here, do not miss each other [ID2].
         return top_.load(sync::seq_cst) == nullptr;

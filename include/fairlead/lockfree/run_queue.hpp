@@ -1,4 +1,4 @@
-// The run of a slot: a bounded ring that its owner fills and empties, and others may steal from.
+// The run of a slot: a bounded ring that its owner fills and empties, and thieves steal from.
 //
 //            head (owner and thieves take here, oldest first)
 //            v
@@ -8,15 +8,15 @@
 //
 // Question it answers: how does a worker keep a few tasks at hand without pinning them to itself?
 //
-// Who calls it: push and pop by the owner of the slot, steal by any other worker.
+// The owner of the slot pushes and pops; any other worker steals.
 //
 // Invariants
 //   1. head <= tail <= head + Capacity. Both only grow, in 64 bits: no wrap, no ABA.
 //   2. Items [head, tail) are in the ring; each is taken by exactly one exchange of `head`.
 //   3. Only the owner writes slots and `tail`.
 //
-// Everybody takes the oldest, so order is kept up to what is in flight; the algorithm is that of
-// the local run queues of Go and Tokio. Progress: lock-free; a thief that loses says so.
+// Owner and thieves take the oldest, so order is kept up to the items in flight. The algorithm is
+// that of the local run queues of Go and Tokio. Progress: lock-free; a thief that loses says so.
 #pragma once
 
 #include <fairlead/base/cache_line.hpp>
@@ -46,15 +46,16 @@ public:
         for (std::size_t i = 0; i != items.size(); ++i) {
             slots_[(tail + i) & mask].store(items[i], sync::relaxed);  // published below
         }
-        // [RQ1] release: publishes the slots to thieves. seq_cst: an owner that adds and then looks for
-        // sleepers, and a thief that goes to sleep and then looks here, do not miss each other [ID2].
+        // [RQ1] release: publishes the slots to thieves. seq_cst: an owner that adds and then looks
+        // for sleepers, and a thief that goes to sleep and then looks here, do not miss each other
+        // [ID2].
         tail_.store(tail + items.size(), sync::seq_cst);
     }
 
     /// Slots free for push. Owner; thieves can only make it grow.
     [[nodiscard]] std::size_t room() const noexcept {
-        // [RQ2] acquire: a thief has read its slots before it moved head past them, so that the
-        // owner may write them again.
+        // [RQ2] acquire: a thief has read the slots before it moved head past them, so the owner
+        // may write them again.
         return Capacity -
                static_cast<std::size_t>(tail_.load(sync::relaxed) - head_.load(sync::acquire));
     }
@@ -76,8 +77,8 @@ public:
     /// Takes the older half (at least one, at most `out.size()`) of another slot's run, in order;
     /// returns how many. 0: it was empty, or another thief was faster. Any thread.
     [[nodiscard]] std::size_t steal(std::span<Item*> out) noexcept {
-        // acquire: not older than what the tail below belongs to, or the difference could be
-        // negative or larger than the ring.
+        // acquire: the tail below is not older than this head, or the difference could be negative
+        // or larger than the ring.
         std::uint64_t head = head_.load(sync::acquire);
         const std::uint64_t tail = tail_.load(sync::acquire);  // [RQ1] sees the slots
         if (tail <= head || tail - head > Capacity) return 0;
@@ -85,7 +86,7 @@ public:
         const std::size_t count =
             std::min(static_cast<std::size_t>(available - available / 2), out.size());
         for (std::size_t i = 0; i != count; ++i) {
-            // May read a slot that was taken and written again meanwhile: then head moved, the
+            // The slot may have been taken and written again meanwhile. Then head has moved, the
             // exchange fails, and the value is not used.
             out[i] = slots_[(head + i) & mask].load(sync::relaxed);
         }

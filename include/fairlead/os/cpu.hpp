@@ -10,8 +10,8 @@ namespace fairlead::os {
 /// /sys/fs/cgroup; allocates.
 [[nodiscard]] unsigned available_cpus();
 
-/// Tells the processor that the thread waits in a loop, so that it spends less on it. For loops that
-/// look at memory which another thread is about to change.
+/// Tells the processor that the thread waits in a loop, so that the loop takes less power. For a
+/// loop that looks at memory which another thread is about to change.
 inline void relax() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

@@ -1,4 +1,4 @@
-// Threads with a name, whose failure to start is a value.
+// Threads with a name. A failure to start is a value.
 #pragma once
 
 #include <fairlead/base/language.hpp>
@@ -40,20 +40,21 @@ private:
     bool joinable_ = false;
 };
 
-/// Starts a thread named `name` (cut to the 15 characters that the kernel keeps) that runs `body`, and
-/// whose sleeps with a time-out end without the slack of 50 us that threads have by default; threads that it
-/// starts have none either. Errors: what the system says, typically `resource_unavailable_try_again`. Allocates.
+/// Starts a thread named `name` (cut to the 15 characters that the kernel keeps) that runs `body`
+/// and sleeps without the slack of 50 us that a sleep with a time-out has by default. Threads that
+/// the new thread starts have no slack either. Errors: those of the system, typically
+/// `resource_unavailable_try_again`. Allocates.
 [[nodiscard]] std::expected<thread, std::error_code> start_thread(
     const std::string& name, std::move_only_function<void()> body);
 
 /// The kernel's number of the calling thread.
 [[nodiscard]] int thread_id() noexcept;
 
-/// Whether the thread of this process with that number waits in the kernel: it neither runs nor could run. False if it is
-/// not known. Reads a file of /proc.
+/// Whether the thread of this process with that number waits in the kernel: it neither runs nor
+/// could run. False if that is unknown. Reads a file of /proc.
 [[nodiscard]] bool is_blocked(int id) noexcept;
 
-/// Lets another thread have the processor. For loops that wait for something that takes a moment.
+/// Lets another thread have the processor. For a loop that waits for a moment.
 void yield() noexcept;
 
 }  // namespace fairlead::os

@@ -7,7 +7,7 @@
 
 namespace fairlead::os {
 
-/// Closes `fd`. A failure of close is of no use to anybody: the descriptor is gone in any case.
+/// Closes `fd`. A failure of close is ignored: the descriptor is gone in any case.
 void close_fd(int fd) noexcept;
 
 class unique_fd {

@@ -5,9 +5,9 @@
 //     scheduler.drain();
 //
 // Tasks start in the order in which they became ready, unless `options.policy` is `stealing`. With one
-// worker exactly in that order; with more, a worker takes a run of at most 256 tasks at a time, which
-// idle workers steal from, and which busy workers take over if its owner got stuck: docs/scheduler.md
-// states the bound.
+// worker exactly in that order. With more, a worker claims at most 128 tasks at a time; its run holds
+// at most 256. Idle workers steal from a run, and a busy worker takes it over if its owner got stuck.
+// docs/scheduler.md states the bound.
 //
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
@@ -35,7 +35,7 @@ namespace fairlead {
 struct worker_stats {
     std::uint64_t steps =
         0;  ///< tasks run, each step counted that ended on this worker, and not beside it
-    std::uint64_t rounds = 0;   ///< times it held the role
+    std::uint64_t rounds = 0;   ///< rounds it ran; admitting its own posts alone is none
     std::uint64_t wakeups = 0;  ///< times its thread went to sleep and was woken
     std::uint64_t stolen = 0;   ///< tasks it took from another worker's run
 };

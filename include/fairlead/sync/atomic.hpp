@@ -1,10 +1,10 @@
 // The atomic seam: the only header that names `std::atomic` and its memory orders.
 //
-// Everything concurrent in the library says `sync::atomic<T>` and `sync::acquire`, so that the same
+// All concurrent code of the library says `sync::atomic<T>` and `sync::acquire`, so that the same
 // code can be compiled against a model checker, which supplies these names with
-// `FAIRLEAD_ATOMIC_HEADER`. There are no standalone fences but `light_barrier`: thread sanitizers cannot see them. Where
-// two threads each write and then look at what the other wrote, both sides are read-modify-writes of
-// one word, or all four accesses are sequentially consistent.
+// `FAIRLEAD_ATOMIC_HEADER`. The only standalone fence is `light_barrier`, because thread sanitizers
+// do not see fences. Where two threads each write and then look at what the other wrote, both sides
+// are read-modify-writes of one word, or all four accesses are sequentially consistent.
 #pragma once
 
 #include <fairlead/base/language.hpp>
@@ -26,9 +26,10 @@ inline constexpr auto release = std::memory_order_release;
 inline constexpr auto acq_rel = std::memory_order_acq_rel;
 inline constexpr auto seq_cst = std::memory_order_seq_cst;
 
-// Between a store and a load of a thread, against another that has os::heavy_barrier between its own: of the two loads
-// one sees the other's store [HO1]. Two light ones order nothing. Costs nothing but what the compiler may not do: seq_cst, as no
-// weaker order keeps it from moving the load before the store.
+// Stands between a store and a load of one thread, against a second thread with os::heavy_barrier
+// between its own store and load: at least one of the two loads sees the store of the other thread
+// [HO1]. Two light barriers order nothing. It costs no instruction, and only restricts the
+// compiler: seq_cst, as no weaker order keeps the compiler from moving the load before the store.
 inline void light_barrier() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 }  // namespace fairlead::sync

@@ -1,4 +1,4 @@
-// A value that each thread has for itself, behind the same seam as the atomics.
+// A value of each thread, behind the same seam as the atomics.
 #pragma once
 
 #include <fairlead/base/language.hpp>
@@ -9,9 +9,9 @@
 
 namespace fairlead::sync {
 
-/// One `T` for each thread and `Tag`, null at first. A small type without a destructor. Not to be read
-/// in an inlined function of a coroutine, which may move to another thread: an address of thread-local
-/// memory could be used again.
+/// One `T` for each thread and `Tag`, null at first. `T` is a small type without a destructor. A
+/// coroutine must not read it in an inlined function: the coroutine may move to another thread, and
+/// the compiler may use an address of thread-local memory again.
 template <class T, class Tag>
 class per_thread {
 public:

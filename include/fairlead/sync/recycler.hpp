@@ -1,5 +1,5 @@
-// Memory for small objects that come and go by the million, and are often freed by another thread than
-// the one that made them: tasks, coroutine frames.
+// Memory for small objects that come and go by the million, and are often freed by another thread
+// than the thread that made them: tasks, coroutine frames.
 //
 //     thread   class 64 bytes:  loaded [ . . . ]  spare [ . . . . ]
 //              class 80 bytes:  ...                    |    ^
@@ -8,14 +8,14 @@
 //                                                  v    |
 //              slabs:           (# . # # . . # #) (. # . . # # . .)  #: in use, or above
 //
-// Question it answers: how does a worker free what a poster has allocated, a million times a second,
-// when the general allocator takes a lock of the poster for each object?
+// Question it answers: how does a worker free what a poster has allocated, a million times a
+// second, when the general allocator takes a lock of the poster for each object?
 //
 // Each thread keeps at most two batches of each size and exchanges whole ones with the depot. The
-// depot keeps at most `kept_max` bytes; what is beyond goes back to the slabs from where all blocks come,
-// and a slab of which no block is in use to the general allocator, so memory follows what is in use. A batch
-// holds the slabs of all its blocks, up to one for each: so the depot keeps none while more than `kept_max` lie free in
-// slabs.
+// depot keeps at most `kept_max` bytes. Blocks beyond that go back to their slabs, and a slab
+// without a block in use goes back to the general allocator, so memory follows what is in use. A
+// batch holds the slabs of all its blocks, up to one slab for each block. So the depot keeps no
+// batch while more than `kept_max` bytes lie free in slabs.
 //
 // Source: magazines over slabs (J. Bonwick, J. Adams, "Magazines and Vmem", USENIX 2001).
 #pragma once
@@ -34,9 +34,9 @@ namespace fairlead::sync {
 class recycler {
 public:
     static constexpr std::size_t granularity = 16;  // bytes between two size classes
-    static constexpr std::size_t fine_max = 1016;   // of larger ones
+    static constexpr std::size_t fine_max = 1016;   // above it classes are coarse_granularity apart
     static constexpr std::size_t coarse_granularity = 256;
-    static constexpr std::size_t size_max = 4088;  // larger ones go to `operator new`
+    static constexpr std::size_t size_max = 4088;  // larger objects go to `operator new`
     static constexpr std::size_t kept_max = std::size_t{8} << 20;  // bytes in the depot
 
     class cache;
@@ -50,7 +50,7 @@ public:
     /// Bytes in full batches in the depot. Any thread.
     [[nodiscard]] std::size_t kept() const noexcept { return kept_.load(relaxed); }
 
-    /// Bytes that lie free in slabs of which others are in use or in batches. Any thread.
+    /// Bytes that lie free in slabs with blocks in use or in batches. Any thread.
     [[nodiscard]] std::size_t loose() const noexcept { return loose_.load(relaxed); }
 
     /// Bytes in slabs, in use or not. Any thread.
@@ -61,7 +61,7 @@ private:
     static constexpr std::size_t classes =
         fine_classes + (size_max - fine_max) / coarse_granularity;
 
-    // A block that nobody uses. The first of a batch also links to the next batch.
+    // A block that is not in use. The first block of a batch also links to the next batch.
     struct free_block {
         free_block* next;
         free_block* next_batch;
@@ -70,8 +70,8 @@ private:
     // As many blocks as a batch has, each behind a pointer to its slab.
     struct slab {
         free_block* free;      // neither in use nor in a batch
-        std::uint32_t in_use;  // the others
-        slab* next;            // of those of a shelf of which some are free
+        std::uint32_t in_use;  // blocks in use or in a batch
+        slab* next;            // the next slab of the shelf with free blocks
         slab* previous;
         void* padding;
     };
@@ -118,8 +118,8 @@ private:
 
     struct shelf {
         sync::mutex mutex;
-        free_block* batches = nullptr;  // guarded by mutex, as the next
-        slab* slabs = nullptr;          // of which some blocks are free
+        free_block* batches = nullptr;  // guarded by mutex, as `slabs`
+        slab* slabs = nullptr;          // with some free blocks
     };
     static void link(shelf& on, slab& some) noexcept;
     static void unlink(shelf& from, slab& some) noexcept;
@@ -130,7 +130,7 @@ private:
     atomic<std::size_t> held_{0};
 };
 
-/// What one thread keeps. One thread at a time.
+/// The blocks that one thread keeps. One thread at a time.
 class alignas(base::cache_line) recycler::cache {
 public:
     explicit cache(recycler& depot) noexcept;
@@ -157,9 +157,9 @@ public:
         static_cast<void>(put(memory, size));
     }
 
-    // --- the parts of the two that are for nearly every call -------------------------------------
+    // --- the parts of allocate and free that nearly every call takes -----------------------------
 
-    /// Null: `allocate` knows more.
+    /// Null: the caller goes on with `allocate`.
     [[nodiscard]] void* take(std::size_t size) noexcept {
         if (size > size_max) return nullptr;
         bin& from = bins_[class_of(size)];
@@ -170,7 +170,7 @@ public:
         return block;
     }
 
-    /// False: `free` knows more.
+    /// False: the caller goes on with `free`.
     [[nodiscard]] bool put(void* memory, std::size_t size) noexcept {
         if (size > size_max) return false;
         bin& to = bins_[class_of(size)];
@@ -196,7 +196,7 @@ private:
     std::array<bin, classes> bins_;
 };
 
-// --- the recycler of the process --------------------------------------------------------------------
+// --- the recycler of the process -----------------------------------------------------------------
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define FAIRLEAD_SANITIZED 1
@@ -206,17 +206,17 @@ private:
 #endif
 #endif
 
-// What the calling thread keeps; null before its first use and after its end. Always null if the library
-// was compiled with a sanitizer; who is compiled with one does not look. So programs that mix both work.
-// Initial-exec: a load, not a call, in a shared object as well.
+// The cache of the calling thread; null before its first use and after its end. Always null if the
+// library was compiled with a sanitizer; a caller that was compiled with a sanitizer does not look.
+// So programs that mix both work. Initial-exec: a load, not a call, in a shared object as well.
 extern constinit thread_local recycler::cache* own_cache [[gnu::tls_model("initial-exec")]];
 
-// The rare rest, apart, so that the others save no register for it.
+// The rare rest, apart, so that the fast paths save no register for it.
 [[nodiscard]] void* allocate_slowly(std::size_t size);
 void free_slowly(void* memory, std::size_t size) noexcept;
 
-/// Allocates from the recycler of the process. Throws `std::bad_alloc`. Any thread. With the address
-/// or the thread sanitizer it is `operator new`, so that they see each object.
+/// Allocates from the recycler of the process. Throws `std::bad_alloc`. Any thread. With the
+/// address or the thread sanitizer it is `operator new`, so that the sanitizer sees each object.
 [[nodiscard]] inline void* allocate_recycled(std::size_t size) {
 #if !defined(FAIRLEAD_SANITIZED)
     if (recycler::cache* const own = own_cache) {
@@ -226,7 +226,7 @@ void free_slowly(void* memory, std::size_t size) noexcept;
     return allocate_slowly(size);
 }
 
-/// Frees what `allocate_recycled(size)` gave, on any thread.
+/// Frees memory of `allocate_recycled(size)`, on any thread.
 inline void free_recycled(void* memory, std::size_t size) noexcept {
 #if !defined(FAIRLEAD_SANITIZED)
     recycler::cache* const own = own_cache;
@@ -249,7 +249,7 @@ struct recycled {
     }
 };
 
-/// The same for the memory of a container.
+/// An allocator for containers, with memory of the recycler.
 template <class T>
 struct recycling_allocator {
     using value_type = T;

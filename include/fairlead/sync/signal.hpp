@@ -4,7 +4,7 @@
 // mutex, and such that the receiver may destroy the signal as soon as it has received it?
 //
 // One word:
-//     empty     nobody sent, nobody sleeps
+//     empty     no signal was sent, and the receiver does not sleep
 //     sleeping  the receiver sleeps on the word, or is about to
 //     sent      a send that was not received yet
 //
@@ -41,7 +41,7 @@ public:
         if (word_.exchange(sent, acq_rel) == sleeping) os::futex_wake(address, 1);
     }
 
-    /// Waits until the event is sent or `deadline` passed, and clears it. False: it timed out.
+    /// Waits until the event is sent or `deadline` has passed, and clears it. False: it timed out.
     /// One thread at a time.
     [[nodiscard]] bool receive_until(time_point deadline) noexcept {
         if (try_receive()) return true;

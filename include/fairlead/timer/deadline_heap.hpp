@@ -1,7 +1,7 @@
 // The deadlines of sleeping tasks: a 4-ary heap with the earliest on top, and removal anywhere.
 //
-// Question it answers: who is due, and when is the next one?
-// Who calls it: the holder of the role only. It reads no clock; the caller passes the time.
+// Question it answers: which sleeper is due, and when is the next one due?
+// Called by the holder of the role only. It reads no clock; the caller passes the time.
 //
 // Each entry keeps the deadline beside the pointer, so that sifting compares within the array and
 // touches a node only to tell it its new place.
@@ -10,8 +10,8 @@
 //   1. The deadline of an entry is not before that of its parent: entry (i - 1) / 4.
 //   2. `node.*Place` is the index of the node's entry.
 //
-// Costs: push O(log n), and O(1) for a deadline later than most; pop and erase O(log n); an array of
-// 16 bytes a sleeper that shrinks again when it is three quarters empty.
+// Costs: push O(log n), and O(1) for a deadline later than most; pop and erase O(log n). The array
+// takes 16 bytes a sleeper, and shrinks again when it is three quarters empty.
 //
 // Rejected, with figures in docs/adr/0005-deadlines.md: a timer wheel (its slots round deadlines,
 // and cascades take time at once) and a binary heap (twice the levels, more cache misses).
