@@ -42,8 +42,8 @@ public:
     void close() noexcept;
 
 private:
-    // Relaxed, both: a task that may close the descriptor goes on after the last wait, and knows of what the role did. Who
-    // closes it without knowing is caught by chance.
+    // Relaxed, both: a task that may close the descriptor goes on after the last wait, and knows of what the role did. A
+    // close without that knowledge is caught by chance.
     sync::atomic<basic_task*> waiting_{nullptr};
     sync::atomic<bool> closed_{false};
     // Each is good for one attempt. The one for an edge may only take the data that came with an end.
