@@ -81,7 +81,8 @@ bool address::is_loopback() const noexcept {
 
 std::string address::to_string() const {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    // Appended to: with -O3, GCC 12 warns of copies that overlap where a string is put before another.
+    // Appended to: with -O3, GCC 12 warns of copies that overlap where a string is put before
+    // another.
     std::string all;
     if (is_v6()) {
         const auto* const v6 = reinterpret_cast<const sockaddr_in6*>(&storage_);

@@ -80,7 +80,7 @@ private:
 
     core& core_;
     bool watches_ = false;  // constant while workers run
-    bool reports_ = false;  // likewise, as the next
+    bool reports_ = false;  // constant while workers run, as the next
     bool relieves_ = false;
     duration pause_min_{};
     duration pause_{};

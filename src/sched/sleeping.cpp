@@ -52,9 +52,9 @@ void worker::rescue_posts() noexcept {
     if (stuck) round_if_free();  // if it is not free, the next watch does
 }
 
-// Takes the driver if nobody else has it, to wait until `limit` at most. Who has entered it waits if it `stays`, and leaves it.
+// Takes the driver if it is free, to wait until `limit` at most. A worker that has entered it waits if it `stays`, and leaves it.
 // The role is held only to plan the sleep, so that a round which adds an earlier deadline either comes
-// before, or finds somebody to hurry.
+// before, or finds a sleeper to hurry.
 worker::in_driver worker::enter_driver(time_point limit) noexcept {
     if (!core_.role.try_acquire()) return in_driver::not_entered;
     core_.role.round(slot_, role::afterwards::waits);
@@ -92,7 +92,7 @@ bool worker::sleep_in_driver(time_point limit) noexcept {
     return true;
 }
 
-// The only worker stays in the driver while the loop sleeps: who has work for it wakes the driver, and that wakes the loop, by
+// The only worker stays in the driver while the loop sleeps: a thread with work for it wakes the driver, and that wakes the loop, by
 // its descriptor or by a call.
 time_point worker::wait_in_loop() noexcept {
     core_.idle.begin_search();
@@ -107,7 +107,7 @@ time_point worker::wait_in_loop() noexcept {
     return immediately;
 }
 
-// The wait takes what has woken the loop, and does not sleep. Nobody needs to be woken after the release [RL1]: the
+// The wait takes what has woken the loop, and does not sleep. The release wakes no worker [RL1]: the
 // only worker looks next.
 void worker::return_from_loop() noexcept {
     in_loop_ = false;

@@ -46,7 +46,7 @@ public:
     // first one, and running at most `steps_max`. Returns the number of steps.
     std::size_t run_ready(time_point limit, std::size_t steps_max) noexcept;
 
-    // Likewise: from now until the next run_ready a foreign main loop sleeps in place of the driver. Returns until when it
+    // Without a thread: from now until the next run_ready a foreign main loop sleeps in place of the driver. Returns until when it
     // may: `immediately` if it must not.
     [[nodiscard]] time_point wait_in_loop() noexcept;
 

@@ -174,7 +174,8 @@ recycler& depot() {
     return the_depot;
 }
 
-// The cache itself is not thread-local: glibc has room for a few pointers of a library that is loaded late, no more.
+// The cache itself is not thread-local: glibc has room for a few pointers of a library that is
+// loaded late, no more.
 struct cache_of_thread {
     recycler::cache* const cache = new (std::nothrow) recycler::cache{depot()};
     cache_of_thread() = default;

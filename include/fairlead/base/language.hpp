@@ -1,5 +1,6 @@
-// What the compiler must offer. Every public header includes this one before anything else, directly or through the
-// first header of the library that it names: a compiler that is told too little says so in one sentence, and stops.
+// What the compiler must offer. Every public header includes this one before anything else,
+// directly or through the first header of the library that it names: a compiler that is told too
+// little says so in one sentence, and stops.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus <= 202002L

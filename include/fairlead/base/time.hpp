@@ -22,10 +22,10 @@ inline constexpr time_point immediately = time_point::min();
 /// A deadline that never comes: wait until woken.
 inline constexpr time_point never = time_point::max();
 
-/// A length of time as an argument: any `std::chrono::duration`, with an integer or a floating-point
-/// count, converts by itself. A fraction of a nanosecond is rounded up, so that no wait is too short.
-/// A length beyond the range of `duration`, such as `hours::max()`, becomes its largest or smallest
-/// value. Not-a-number becomes zero.
+/// A length of time as an argument: any `std::chrono::duration`, with an integer or a
+/// floating-point count, converts by itself. A fraction of a nanosecond is rounded up: no wait is
+/// too short. A length beyond the range of `duration`, such as `hours::max()`, becomes its largest
+/// or smallest value. Not-a-number becomes zero.
 class time_span {
 public:
     template <class Rep, class Period>

@@ -1,6 +1,8 @@
 // The outcome of a task that is neither a result nor a failure.
 #pragma once
 
+#include <fairlead/base/language.hpp>
+
 #include <exception>
 #include <stdexcept>
 #include <utility>

@@ -36,14 +36,15 @@ public:
     /// An edge has come. `last`: it may be the last edge, so no wait may rely on another.
     void notify(event_sink& sink, bool last) noexcept;
 
-    /// Its descriptor is registered, or about to be closed. A task that would wait afterwards goes on instead, and its attempt
-    /// fails; one that waits already is an error of the program. Any thread.
+    /// Its descriptor is registered, or about to be closed. A task that would wait afterwards goes
+    /// on instead, and its attempt fails; a task that waits already is an error of the program.
+    /// Any thread.
     void open() noexcept;
     void close() noexcept;
 
 private:
-    // Relaxed, both: a task that may close the descriptor goes on after the last wait, and so sees what
-    // the role did. A close without that knowledge is caught by chance.
+    // Relaxed, both: a task that may close the descriptor goes on after the last wait, and so sees
+    // what the role did. A close without that knowledge is caught by chance.
     sync::atomic<basic_task*> waiting_{nullptr};
     sync::atomic<bool> closed_{false};
     // Each is good for one attempt. That of `came_` may only take the data that came with an end.

@@ -158,7 +158,8 @@ struct stream_options {
 /// A connection. Closed when destroyed.
 class tcp_stream {
 public:
-    /// Takes over a connected socket, of the internet or of Unix. Errors: those of the system, `not_a_socket` for a pipe.
+    /// Takes over a connected socket, of the internet or of Unix. Errors: those of the system,
+    /// `not_a_socket` for a pipe.
     [[nodiscard]] static std::expected<tcp_stream, std::error_code> adopt(
         epoll_driver& driver, os::unique_fd connected, stream_options options = {});
 
@@ -182,8 +183,8 @@ public:
     /// Tells the peer that the stream sends no more; reading goes on.
     std::expected<void, std::error_code> shutdown_send() noexcept;
 
-    /// Ends reading: a read that waits returns 0, as every later one does when it has got what came before. Any
-    /// task, while another reads.
+    /// Ends reading: a read that waits returns 0, as every later one does when it has got what
+    /// came before. Any task, while another reads.
     std::expected<void, std::error_code> shutdown_receive() noexcept;
 
     /// Closes it. No task may wait on it: that is asserted. `shutdown_receive` ends a read.

@@ -5,10 +5,12 @@
 
 namespace fairlead::os {
 
-/// From now on forks are counted. Any thread; what is counted already stays. Without memory for it, it does nothing.
+/// From now on forks are counted. Any thread; what is counted already stays. Does nothing without
+/// memory for it.
 void count_forks() noexcept;
 
-/// How many forks lie between the process that has called `count_forks` first and this one. Any thread. A load.
+/// How many forks lie between the process that has called `count_forks` first and this one. Any
+/// thread. A load.
 [[nodiscard]] unsigned fork_depth() noexcept;
 
 }  // namespace fairlead::os

@@ -89,8 +89,8 @@ private:
         }
         return (size_class == 0 ? 1 : size_class) * granularity + 8;
     }
-    // At most 64 KiB a batch, so that little lies in the threads; and never a few blocks only, so that a
-    // thread that frees and allocates large blocks in turn takes a lock rarely.
+    // At most 64 KiB a batch, so that little lies in the threads; and never a few blocks only, so
+    // that a thread that frees and allocates large blocks in turn takes a lock rarely.
     static constexpr std::size_t batch_size(std::size_t size_class) noexcept {
         const std::size_t fit = std::size_t{65536} / block_size(size_class);
         return fit > 64 ? 64 : fit;
