@@ -10,7 +10,7 @@ import sys
 
 import tree
 
-BASE = "594aa937be04449c01616e4ca78eaab11bf09378"  # the last commit before there were these rules
+BASE = "78d573aa0847d56dc810d1267f42962cac7c0fc8"  # the last commit before there were these rules
 SUBJECT_MAX = 72
 
 
