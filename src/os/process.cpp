@@ -3,18 +3,12 @@
 #include <pthread.h>
 
 namespace fairlead::os {
-namespace {
 
-// Written in a child only, before its fork returns: it has one thread then.
-constinit unsigned depth = 0;
-
-}  // namespace
+constinit unsigned counted_forks = 0;
 
 void count_forks() noexcept {
-    static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++depth; });
+    static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++counted_forks; });
     static_cast<void>(registered);
 }
-
-unsigned fork_depth() noexcept { return depth; }
 
 }  // namespace fairlead::os

@@ -96,11 +96,6 @@ core::core(scheduler& owned_by, scheduler_options given)
 
 core::~core() = default;
 
-void core::announce(unsigned rather) noexcept {
-    check_process();
-    idle.announce(rather);
-}
-
 void core::check_process() const noexcept {
     FAIRLEAD_ASSERT(options.run_on_caller || os::fork_depth() == fork_depth,
                     "a scheduler was used in a child of fork(), where it has no threads: in the "

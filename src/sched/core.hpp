@@ -9,6 +9,7 @@
 #include "sched/slot.hpp"
 #include "sched/trace.hpp"
 
+#include <fairlead/os/process.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <algorithm>
@@ -166,9 +167,11 @@ public:
     }
 
     // A push found a front empty. The last touch.
-    void announce(unsigned rather = idle::anybody) noexcept;
-
-    // A child of fork has none of the threads: nothing would run, and nothing could be waited for. Any thread.
+    void announce(unsigned rather = idle::anybody) noexcept {
+        if (os::fork_depth() != fork_depth) [[unlikely]] check_process();
+        idle.announce(rather);
+    }
+    // A child of fork has no threads: nothing would run. Any thread.
     void check_process() const noexcept;
 
     // By what the word of `idle` said just now.
@@ -230,12 +233,10 @@ public:
     // A worker has left its loop, as the scheduler halts. The last one says so.
     void worker_left() noexcept;
 
-    // Tells everybody who waits in drain, either that all is done, or that the workers have ended.
-    // Requires drain_mutex.
+    // Tells all drainers that all is done, or that the workers have ended. Requires drain_mutex.
     void tell_drainers(bool drained) noexcept;
 
-    // Takes a thread that no longer waits from the drainers. False: it has been told. Requires
-    // drain_mutex.
+    // A thread waits no longer. False: it has been told. Requires drain_mutex.
     [[nodiscard]] bool forget_drainer(drainer& self) noexcept;
 
     // Tells who waits in drain if everything is done. For workers that go to sleep. Takes the role: the

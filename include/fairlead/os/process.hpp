@@ -9,8 +9,11 @@ namespace fairlead::os {
 /// memory for it.
 void count_forks() noexcept;
 
+// Written in a child only, before its fork returns: it has one thread then.
+extern constinit unsigned counted_forks;
+
 /// How many forks lie between the process that has called `count_forks` first and this one. Any
 /// thread. A load.
-[[nodiscard]] unsigned fork_depth() noexcept;
+[[nodiscard]] inline unsigned fork_depth() noexcept { return counted_forks; }
 
 }  // namespace fairlead::os
