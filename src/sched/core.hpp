@@ -168,10 +168,10 @@ public:
 
     // A push found a front empty. The last touch.
     void announce(unsigned rather = idle::anybody) noexcept {
-        if (os::fork_depth() != fork_depth) [[unlikely]] check_process();
+        if (os::fork_depth() != fork_depth) [[unlikely]]
+            check_process();
         idle.announce(rather);
     }
-    // A child of fork has no threads: nothing would run. Any thread.
     void check_process() const noexcept;
 
     // By what the word of `idle` said just now.
