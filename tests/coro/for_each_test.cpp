@@ -40,7 +40,7 @@ using test::watchdog;
 constexpr auto takes_int = [](int) {};
 constexpr auto takes_index_and_int = [](std::size_t, int) {};
 constexpr auto takes_text = [](const std::string&) {};
-constexpr auto changes_itself = [sum = 0](int x) mutable { sum += x; };
+constexpr auto changes_itself = [sum = 0](int x) mutable { return sum += x; };
 constexpr auto is_coroutine = [](int) -> task<> { co_return; };
 
 template <class Range, class Body>
