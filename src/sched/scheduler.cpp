@@ -214,16 +214,9 @@ scheduler::drain_result scheduler::wait_drained(duration limit) {
     }
     core_->idle.wake_all();
     if (self.told.receive_until(after(clock::now(), limit))) return verdict(self.drained);
-    {
-        std::lock_guard lock{core_->drain_mutex};
-        if (!core_->forget_drainer(self)) return verdict(self.drained);  // told just now
-    }
-    // The workers had no time to answer, if the limit was over from the start. What the only worker
-    // keeps for itself only that worker can see.
-    if (core_->width() == 1) return drain_result::timed_out;
-    const bool drained = core_->is_drained();
-    core_->idle.wake_one();  // after the release [RL1]
-    return drained ? drain_result::drained : drain_result::timed_out;
+    std::lock_guard lock{core_->drain_mutex};
+    if (core_->forget_drainer(self)) return drain_result::timed_out;
+    return verdict(self.drained);  // told just now
 }
 
 bool scheduler::drain_on_caller(time_point deadline) {

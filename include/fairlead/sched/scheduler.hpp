@@ -82,8 +82,8 @@ public:
     /// scheduler whose workers a stop has ended it returns at once, whatever is left.
     void drain();
 
-    /// Waits at most `limit`; whether everything was done. With a limit that is not positive it only
-    /// looks; with one worker, false may then mean that the worker had no time to answer.
+    /// Waits at most `limit`; whether everything was done. With a limit that is not positive, false may
+    /// also mean that the workers had no time to answer.
     [[nodiscard]] bool drain_for(time_span limit);
 
     /// Asks every task to stop, wakes all sleepers, waits at most `limit` for everything to end, and
