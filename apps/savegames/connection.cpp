@@ -81,6 +81,7 @@ private:
     fl::task<bool> refuse(response answer, request_kind kind, bool must_close);
     fl::task<bool> refuse_failed();
     fl::task<bool> send(response answer, bool keep_alive);
+    fl::task<bool> write(std::string_view text, time_point deadline);
     fl::task<> linger();
 
     std::expected<route, response> admit(holdings& held);
@@ -330,6 +331,17 @@ fl::task<bool> connection::refuse_failed() {
     co_return goes_on;
 }
 
+// A stop that came before the answer was ready does not keep it from the client.
+fl::task<bool> connection::write(std::string_view text, time_point deadline) {
+    const bool stopping = co_await fl::stop_requested();
+    if (!stopping) {
+        const auto sent = co_await stream_.write_all(bytes_of(text), deadline);
+        co_return sent.has_value();
+    }
+    const auto sent = co_await fl::shielded(stream_.write_all(bytes_of(text), deadline));
+    co_return sent.has_value();
+}
+
 // False: the connection ends after it, as the answer says, or because it cannot be sent.
 fl::task<bool> connection::send(response answer, bool keep_alive) {
     const http_framing framing{.keep_alive = keep_alive && !service_.table.crowded(),
@@ -337,10 +349,10 @@ fl::task<bool> connection::send(response answer, bool keep_alive) {
                                .head_only = parser_.head().method == "HEAD"};
     const std::string head = print_answer(answer, framing);
     const time_point deadline = clock::now() + service_.limits.write_timeout;
-    const auto sent = co_await stream_.write_all(bytes_of(head), deadline);
+    const bool sent = co_await write(head, deadline);
     if (!sent) co_return false;
     if (!framing.head_only && answer.body.size() > inline_max) {
-        const auto rest = co_await stream_.write_all(bytes_of(answer.body), deadline);
+        const bool rest = co_await write(answer.body, deadline);
         if (!rest) co_return false;
     }
     co_return framing.keep_alive;
@@ -375,6 +387,7 @@ fl::task<> serve_connection(const service_parts& service, fl::io::tcp_stream str
         connection client{service, std::move(stream), std::move(seat), number, home};
         client.sit(self);
         co_await serve_requests(client);
+    } catch (const fl::stopped_error&) {  // the stop waits no longer for the client's next request
     } catch (const std::exception&) {
         service.stats.count_failure();  // memory is short: this client goes, the others stay
     }

@@ -106,9 +106,9 @@ fl::task<> server::serve_all() {
         const closing_at_end listening{*listener_};
         fl::join_handle<void> accepting = fl::spawn(
             home, accept_all(connections), {.name = "accept", .stop = stop_accepting_.get_token()});
-        co_await accepting;
+        co_await fl::shielded(accepting);  // which has a stop of its own
     }
-    co_await connections.join();
+    static_cast<void>(co_await fl::as_result(connections.join()));
 }
 
 fl::task<> server::accept_all(fl::scope& connections) {
@@ -121,7 +121,7 @@ fl::task<> server::accept_all(fl::scope& connections) {
             stats_.count_failure();  // the newcomer is closed; there may be memory for the next
         }
         // Stopped, or the kernel or the process has no memory: not to be tried at once.
-        if (!accepted) co_await fl::sleep_for(accept_retry);
+        if (!accepted) static_cast<void>(co_await fl::as_result(fl::sleep_for(accept_retry)));
     }
     table_.forget_acceptor();
 }

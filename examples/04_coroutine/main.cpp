@@ -139,8 +139,11 @@ fl::task<int> parse_or_throw(std::string text) {
 // [stop]
 fl::task<int> ticks_until_stopped() {
     int ticks = 0;
-    while (co_await fl::sleep_for(1ms) != fl::wake_reason::stopped) ++ticks;
-    co_return ticks;  // a stop is a request: the task ends itself, with a result if it likes
+    for (;;) {
+        const auto slept = co_await fl::as_result(fl::sleep_for(1ms));  // else it would throw stopped_error
+        if (!slept) co_return ticks;  // with a result, as this task likes
+        ++ticks;
+    }
 }
 // [/stop]
 

@@ -31,7 +31,7 @@ public:
     [[nodiscard]] bool work(const root* asked) noexcept {
         const time_point begin = here_.now();
         for (time_point before = begin;;) {
-            if (asked != nullptr && asked->must_tell_stop()) loop_.cut();
+            if (asked != nullptr && asked->hears_stop()) loop_.cut();
             offer_help();
             const chunk claimed = loop_.claim(wanted_);
             if (claimed.begin == claimed.end) return true;
@@ -147,9 +147,7 @@ bool bulk::start(std::coroutine_handle<> leaf, frame_link& link) noexcept {
 
 void bulk::finish() {
     if (failure_) std::rethrow_exception(failure_);
-    if (!was_cut_) return;
-    static_cast<void>(parent_->take_stop());
-    throw stopped_error{};
+    if (was_cut_) throw stopped_error{};
 }
 
 // --- helpers --------------------------------------------------------------------------------------------

@@ -2,10 +2,15 @@
 
 namespace fairlead::coro {
 
+fork_strand::fork_strand(executor where, fork& group, std::uint32_t depth) noexcept
+    : root{where, "fork_join", depth}, group_{group} {
+    set_shielded(group.shields_children());
+}
+
 void fork_strand::on_end() noexcept { group_.strand_ended(); }
 
 void fork_strand::on_abandon() noexcept {
-    group_.child_failed();
+    group_.child_given_back();
     group_.strand_ended();
 }
 
@@ -88,7 +93,25 @@ void fork::strand_ended() noexcept {
     if (ended_.fetch_add(1, sync::acq_rel) == -1) parent.complete();
 }
 
-void fork::pass_stop_on() noexcept {
+void fork::child_failed(const frame_link& child, bool is_stop) noexcept {
+    if (!is_stop) {
+        const frame_link* none = nullptr;
+        first_failure_.compare_exchange_strong(none, &child, sync::relaxed, sync::relaxed);
+    }
+    child_given_back();
+}
+
+void fork::child_given_back() noexcept {
+    failed_.store(true, sync::relaxed);  // a hint until they end
+    for (fork_child& each : children()) each.request_stop();
+}
+
+bool fork::interrupt(interruption why) noexcept {
+    if (why == interruption::stop) stop_children();
+    return false;
+}
+
+void fork::stop_children() noexcept {
     for (fork_child* at = hidden_; at != end_; ++at) at->request_stop();
 }
 
@@ -106,7 +129,7 @@ void fork::post_rest(sched::offered_forks& offers) noexcept {
 bool fork::outlasts(root& holder) noexcept {
     static_cast<void>(holder);
     if (hidden_ == end_) return false;
-    pass_stop_on();
+    stop_children();
     const bool waits = waits_for_others();
     hidden_ = end_;
     return waits;

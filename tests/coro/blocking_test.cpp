@@ -5,6 +5,7 @@
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
@@ -126,7 +127,7 @@ TEST(Blocking, AStopWaitsForTheCall) {
             over = true;
         });
         EXPECT_TRUE(over);
-        next = co_await sleep_for(1h);
+        next = co_await test::ending_of(sleep_for(1h));
     };
     auto handle = spawn(scheduler, waits());
     called.wait();

@@ -35,7 +35,7 @@ TEST(PlaceIn, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
     int posted = 0;
     const auto posts = [&]() -> task<> {
         for (; posted != 100; ++posted) {
-            place next = co_await place_in(one);
+            place next = *co_await place_in(one);
             EXPECT_TRUE(next);
             EXPECT_LE(posted - static_cast<int>(log.size()), 3);
             spawn(std::move(next), writes(log, posted)).detach();
@@ -63,7 +63,7 @@ TEST(PlaceIn, WhoPostsFasterThanTheRateIsHeldUp) {
     std::vector<duration> posted;
     const auto posts = [&]() -> task<> {
         while (posted.size() != 6) {
-            place next = co_await place_in(one);
+            place next = *co_await place_in(one);
             posted.push_back(sim.clock.now() - begin);
             std::move(next).post([] {});
         }
@@ -79,7 +79,7 @@ TEST(PlaceIn, IsGrantedInTheOrderOfAsking) {
     group one{sim.scheduler, {.queue_max = 1}};
     std::vector<int> log;
     const auto asks = [&](int number) -> task<> {
-        place mine = co_await place_in(one);
+        place mine = *co_await place_in(one);
         std::move(mine).post([&log, number] { log.push_back(number); });
     };
     place first = one.try_place();
@@ -100,7 +100,7 @@ TEST(PlaceIn, AHigherBoundLetsThemIn) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
     std::deque<place> places;
-    const auto asks = [&]() -> task<> { places.push_back(co_await place_in(one)); };
+    const auto asks = [&]() -> task<> { places.push_back(*co_await place_in(one)); };
     for (int i = 0; i != 5; ++i) spawn(sim.scheduler, asks()).detach();
     sim.scheduler.run_until_idle();
     EXPECT_EQ(places.size(), 1U);
@@ -118,9 +118,10 @@ TEST(PlaceIn, AStopEndsTheWaitWithoutOne) {
     place first = one.try_place();
     std::vector<int> log;
     const auto asks = [&](int number) -> task<> {
-        const place mine = co_await place_in(one);
+        const waited<place> mine = co_await place_in(one);
         log.push_back(mine ? number : -number);
-        EXPECT_NE(static_cast<bool>(mine), co_await stop_requested());
+        EXPECT_NE(mine.has_value(), co_await stop_requested());
+        EXPECT_TRUE(mine.has_value() || mine.error() == wait_error::stopped);
     };
     auto second = spawn(sim.scheduler, asks(2));
     auto third = spawn(sim.scheduler, asks(3));
@@ -135,6 +136,48 @@ TEST(PlaceIn, AStopEndsTheWaitWithoutOne) {
     EXPECT_TRUE(one.try_place()) << "all were given back";
 }
 
+TEST(PlaceIn, ADeadlineEndsTheWaitAndTheNextIsGranted) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    place first = one.try_place();
+    std::vector<int> log;
+    const auto asks = [&](int number, duration patience) -> task<> {
+        const waited<place> mine = co_await place_in(one, sim.clock.now() + patience);
+        log.push_back(mine ? number : -number);
+        EXPECT_TRUE(mine.has_value() || mine.error() == wait_error::expired);
+    };
+    const time_point begin = sim.clock.now();
+    auto second = spawn(sim.scheduler, asks(2, 5ms));
+    auto third = spawn(sim.scheduler, asks(3, 10s));
+    auto late = spawn(sim.scheduler, asks(4, -1s));
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{-4})) << "one look, then its deadline";
+    sim.scheduler.run_until(begin + 5ms);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{-4, -2}));
+    EXPECT_EQ(sim.clock.now(), begin + 5ms);
+    first = {};
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(log, (std::vector{-4, -2, 3}));
+    EXPECT_TRUE(second.ended() && third.ended() && late.ended());
+    EXPECT_TRUE(one.try_place()) << "all were given back";
+}
+
+// A stop that came before is heard before a place is taken.
+TEST(PlaceIn, AStopThatCameBeforeTakesNoPlace) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    const auto asks = [&]() -> task<> {
+        const waited<place> mine = co_await place_in(one);
+        EXPECT_FALSE(mine.has_value());
+        EXPECT_EQ(one.stats().waiting_posts, 0U);
+    };
+    auto handle = spawn(sim.scheduler, asks());
+    handle.request_stop();
+    sim.scheduler.run_until_idle();
+    handle.get();
+}
+
 // The scheduler goes while some wait, and one has just been granted what it waited for.
 TEST(PlaceIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
     for (const duration limit : {0ms, 1'000ms}) {
@@ -144,8 +187,8 @@ TEST(PlaceIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
         place first = one->try_place();
         std::vector<bool> granted;
         const auto asks = [&]() -> task<> {
-            const place mine = co_await place_in(*one);
-            granted.push_back(static_cast<bool>(mine));
+            const waited<place> mine = co_await place_in(*one);
+            granted.push_back(mine.has_value());
         };
         for (int i = 0; i != 3; ++i) spawn(*home, asks()).detach();
         home->run_until_idle();
@@ -170,7 +213,7 @@ TEST(PlaceIn, IsThereAtOnceIfTheOldestAreDropped) {
     std::vector<int> log;
     std::vector<join_handle<void>> all;
     const auto posts = [&]() -> task<> {
-        for (int i = 0; i != 10; ++i) all.push_back(spawn(co_await place_in(one), writes(log, i)));
+        for (int i = 0; i != 10; ++i) all.push_back(spawn(*co_await place_in(one), writes(log, i)));
     };
     block_on(sim.scheduler, posts());
     sim.scheduler.run_until_idle();
@@ -232,10 +275,10 @@ TEST(PlaceIn, NothingIsLostAcrossSchedulers) {
     std::atomic<int> accepted{0};
     const auto asks = [&]() -> task<> {
         for (int i = 0; i != posts; ++i) {
-            place mine = co_await place_in(one);
+            waited<place> mine = co_await place_in(one);
             if (!mine) co_return;
             ++accepted;
-            std::move(mine).post([&] { ++ran; });
+            std::move(*mine).post([&] { ++ran; });
         }
     };
     std::vector<join_handle<void>> all;

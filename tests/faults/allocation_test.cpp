@@ -9,6 +9,7 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/io/tcp.hpp>

@@ -130,10 +130,10 @@ TEST(ModelPlaces, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
         const auto posts = [&]() -> task<int> {
             int granted = 0;
             for (int i = 0; i != 2; ++i) {
-                place mine = co_await place_in(one);
+                waited<place> mine = co_await place_in(one);
                 if (!mine) continue;  // it was stopped
                 ++granted;
-                std::move(mine).post([&] { ran = ran + 1; });
+                std::move(*mine).post([&] { ran = ran + 1; });
             }
             co_return granted;
         };

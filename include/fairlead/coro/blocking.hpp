@@ -7,6 +7,7 @@
 #pragma once
 
 #include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sched/blocking_job.hpp>
 
@@ -33,14 +34,17 @@ public:
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
-    void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
+        if (bottom.hears_stop()) return false;  // `waiting_` says that nothing was called
         waiting_ = &bottom;
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
         bottom.await_operation(*this);
         bottom.home().call_blocking(*this);
+        return true;
     }
     result await_resume() {
+        if (waiting_ == nullptr) throw_stopped();
         if (failure_) std::rethrow_exception(std::move(failure_));
         if constexpr (std::is_reference_v<result>) {
             return static_cast<result>(*value_);
@@ -89,8 +93,9 @@ private:
 
 }  // namespace coro
 
-/// Calls `function` on a thread that may block, and gives what it gives, or throws what it throws. A stop does not end the wait,
-/// as the function may use what the frames hold; the next wait is told. A call for which no thread can be started runs on
+/// Calls `function` on a thread that may block, and gives what it gives, or throws what it throws. A task that was asked to stop
+/// calls nothing and throws `stopped_error`; a stop that comes later does not end the wait, as the function may use what the
+/// frames hold. A call for which no thread can be started runs on
 /// the worker. With `run_on_caller` it runs at once, on the caller. Allocates for a new thread only.
 template <class Function>
     requires std::invocable<std::decay_t<Function>&> &&

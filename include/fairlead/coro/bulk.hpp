@@ -98,7 +98,10 @@ private:
     };
     class claimant;
 
-    void pass_stop_on() noexcept override { cut(); }
+    [[nodiscard]] bool interrupt(interruption why) noexcept override {
+        if (why == interruption::stop) cut();
+        return false;
+    }
 
     [[nodiscard]] chunk claim(std::size_t wanted) noexcept;
     void run(chunk claimed) noexcept;

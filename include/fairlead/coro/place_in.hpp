@@ -13,38 +13,52 @@
 #include <fairlead/coro/joiner.hpp>
 #include <fairlead/coro/root.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/waited.hpp>
 #include <fairlead/sched/group.hpp>
 
 #include <coroutine>
+#include <expected>
 
 namespace fairlead {
 namespace coro {
 
 class place_wait final : public awaited_operation, sched::place_waiter {
 public:
-    explicit place_wait(group& of) noexcept : of_{of} {}
+    place_wait(group& of, time_point deadline) noexcept : of_{of}, deadline_{deadline} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
         waiting_ = &bottom;
+        if (bottom.hears_stop()) {  // before it takes a place that it would not use
+            ended_by_ = interruption::stop;
+            return false;
+        }
         if (!begin(of_)) return bottom.take_turn_if_due(leaf, leaf.promise());
-        bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
+        bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
         bottom.await_operation(*this);
         return true;
     }
-    [[nodiscard]] place await_resume() noexcept { return take(); }
+    [[nodiscard]] waited<place> await_resume() noexcept {
+        if (ended_by_ == interruption::stop) return std::unexpected{wait_error::stopped};
+        if (ended_by_ == interruption::deadline) return std::unexpected{wait_error::expired};
+        return take();
+    }
 
 private:
     void granted() noexcept override { waiting_->complete(); }
-    void pass_stop_on() noexcept override {
-        if (place_waiter::withdraw()) waiting_->complete();
+    [[nodiscard]] bool interrupt(interruption why) noexcept override {
+        if (!place_waiter::withdraw()) return false;  // it is being granted one
+        ended_by_ = why;
+        return true;
     }
     [[nodiscard]] bool withdraw() noexcept override { return place_waiter::withdraw(); }
 
     group& of_;
+    const time_point deadline_;
     root* waiting_ = nullptr;
+    interruption ended_by_ = interruption::none;
 };
 
 // A thread that is no worker.
@@ -63,9 +77,11 @@ private:
 
 }  // namespace coro
 
-/// Waits for a place in the queue of `of`, and gives it. None if the task was asked to stop first: the next wait is told of
-/// that. The group must outlive the wait.
-[[nodiscard]] inline coro::place_wait place_in(group& of) noexcept { return coro::place_wait{of}; }
+/// Waits for a place in the queue of `of`: `waited<place>`, which is the place, `stopped` or `expired`. The group must
+/// outlive the wait.
+[[nodiscard]] inline coro::place_wait place_in(group& of, time_point deadline = never) noexcept {
+    return {of, deadline};
+}
 
 /// Likewise on this thread, which must not be a worker's. With `run_on_caller` this thread runs the tasks. A stop of the scheduler
 /// does not end this wait: `of.set_queue_max(0)` does, and gives it a place.

@@ -37,19 +37,27 @@ struct frame_link {
 };
 
 /// Why a wait ended.
-enum class wake_reason : std::uint8_t {
+enum class [[nodiscard]] wake_reason : std::uint8_t {
     expired,    ///< the deadline has passed
     woken,      ///< somebody called `wakeup`
     signalled,  ///< a signal was received
-    stopped,    ///< the task was asked to stop
+    stopped,    ///< the task was asked to stop: every later wait ends so, too
 };
+
+/// What ends a wait for an operation before the operation has ended.
+enum class interruption : std::uint8_t { none, stop, deadline };
 
 /// What a root waits for until it is completed, if that can be asked for more than its end. Called
 /// on the worker that runs the root.
 class awaited_operation {
 public:
-    /// The root was asked to stop: ask those that it waits for, too.
-    virtual void pass_stop_on() noexcept {}
+    /// The root was asked to stop, or the deadline of its wait has passed; once for each. True: the
+    /// operation was withdrawn, will not complete the root, and the wait ends. False: the operation
+    /// goes on, perhaps told to hurry, and completes the root at its end: its result wins.
+    [[nodiscard]] virtual bool interrupt(interruption why) noexcept {
+        static_cast<void>(why);
+        return false;
+    }
 
     /// What `holder` had forked has been run. Whether it must wait all the same; then it is completed at the end.
     [[nodiscard]] virtual bool must_wait(root& holder) noexcept {
@@ -105,7 +113,7 @@ public:
         attempt,     // that the operation succeeds when it is tried, the deadline, or a stop
         deadline,    // only the deadline or a stop
         signal,      // a signal, the deadline, or a stop
-        completion,  // only that the operation has ended
+        completion,  // that the operation has ended; see awaited_operation::interrupt
     };
 
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
@@ -134,7 +142,7 @@ public:
         until_ = what;
         deadline_ = deadline;
         awaited_ = nullptr;
-        stop_passed_on_ = false;
+        told_stop_ = false;
         next_ = what_next::wait;
     }
 
@@ -178,25 +186,16 @@ public:
     /// Why the last wait ended. Takes the signal if that was the reason.
     [[nodiscard]] wake_reason reason() noexcept {
         if (hears_signals() && receive_signal()) return wake_reason::signalled;
-        if (take_stop()) return wake_reason::stopped;
+        if (hears_stop()) return wake_reason::stopped;
         return expired() ? wake_reason::expired : wake_reason::woken;
     }
 
-    /// Whether a stop was asked for that ended no wait yet. It ends one; those that follow are for
-    /// cleaning up.
-    [[nodiscard]] bool take_stop() noexcept {
-        if (!must_tell_stop()) return false;
-        stop_told_ = true;
-        return true;
-    }
+    /// Whether the task was asked to stop and is not shielded from it: then every wait ends at once.
+    [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_requested(); }
 
-    /// Whether the stop has ended a wait.
-    [[nodiscard]] bool has_told_stop() const noexcept { return stop_told_; }
-
-    void set_told_stop(bool told) noexcept { stop_told_ = told; }
-
-    /// Whether take_stop would take one.
-    [[nodiscard]] bool must_tell_stop() const noexcept { return !stop_told_ && stop_requested(); }
+    /// Shields the task from a stop, or no longer. Gives what held before.
+    bool set_shielded(bool shielded) noexcept { return std::exchange(is_shielded_, shielded); }
+    [[nodiscard]] bool is_shielded() const noexcept { return is_shielded_; }
 
     /// Whether this step may have offered forked work. If so, where.
     [[nodiscard]] bool has_forked() const noexcept { return offers_ != nullptr; }
@@ -262,7 +261,8 @@ private:
     [[nodiscard]] bool must_wait_on() noexcept;
     void run_coroutines() noexcept;
     static void run_forks(root& outermost) noexcept;
-    void pass_stop_on_once() noexcept;
+    [[nodiscard]] bool interrupt_awaited() noexcept;
+    [[nodiscard]] bool tell_stop_once() noexcept;
     void post_forks() noexcept;
     void stop_forks() noexcept;
     void post() noexcept;
@@ -285,8 +285,8 @@ private:
     std::uint8_t budget_ = 0;
     std::uint8_t joins_ = 0;
     bool turn_first_ = false;
-    bool stop_told_ = false;
-    bool stop_passed_on_ = false;  // to what is awaited now
+    bool is_shielded_ = false;
+    bool told_stop_ = false;  // what is awaited now
     bool has_forks_ = false;       // one that runs here waits, and others of its fork are gone
 };
 

@@ -5,6 +5,7 @@
 #include <fairlead/coro/scope_child.hpp>
 #include <fairlead/coro/spawn_options.hpp>
 #include <fairlead/coro/stopped.hpp>
+#include <fairlead/coro/waited.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sync/atomic.hpp>
 #include <fairlead/sync/mutex.hpp>
@@ -27,8 +28,8 @@ namespace fairlead {
 ///
 /// Every child has ended when `join` returns; the scope must have been joined before it is destroyed
 /// (`with_scope` sees to that). When a child throws, the others are asked to stop, nothing new is
-/// started, and `join` rethrows the first exception. A stop of the joining task is passed on, whether
-/// it comes during the join or came before.
+/// started, and `join` rethrows the first exception. A child that ends with `stopped_error` has not failed. A stop of the joining
+/// task is passed on, whether it comes during the join or came before.
 ///
 /// A scheduler that is destroyed gives back the children before their owner. If one of them may have
 /// gone to another scheduler by then, which goes on running it, use `with_scope`: it keeps the owner
@@ -108,28 +109,54 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
-            coro::root& bottom = *leaf.promise().bottom;
-            const bool forks_first = bottom.has_forked();
-            if (forks_first) {
-                if (bottom.stop_requested()) owner_.request_stop();
-            } else if (!owner_.must_wait(bottom)) {
-                return bottom.take_turn_if_due(leaf, leaf.promise());
-            }
-            bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
-            bottom.await_operation(owner_);
-            if (forks_first) bottom.run_forks_first();
-            return true;
+            bottom_ = leaf.promise().bottom;
+            return owner_.begin_join(*bottom_, leaf, leaf.promise(), never);
         }
         void await_resume() const {
-            if (owner_.failure_) std::rethrow_exception(std::exchange(owner_.failure_, nullptr));
+            owner_.rethrow_failure();
+            if (owner_.was_cut_ && bottom_->hears_stop()) coro::throw_stopped();
         }
 
     private:
         scope& owner_;
+        coro::root* bottom_ = nullptr;
     };
 
-    /// Waits until every child has ended.
+    class joining_until {
+    public:
+        joining_until(scope& owner, time_point deadline) noexcept
+            : owner_{owner}, deadline_{deadline} {}
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <coro::on_a_root Promise>
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+            bottom_ = leaf.promise().bottom;
+            return owner_.begin_join(*bottom_, leaf, leaf.promise(), deadline_);
+        }
+        [[nodiscard]] waited<void> await_resume() const {
+            if (std::exchange(owner_.join_expired_, false)) {
+                return std::unexpected{wait_error::expired};
+            }
+            owner_.rethrow_failure();
+            if (owner_.was_cut_ && bottom_->hears_stop()) {
+                return std::unexpected{wait_error::stopped};
+            }
+            return {};
+        }
+
+    private:
+        scope& owner_;
+        time_point deadline_;
+        coro::root* bottom_ = nullptr;
+    };
+
+    /// Waits until every child has ended. If the joining task was asked to stop, and a child was stopped by that, throws
+    /// `stopped_error` then.
     [[nodiscard]] joining join() noexcept { return joining{*this}; }
+
+    /// The same until `deadline`. `expired`: children run still; the scope is as before, and must be joined again.
+    [[nodiscard]] joining_until join_until(time_point deadline) noexcept {
+        return {*this, deadline};
+    }
 
 private:
     friend class coro::scope_child;
@@ -194,32 +221,23 @@ private:
         return false;
     }
 
-    void pass_stop_on() noexcept override { request_stop(); }
+    // False: all children have ended, and the task goes on.
+    [[nodiscard]] bool begin_join(coro::root& joiner, std::coroutine_handle<> leaf,
+                                  coro::frame_link& link, time_point deadline) noexcept;
 
-    [[nodiscard]] bool must_wait(coro::root& holder) noexcept override {
-        std::lock_guard lock{mutex_};
-        if (!has_children()) return false;
-        // Also one that has ended a wait of the joiner before, such as that for the next child.
-        if (holder.stop_requested()) stop_all();
-        joiner_ = &holder;
-        return true;
+    void rethrow_failure() {
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
+
+    // A stop of the joiner is passed on. After its deadline the scope forgets it, unless it is told already.
+    [[nodiscard]] bool interrupt(coro::interruption why) noexcept override;
+
+    [[nodiscard]] bool must_wait(coro::root& holder) noexcept override;
 
     // Requires mutex_. Children are in the list until their end, so they exist.
-    void stop_all() noexcept {
-        stopping_.store(true, sync::relaxed);
-        for (auto* child = children_; child != nullptr; child = child->following_) {
-            child->request_stop();
-        }
-    }
+    void stop_all() noexcept;
 
-    [[nodiscard]] bool outlasts(coro::root& holder) noexcept override {
-        std::lock_guard lock{mutex_};
-        if (!has_children()) return false;
-        stop_all();  // nobody else would ask them
-        joiner_ = &holder;
-        return true;
-    }
+    [[nodiscard]] bool outlasts(coro::root& holder) noexcept override;
 
     // The last touch of the scope by a child, which it frees.
     void child_ended(coro::scope_child& child, std::exception_ptr failure) noexcept {
@@ -231,8 +249,10 @@ private:
             } else {
                 unlisted_.fetch_sub(1, sync::relaxed);  // the mutex publishes it
             }
-            if (failure != nullptr) {
-                if (coro::gives_way(failure_)) failure_ = std::move(failure);
+            if (failure != nullptr && coro::is_stop(failure)) {
+                was_cut_ = true;
+            } else if (failure != nullptr) {
+                if (failure_ == nullptr) failure_ = std::move(failure);
                 stop_all();
             }
             if (!has_children()) to_tell = std::exchange(joiner_, nullptr);
@@ -249,6 +269,8 @@ private:
     sync::atomic<bool> stopping_{false};     // written under mutex_
     coro::root* joiner_ = nullptr;           // guarded by mutex_
     std::exception_ptr failure_;             // guarded by mutex_ until all children have ended
+    bool was_cut_ = false;                   // a child was stopped; guarded as failure_
+    bool join_expired_ = false;              // of the joiner
 
     // Children that were forked, and run in the step that has forked them or have not begun. From 1 to 0 only under
     // mutex_, where who waits for them is told.
@@ -267,29 +289,5 @@ inline void coro::forked_scope_child::begin_here() noexcept {
     if (owner().is_stopping()) request_stop();
 }
 inline void coro::forked_scope_child::become_task() noexcept { owner().list_forked(*this); }
-
-/// Runs `body(scope)`, a callable that returns a `task<>`, and joins the scope whatever happens: an
-/// exception that leaves the body asks the children to stop, and is rethrown after they have ended.
-template <class Body>
-    requires std::is_invocable_r_v<task<>, Body&, scope&>
-task<> with_scope(Body body) {
-    auto& holder =
-        co_await coro::root_question{[](coro::root& self) noexcept -> auto& { return self; }};
-    scope children{holder.where()};
-    const coro::held_operation held{holder, children};
-    std::exception_ptr failure;
-    try {
-        co_await body(children);
-    } catch (...) {
-        failure = std::current_exception();
-        children.request_stop();
-    }
-    try {
-        co_await children.join();
-    } catch (...) {
-        if (coro::gives_way(failure)) failure = std::current_exception();
-    }
-    if (failure != nullptr) std::rethrow_exception(failure);
-}
 
 }  // namespace fairlead

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fairlead/base/assert.hpp>
+#include <fairlead/coro/foreign_wait.hpp>
 #include <fairlead/coro/fork.hpp>
 #include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/sync/recycler.hpp>
 
 #include <concepts>
@@ -123,7 +125,7 @@ struct promise final : frame_link, result<T>, sync::recycled {
 
     void unhandled_exception() noexcept {
         result<T>::unhandled_exception();
-        if (forked_by != nullptr) forked_by->child_failed();
+        if (forked_by != nullptr) forked_by->child_failed(*this, is_stop(this->failure()));
     }
     /// That of a coroutine of this type.
     [[nodiscard]] static promise& of(std::coroutine_handle<> frame) noexcept {
@@ -133,11 +135,18 @@ struct promise final : frame_link, result<T>, sync::recycled {
     [[nodiscard]] task<T> get_return_object() noexcept;
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
     [[nodiscard]] final_awaiter final_suspend() const noexcept { return {}; }
-};
 
-/// The promise of a coroutine that runs on a root: what the library's awaiters need.
-template <class Promise>
-concept on_a_root = std::derived_from<Promise, frame_link>;
+    // What is awaited. By value: no copy of it lies in the frame.
+    template <passes_by_value Awaiter>
+    [[nodiscard]] Awaiter await_transform(Awaiter awaiter) {
+        return awaiter;
+    }
+    template <class Awaitable>
+        requires(!passes_by_value<std::remove_cvref_t<Awaitable>>)
+    [[nodiscard]] auto await_transform(Awaitable&& awaitable) {
+        return transform_awaitable(std::forward<Awaitable>(awaitable));
+    }
+};
 
 // Awaits a coroutine: it runs at once, on this stack, and its frame dies with the await expression.
 template <class T>
