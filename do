@@ -70,7 +70,7 @@ Usage: ./do COMMAND [OPTIONS]
               --compare A B  two commits instead of rivals: what moved beyond the noise
   counts    what each hot path costs: instructions, atomic accesses, readings of the clock
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
-              --write: make these anew, and the tables of docs/performance.md
+              --write: make these anew, and the tables of docs/internals/performance.md
               --profile PATH: in which functions  --perf: cycles, by perf stat
   verify    check the specifications in spec/ with TLC, and the traces of the code against them
               --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces

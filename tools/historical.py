@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that docs/historical.md says what the test of historical bugs has recorded.
+"""Checks that docs/internals/historical.md says what the test of historical bugs has recorded.
 
 Reads what `historical_test --gtest_output=json:FILE` writes, and tests/historical/elsewhere.toml, whose
 tests and seeded bugs must exist, with tests/historical/planted.json, which has a figure for each. With --write
@@ -15,7 +15,7 @@ import tomllib
 
 import tree
 
-PAGE = pathlib.Path("docs/historical.md")
+PAGE = pathlib.Path("docs/internals/historical.md")
 SCENARIOS = pathlib.Path("tests/historical")
 ELSEWHERE = SCENARIOS / "elsewhere.toml"
 PLANTED = SCENARIOS / "planted.json"

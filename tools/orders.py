@@ -3,7 +3,7 @@
 
 A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the written
 one stays. Neither more nor less may stand there, and each order must be run by some test. With --write the
-table in docs/orders.md is made anew.
+table in docs/internals/orders.md is made anew.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import tree
 
 REASONS = pathlib.Path("tests/model/orders.toml")
-PAGE = pathlib.Path("docs/orders.md")
+PAGE = pathlib.Path("docs/internals/orders.md")
 # The lock-free structures, the signal, the state of a task, and joins.
 CHECKED = ("include/",)
 LIMIT_S = 900  # of a suite with a weaker order; the slowest takes about a minute as it is

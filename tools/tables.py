@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the tables of docs/verification.md name all that is verified now, and nothing else.
+"""Checks that the tables of docs/internals/verification.md name all that is verified now, and nothing else.
 
 - Specifications: a row for each model of spec/models.toml that is not deep, with its constants, its number of distinct
   states if it stands there, and all seeded bugs found.
@@ -18,7 +18,7 @@ import orders
 import tree
 import verify
 
-PAGE = pathlib.Path("docs/verification.md")
+PAGE = pathlib.Path("docs/internals/verification.md")
 MODELS = pathlib.Path("spec/models.toml")
 PLANTED = pathlib.Path("tests/traces/CMakeLists.txt")
 

@@ -37,7 +37,7 @@ class Historical(TemporaryTree):
         self.write("tests/historical/planted.json", json.dumps(PLANTED))
         self.write("tests/sched/defects_test.cpp", "TEST(Defects,\n     SizeOne) {\n}\n")
         self.write("spec/Parking.tla", r"Go == Bug # 2 \* bug 2: does not look" + "\n")
-        (self.root / "docs").mkdir()
+        (self.root / "docs/internals").mkdir(parents=True)
         self.check(results(), write=True)
 
     def check(self, recorded, write=False):
@@ -64,17 +64,17 @@ class Historical(TemporaryTree):
         self.assertIn("| < 1 ms |", self.page())
 
     def test_executions_are_compared(self):
-        self.assert_finds(self.check(results(executions="13")), "docs/historical.md", "--write")
+        self.assert_finds(self.check(results(executions="13")), "docs/internals/historical.md", "--write")
         self.assertEqual(self.check(results(executions="13"), write=True), [])
         self.assertIn("| 13 |", self.page())
 
     def test_a_missing_page(self):
         (self.root / historical.PAGE).unlink()
-        self.assert_finds(self.check(results()), "docs/historical.md", "--write")
+        self.assert_finds(self.check(results()), "docs/internals/historical.md", "--write")
 
     def test_an_edited_page(self):
-        self.write("docs/historical.md", self.page().replace("Looks too early", "Looks late"))
-        self.assert_finds(self.check(results()), "docs/historical.md", "--write")
+        self.write("docs/internals/historical.md", self.page().replace("Looks too early", "Looks late"))
+        self.assert_finds(self.check(results()), "docs/internals/historical.md", "--write")
 
     def test_times_are_classes(self):
         for text, wanted in (("0s", "< 1 ms"), ("0.001s", "< 10 ms"), ("0.099s", "< 100 ms"),

@@ -5,7 +5,7 @@
 //     fl::spawn(game, session(std::move(stream)));
 //
 // A group is charged the measured time of its tasks' steps, whichever worker runs them, and those with tasks have
-// their turn by what they are owed: see docs/groups.md. What is posted to the scheduler itself is in its default group,
+// their turn by what they are owed: see docs/manual/groups.md. What is posted to the scheduler itself is in its default group,
 // of weight 100 and normal priority. Until the first other one is made, that costs nothing.
 #pragma once
 
@@ -143,7 +143,7 @@ public:
     /// From now on its steps run on the thread of one worker, one at a time, in the order of posts by whomever, until it
     /// is released; a `max_concurrency` counts again then. For what belongs to a thread, or data that is to stay in one
     /// cache. The worker goes on with other tasks beside them, but is never taken off its thread: what blocks there
-    /// blocks it (docs/blocking.md). The thread changes only with a `stop` and a `start`, which make new ones.
+    /// blocks it (docs/manual/blocking.md). The thread changes only with a `stop` and a `start`, which make new ones.
     ///
     /// Steps that run at the time of the call go on where they are, and what they have forked with them; the first on the
     /// worker begins when they have ended. What was posted before the call may have been dealt, and count to them; what

@@ -34,7 +34,7 @@ private:
     std::shared_ptr<const function> handler_;
 };
 
-/// Where a plain post (one task, due at once) by a step goes. docs/scheduler.md says when to choose which.
+/// Where a plain post (one task, due at once) by a step goes. docs/internals/scheduler.md says when to choose which.
 enum class policy : std::uint8_t {
     /// Behind what is ready already: tasks start in the order in which they became ready.
     fair,

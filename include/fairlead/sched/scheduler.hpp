@@ -7,7 +7,7 @@
 // Tasks start in the order in which they became ready, unless `options.policy` is `stealing`. With one
 // worker exactly in that order. With more, a worker claims at most 128 tasks at a time; its run holds
 // at most 256. Idle workers steal from a run, and a busy worker takes it over if its owner got stuck.
-// docs/scheduler.md states the bound.
+// docs/internals/scheduler.md states the bound.
 //
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
