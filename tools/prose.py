@@ -45,7 +45,7 @@ CLEAN = (
     "docs/manual/coroutines.md",
     "docs/manual/fairness.md",
     "docs/manual/groups.md",
-    "docs/guide/which_tool.md",
+    "docs/manual/index.md",
     "docs/manual/installing.md",
     "docs/manual/io.md",
     "docs/internals/performance.md",
