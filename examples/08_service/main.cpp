@@ -1,5 +1,5 @@
-// A small service: names and values over TCP, one line a request. With a port it serves until SIGTERM;
-// without one it is its own client, as a test.
+// A small service: names and values over TCP, one line a request. With a port it serves until
+// SIGTERM; without one it is its own client, as a test.
 //
 //     $ printf 'set ship Fram\nget ship\n' | nc -N 127.0.0.1 7000
 //     ok
@@ -105,7 +105,8 @@ fl::task<> session(io::tcp_stream peer, store& values, const std::string& path) 
 // [/session]
 
 // [serve]
-// A session for each connection. A stop ends the accept, and then the sessions, for which the scope waits.
+// A session for each connection. A stop ends the accept, and then the sessions, for which the scope
+// waits.
 fl::task<> serve(io::tcp_listener listener, store& values, const std::string& path) {
     co_await fl::with_scope([&](fl::scope& sessions) -> fl::task<> {
         for (;;) {

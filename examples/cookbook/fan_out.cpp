@@ -20,7 +20,8 @@ fl::task<int> ask(int server) {
 }
 
 // [all]
-// Waits for all answers. If one call throws, the rest are asked to stop, and its exception is thrown.
+// Waits for all answers. If one call throws, the rest are asked to stop, and the exception is
+// thrown here.
 fl::task<int> sum_of_answers(int servers) {
     std::vector<fl::task<int>> questions;
     for (int i = 0; i != servers; ++i) questions.push_back(ask(i));

@@ -1,4 +1,5 @@
-// Ends on SIGTERM or SIGINT: nothing new begins, what runs ends by itself, and the rest is stopped and reported.
+// Ends on SIGTERM or SIGINT: nothing new begins, what runs ends by itself, and the rest is stopped
+// and reported.
 #include <fairlead/fairlead.hpp>
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// A limit of time for a whole operation: as a deadline that each wait gets, and for code that takes no deadline.
+// A limit of time for a whole operation: as a deadline that each wait gets, and for code that takes
+// no deadline.
 #include <fairlead/fairlead.hpp>
 
 #include <cstdio>
