@@ -36,6 +36,7 @@ struct group_options {
     /// Its share of the workers, against those of other groups of its priority with tasks to run: 1 to 10,000.
     unsigned weight = 100;
 
+    /// Whether it goes before or after groups of another priority: see `fairlead::priority`.
     fairlead::priority priority = fairlead::priority::normal;
 
     /// How many of its steps may run at once; 1: one after the other, on any worker, in the order of their posts by
@@ -92,12 +93,17 @@ struct group_stats {
 /// means nothing.
 class group : public post_target {
 public:
+    /// Where tasks of the group are posted. An executor does not keep the group: use it while the group has a handle
+    /// or a task.
     operator executor() const noexcept { return executor{home()}; }
 
     /// Throws `std::invalid_argument` for a wrong option, `std::bad_alloc`.
     explicit group(scheduler& owner, group_options options = {});
+    /// Takes over the group of `other`, which has none afterwards and may only be destroyed or assigned to.
     group(group&& other) noexcept;
+    /// Drops its own group, and takes over that of `other`.
     group& operator=(group&& other) noexcept;
+    /// Drops the group, which goes on until its last task has ended. Does not wait.
     ~group();
 
     // --- posting with a bound: any thread, never blocks ---------------------------------------------
@@ -138,6 +144,7 @@ public:
     /// No more of its steps begin until `resume`. Posts are kept, and tasks go on sleeping. While it has tasks, a `drain`
     /// waits, and a `stop` takes its whole limit and reports them.
     void pause() noexcept;
+    /// Ends a `pause`: steps begin again.
     void resume() noexcept;
 
     /// From now on its steps run on the thread of one worker, one at a time, in the order of posts by whomever, until it
@@ -152,12 +159,15 @@ public:
     /// Without a number the library picks the worker with the fewest groups; a group that is bound stays where it is. With
     /// another number than before it moves. Throws `std::invalid_argument` if there is no such worker.
     void bind() noexcept;
+    /// The same, to the worker of this number, from 0.
     void bind(unsigned worker);
 
     /// Its tasks run on any worker again. A step that runs goes on; the next may run elsewhere.
     void release() noexcept;
 
+    /// What the group did so far. The figures are read while its tasks go on. Constant time, allocates nothing.
     [[nodiscard]] group_stats stats() const noexcept;
+    /// The name of the options. Valid as long as the group has a handle.
     [[nodiscard]] const std::string& name() const noexcept;
 
 private:
