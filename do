@@ -322,6 +322,7 @@ check() {
     step "pages" python tools/pages.py
     step "tables" python tools/tables.py
     step "results" python tools/results.py
+    step "reference" python tools/website.py --reference
     step "messages of commits" python tools/commits.py
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
