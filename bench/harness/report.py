@@ -187,7 +187,7 @@ def section(name, workload, results, record):
                                 marked(lines_of(result), earlier(result.run, record) if several else "")],
                          (0, 1, len(HEAD) - 1))
         lines.append(f"![{workload}: the medians of each case]({name}/{workload.lower()}.svg)\n\n"
-                     f"<details><summary>All figures of {workload}</summary>\n\n{table}\n</details>\n")
+                     f"<details markdown><summary>All figures of {workload}</summary>\n\n{table}\n</details>\n")
     return "\n".join(lines)
 
 
