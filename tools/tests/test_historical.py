@@ -49,9 +49,9 @@ class Historical(TemporaryTree):
 
     def test_the_page_has_what_was_recorded(self):
         page = self.page()
-        self.assertIn("| `tokio_1` | Tokio, PR #1 | Looks too early | a data race | a fence "
+        self.assertIn("| `tokio_1` | Tokio, PR #1 | Looks too early | `a data race` | a fence "
                       "| needed | 12 | > 10000 | 7 | 34, ≤ 3 preemptions | < 1 ms |", page)
-        self.assertIn("## Wake ups\n\n[wake_ups.cpp](../tests/historical/wake_ups.cpp)", page)
+        self.assertIn("## Wake ups\n\n[wake_ups.cpp](../../tests/historical/wake_ups.cpp)", page)
         self.assertIn("| Others, issue #2 | A limit of 1 does nothing | unit tests "
                       "| `Defects.SizeOne`, `Parking bug 2` |", page)
         self.assertIn("1 bugs here, of which 1 need weak memory; 1 shown elsewhere", page)
