@@ -40,11 +40,11 @@ ORDER = re.compile(r"[:( ](acquire|release|acq_rel|seq_cst)[,)]")  # as an argum
 
 HEAD = """# Each memory order, and what a weaker one breaks
 
-Made by `./do verify orders --write`: each order of the public headers that is not relaxed and that the model
-tests run, made one notch weaker, and the first model test that fails then. {killed} of {total} are found by a test; the others
-have the reason why they stay. See [memory_order.md](memory_order.md) for the argument, and
-[verification.md](verification.md) for what the model tests cannot see: an order that a test does not miss
-may still be needed there.
+Made by `./do verify orders --write`. The table has each order of the public headers that is not relaxed and that
+the model tests run. The command makes the order one notch weaker, and names the first model test that fails.
+Tests find {killed} of {total}; for the rest the table has the reason why the order stays. See
+[memory_order.md](memory_order.md) for the argument, and [verification.md](verification.md) for what the model
+tests cannot see: an order that no test needs may still be necessary there.
 
 | function | code | weaker | found by, or why it stays |
 |---|---|---|---|

@@ -66,7 +66,7 @@ def check_traces(root):
     yield from differ("specification", wanted, {row[0] for row in rows})
     planted = set(re.findall(r"^add_recorder_with\((\w+ [\w-]+) ", (root / PLANTED).read_text(encoding="utf-8"),
                              re.MULTILINE))
-    shown = {f"{row[0]} {bug}" for row in rows for bug in re.findall(r"\d+ of \d+ ([\w-]+)", row[6])}
+    shown = {f"{row[0]} {bug}" for row in rows for bug in re.findall(r"\d+ of \d+ `?([\w-]+)", row[6])}
     yield from (f"no row has the planted bug {each}" for each in sorted(planted - shown))  # scenarios have more
 
 

@@ -172,7 +172,7 @@ def record(build, only, most):
 def page(results):
     rows = []
     for result in results:
-        bugs = [f"{bug['rejected']} of {bug['traces']} {name}" for name, bug in result["bugs"].items()]
+        bugs = [f"{bug['rejected']} of {bug['traces']} `{name}`" for name, bug in result["bugs"].items()]
         rows.append([result["specification"], result["origin"], f"{result['traces']:,}", f"{result['events']:,}",
                      f"{result['states']:,}", f"{result['explained']:,}", "; ".join(bugs)])
     total = [f"{sum(result[key] for result in results):,}" for key in ("traces", "events", "states", "explained")]
