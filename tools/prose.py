@@ -39,7 +39,7 @@ CLEAN = (
     "bench/w6",
     "bench/w7",
     "bench/w9",
-    "docs/adr/README.md",
+    "docs/adr",
     "docs/cookbook",
     "docs/guide",
     "docs/internals/architecture.md",

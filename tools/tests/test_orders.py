@@ -115,7 +115,7 @@ echo '[  FAILED  ] Ring.Wraps (3 ms)'; exit 1
     def test_the_page_names_the_test_and_the_reason(self):
         self.run_it("--write")
         page = (self.root / "docs/internals/orders.md").read_text()
-        self.assertIn("1 of 2 are found by a test", page)
+        self.assertIn("Tests find 1 of 2", page)
         self.assertIn("| `ring::push` | `tail_.store(1, sync::release);` | release → relaxed | `Ring.Wraps` |", page)
         self.assertIn("| `ring::push` | `head_.load(sync::acquire);` | acquire → relaxed | Nobody writes. |", page)
 
