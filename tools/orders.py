@@ -3,7 +3,7 @@
 
 A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the written
 one stays. Neither more nor less may stand there, and each order must be run by some test. With --write the
-table in docs/orders.md is made anew.
+table in docs/internals/orders.md is made anew.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import tree
 
 REASONS = pathlib.Path("tests/model/orders.toml")
-PAGE = pathlib.Path("docs/orders.md")
+PAGE = pathlib.Path("docs/internals/orders.md")
 # The lock-free structures, the signal, the state of a task, and joins.
 CHECKED = ("include/",)
 LIMIT_S = 900  # of a suite with a weaker order; the slowest takes about a minute as it is
@@ -40,11 +40,11 @@ ORDER = re.compile(r"[:( ](acquire|release|acq_rel|seq_cst)[,)]")  # as an argum
 
 HEAD = """# Each memory order, and what a weaker one breaks
 
-Made by `./do verify orders --write`: each order of the public headers that is not relaxed and that the model
-tests run, made one notch weaker, and the first model test that fails then. {killed} of {total} are found by a test; the others
-have the reason why they stay. See [memory_order.md](memory_order.md) for the argument, and
-[verification.md](verification.md) for what the model tests cannot see: an order that a test does not miss
-may still be needed there.
+Made by `./do verify orders --write`. The table has each order of the public headers that is not relaxed and that
+the model tests run. The command makes the order one notch weaker, and names the first model test that fails.
+Tests find {killed} of {total}; for the rest the table has the reason why the order stays. See
+[memory_order.md](memory_order.md) for the argument, and [verification.md](verification.md) for what the model
+tests cannot see: an order that no test needs may still be necessary there.
 
 | function | code | weaker | found by, or why it stays |
 |---|---|---|---|

@@ -4,7 +4,7 @@
 - spec/MAP.md has a section for each specification; its tables name actions that the specification
   defines, each action of it, and functions that the code has.
 - The tests that it and the pages of docs/ that are about tests name exist.
-- Rows of docs/orders.md are of memory orders that the headers have, and each order has a row.
+- Rows of docs/internals/orders.md are of memory orders that the headers have, and each order has a row.
 """
 
 import re
@@ -15,7 +15,7 @@ import tree
 
 MAP = "spec/MAP.md"
 # Where each name of the form Suite.Test must be one; elsewhere it may be a member of a class.
-OF_TESTS = (MAP, "docs/features.md", "docs/historical.md", "docs/memory_order.md", "docs/orders.md")
+OF_TESTS = (MAP, "docs/features.md", "docs/internals/historical.md", "docs/internals/memory_order.md", "docs/internals/orders.md")
 
 NAMED_TEST = re.compile(r"([A-Za-z]\w*)\.(\w+|\*)")
 DEFINITION = re.compile(r"^([A-Z]\w*)(?:\([^)]*\))? ==(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)

@@ -28,10 +28,14 @@ struct join_options {
 template <class T>
 class [[nodiscard]] join_handle {
 public:
+    /// @cond internal
     join_handle(coro::spawned<T>& started, scheduler& home) noexcept
         : started_{&started}, run_here_{home.runs_on_caller() ? &home : nullptr} {}
+    /// @endcond
+    /// Takes over the task of `other`, which has none afterwards.
     join_handle(join_handle&& other) noexcept
         : started_{std::exchange(other.started_, nullptr)}, run_here_{other.run_here_} {}
+    /// Drops its own task, which goes on by itself, and takes over that of `other`.
     join_handle& operator=(join_handle&& other) noexcept {
         if (this != &other) {
             detach();

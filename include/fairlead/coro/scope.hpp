@@ -36,6 +36,7 @@ namespace fairlead {
 /// until the child has ended, whatever the owner waits for.
 class scope final : public coro::awaited_operation {
 public:
+    /// The children run at `where`, and so in its group. Allocates nothing.
     explicit scope(executor where) noexcept : where_{where} {}
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
@@ -277,6 +278,7 @@ private:
     sync::atomic<std::size_t> unlisted_{0};
 };
 
+/// @cond internal
 inline void coro::scope_child::on_end() noexcept {
     std::exception_ptr failure = body_.outcome().failure();
     body_ = {};  // its parameters may refer to what the joiner destroys next
@@ -289,5 +291,6 @@ inline void coro::forked_scope_child::begin_here() noexcept {
     if (owner().is_stopping()) request_stop();
 }
 inline void coro::forked_scope_child::become_task() noexcept { owner().list_forked(*this); }
+/// @endcond
 
 }  // namespace fairlead

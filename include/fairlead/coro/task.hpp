@@ -187,12 +187,19 @@ private:
 template <class T>
 class [[nodiscard]] task {
 public:
+    /// What the compiler asks for.
     using promise_type = coro::promise<T>;
+    /// What `co_return` gives and `co_await` returns.
     using value_type = T;
 
+    /// No coroutine: it can be assigned to or destroyed, but not awaited.
     task() noexcept = default;
+    /// @cond internal
     explicit task(std::coroutine_handle<promise_type> body) noexcept : frame_{body} {}
+    /// @endcond
+    /// Takes over the coroutine of `other`, which has none afterwards.
     task(task&& other) noexcept : frame_{std::exchange(other.frame_, nullptr)} {}
+    /// Destroys its own coroutine, which has not started, and takes over that of `other`.
     task& operator=(task&& other) noexcept {
         if (this != &other) {
             if (frame_) frame_.destroy();
@@ -214,6 +221,7 @@ public:
     }
 
     // --- for the library's own roots -------------------------------------------------------------
+    /// @cond internal
 
     /// Makes the coroutine the body of `bottom`. The task keeps the frame and must stay in place.
     void start_on(coro::root& bottom) noexcept {
@@ -232,6 +240,7 @@ public:
 
     /// What the ended body left.
     [[nodiscard]] coro::result<T>& outcome() const noexcept { return promise_type::of(frame_); }
+    /// @endcond
 
 private:
     std::coroutine_handle<> frame_;

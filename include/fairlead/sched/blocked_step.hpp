@@ -21,7 +21,7 @@ struct blocked_step {
 
     /// Which calls it was in when it was found, innermost first: where the thread waits, and where each call returns
     /// to, as `backtrace` of the C library has it. Empty if the system does not tell, or the thread went on meanwhile; what calls a frame that
-    /// cannot be understood is left out. docs/blocking.md has the limits.
+    /// cannot be understood is left out. docs/manual/blocking.md has the limits.
     std::span<void* const> stack;
 
     /// Prints all of it, one line for each call, as is done without `on_blocked`. The addresses are those of the calls, for addr2line. Takes locks of the

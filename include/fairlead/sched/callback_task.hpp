@@ -14,6 +14,7 @@ namespace fairlead {
 /// the program.
 class callback_task : public basic_task {
 public:
+    /// What a step calls: a callable of at most 24 bytes that is trivially copyable.
     using callback = base::delegate<void(callback_task&), 24>;
 
     callback_task() noexcept : callback_task{callback{}} {}

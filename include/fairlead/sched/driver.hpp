@@ -20,6 +20,8 @@ protected:
     ~event_sink() = default;
 };
 
+/// What idle workers sleep on, and what says which events have come. A scheduler owns its driver, which is
+/// passed in as an option. A program with a clock or with events of its own derives from it.
 class driver {
 public:
     virtual ~driver() = default;

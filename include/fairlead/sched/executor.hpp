@@ -95,6 +95,7 @@ public:
         return *home_->owner;
     }
 
+    /// @cond internal
     [[nodiscard]] sched::home& home() const noexcept { return *home_; }
 
 protected:
@@ -108,6 +109,7 @@ protected:
     void refer_to(sched::home& of) noexcept { home_ = &of; }
 
     friend bool operator==(const post_target&, const post_target&) = default;
+    /// @endcond
 
 private:
     [[nodiscard]] bool accept(basic_task& task, time_point deadline) const noexcept;
@@ -123,8 +125,11 @@ public:
     /// Refers to nothing.
     executor() = default;
 
+    /// @cond internal
     explicit executor(sched::home& of) noexcept : post_target{of} {}
+    /// @endcond
 
+    /// Whether tasks that are posted to both go to the same place.
     friend bool operator==(executor left, executor right) noexcept {
         return static_cast<const post_target&>(left) == static_cast<const post_target&>(right);
     }

@@ -12,6 +12,7 @@
 
 namespace fairlead {
 
+/// The driver of a scheduler without IO. `scheduler_options::driver` is one by default.
 class futex_driver final : public driver {
 public:
     futex_driver() = default;

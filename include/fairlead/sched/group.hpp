@@ -5,7 +5,7 @@
 //     fl::spawn(game, session(std::move(stream)));
 //
 // A group is charged the measured time of its tasks' steps, whichever worker runs them, and those with tasks have
-// their turn by what they are owed: see docs/groups.md. What is posted to the scheduler itself is in its default group,
+// their turn by what they are owed: see docs/manual/groups.md. What is posted to the scheduler itself is in its default group,
 // of weight 100 and normal priority. Until the first other one is made, that costs nothing.
 #pragma once
 
@@ -36,6 +36,7 @@ struct group_options {
     /// Its share of the workers, against those of other groups of its priority with tasks to run: 1 to 10,000.
     unsigned weight = 100;
 
+    /// Whether it goes before or after groups of another priority: see `fairlead::priority`.
     fairlead::priority priority = fairlead::priority::normal;
 
     /// How many of its steps may run at once; 1: one after the other, on any worker, in the order of their posts by
@@ -92,12 +93,17 @@ struct group_stats {
 /// means nothing.
 class group : public post_target {
 public:
+    /// Where tasks of the group are posted. An executor does not keep the group: use it while the group has a handle
+    /// or a task.
     operator executor() const noexcept { return executor{home()}; }
 
     /// Throws `std::invalid_argument` for a wrong option, `std::bad_alloc`.
     explicit group(scheduler& owner, group_options options = {});
+    /// Takes over the group of `other`, which has none afterwards and may only be destroyed or assigned to.
     group(group&& other) noexcept;
+    /// Drops its own group, and takes over that of `other`.
     group& operator=(group&& other) noexcept;
+    /// Drops the group, which goes on until its last task has ended. Does not wait.
     ~group();
 
     // --- posting with a bound: any thread, never blocks ---------------------------------------------
@@ -138,12 +144,13 @@ public:
     /// No more of its steps begin until `resume`. Posts are kept, and tasks go on sleeping. While it has tasks, a `drain`
     /// waits, and a `stop` takes its whole limit and reports them.
     void pause() noexcept;
+    /// Ends a `pause`: steps begin again.
     void resume() noexcept;
 
     /// From now on its steps run on the thread of one worker, one at a time, in the order of posts by whomever, until it
     /// is released; a `max_concurrency` counts again then. For what belongs to a thread, or data that is to stay in one
     /// cache. The worker goes on with other tasks beside them, but is never taken off its thread: what blocks there
-    /// blocks it (docs/blocking.md). The thread changes only with a `stop` and a `start`, which make new ones.
+    /// blocks it (docs/manual/blocking.md). The thread changes only with a `stop` and a `start`, which make new ones.
     ///
     /// Steps that run at the time of the call go on where they are, and what they have forked with them; the first on the
     /// worker begins when they have ended. What was posted before the call may have been dealt, and count to them; what
@@ -152,12 +159,15 @@ public:
     /// Without a number the library picks the worker with the fewest groups; a group that is bound stays where it is. With
     /// another number than before it moves. Throws `std::invalid_argument` if there is no such worker.
     void bind() noexcept;
+    /// The same, to the worker of this number, from 0.
     void bind(unsigned worker);
 
     /// Its tasks run on any worker again. A step that runs goes on; the next may run elsewhere.
     void release() noexcept;
 
+    /// What the group did so far. The figures are read while its tasks go on. Constant time, allocates nothing.
     [[nodiscard]] group_stats stats() const noexcept;
+    /// The name of the options. Valid as long as the group has a handle.
     [[nodiscard]] const std::string& name() const noexcept;
 
 private:

@@ -20,9 +20,11 @@ namespace fairlead {
 /// Where an exception goes that leaves a task which nobody joins. May outlive its scheduler.
 class unhandled_reporter {
 public:
+    /// A handler: the exception, and the name of the task that it left. Must not throw.
     using function = std::function<void(std::exception_ptr, const char* task_name)>;
 
     unhandled_reporter() = default;
+    /// Calls `handler`, if there is one. Allocates one object; throws `std::bad_alloc`.
     explicit unhandled_reporter(function handler)
         : handler_{handler ? std::make_shared<const function>(std::move(handler)) : nullptr} {}
 
@@ -34,7 +36,7 @@ private:
     std::shared_ptr<const function> handler_;
 };
 
-/// Where a plain post (one task, due at once) by a step goes. docs/scheduler.md says when to choose which.
+/// Where a plain post (one task, due at once) by a step goes. docs/internals/scheduler.md says when to choose which.
 enum class policy : std::uint8_t {
     /// Behind what is ready already: tasks start in the order in which they became ready.
     fair,
@@ -43,6 +45,8 @@ enum class policy : std::uint8_t {
     stealing,
 };
 
+/// All have defaults: `scheduler{{.workers = 4, .name = "web"}}`. Wrong values throw `std::invalid_argument` in the
+/// constructor of the scheduler, which names the field and its range.
 struct scheduler_options {
     /// Worker threads, 1 to 1,000. 0: as many as there are processors for this process, control
     /// group quotas included. More than processors is fine; it costs switches, not correctness.

@@ -34,7 +34,9 @@ class [[nodiscard]] place {
 public:
     /// None.
     place() = default;
+    /// Takes over the right of `other`, which is none afterwards.
     place(place&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
+    /// Gives its own right back, and takes over that of `other`.
     place& operator=(place&& other) noexcept {
         if (this != &other) {
             give_back();

@@ -7,7 +7,7 @@
 // Tasks start in the order in which they became ready, unless `options.policy` is `stealing`. With one
 // worker exactly in that order. With more, a worker claims at most 128 tasks at a time; its run holds
 // at most 256. Idle workers steal from a run, and a busy worker takes it over if its owner got stuck.
-// docs/scheduler.md states the bound.
+// docs/internals/scheduler.md states the bound.
 //
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
@@ -42,8 +42,9 @@ struct worker_stats {
 
 /// What a stop left behind.
 struct stop_report {
+    /// A task that the stop has left.
     struct left_task {
-        std::string name;
+        std::string name;   ///< the name of the task
         const char* state;  ///< "waiting", "queued" or "running"
     };
 
@@ -53,6 +54,7 @@ struct stop_report {
     /// The first 100 of them; fewer if there is no memory for their names.
     std::vector<left_task> tasks;
 
+    /// Whether nothing was left.
     [[nodiscard]] bool clean() const noexcept { return waiting + queued + running == 0; }
     /// One line for a log: "2 waiting (session, session), 1 running (upload)".
     [[nodiscard]] std::string to_string() const;
@@ -73,6 +75,7 @@ public:
     /// post, wakeup or signal are waited for. Not from one of its workers.
     ~scheduler();
 
+    /// Where tasks of the default group are posted.
     operator executor() const noexcept { return executor{home()}; }
 
     // --- life cycle: from outside the workers ------------------------------------------------------
@@ -113,12 +116,17 @@ public:
     /// `futex_driver` calls, and at the time that it returns. That is `immediately` if there is more to do.
     time_point run_in_loop(std::size_t steps_max = 256);
 
+    /// Whether the option `run_on_caller` is set: then there are no threads.
     [[nodiscard]] bool runs_on_caller() const noexcept;
 
     // --- questions: any thread -----------------------------------------------------------------------
 
+    /// The time of the clock of the options. Costs a reading of that clock.
     [[nodiscard]] time_point now() const noexcept;
+    /// The number of workers; 1 with `run_on_caller`.
     [[nodiscard]] unsigned workers() const noexcept;
+    /// The figures of each worker, read one after the other while the workers go on. Linear in the number of workers.
+    /// Allocates the vector; throws `std::bad_alloc`.
     [[nodiscard]] std::vector<worker_stats> stats() const;
 
     /// The driver that was passed in.

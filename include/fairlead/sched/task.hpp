@@ -57,6 +57,8 @@ protected:
     ~wait_source() = default;
 };
 
+/// What a scheduler runs, step by step. A program uses `callback_task`, a callable or a coroutine, which derive from
+/// it, and meets this class as the thing to wake, to signal and to stop.
 class basic_task {
 public:
     /// `name`: for reports. `depth`: see scheduler::depth_of_new_task.
@@ -102,6 +104,7 @@ public:
     /// How deep it is among the tasks that have started each other.
     [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
 
+    /// The name, for reports.
     [[nodiscard]] const char* name() const noexcept { return name_; }
 
     /// Where it was posted last, while it is there; null while it runs or is with its user.
@@ -122,6 +125,7 @@ public:
     [[nodiscard]] bool take_completed() noexcept { return state_.take_completed(); }
 
 protected:
+    /// Sets the name. The task itself during a step, or its user while it is not posted.
     void set_name(task_name name) noexcept { name_ = name.c_str(); }
 
 private:
@@ -164,10 +168,12 @@ private:
     std::uint8_t told_ = 0;  // the stop during which its last step began, see role::stop_number
 
 public:
+    /// @cond internal
     /// Tasks in a row.
     using chain = base::chain<basic_task, &basic_task::next_>;
     static constexpr auto link = &basic_task::next_;
     static constexpr auto place = &basic_task::place_;
+    /// @endcond
 };
 
 static_assert(sizeof(basic_task) <= 64 ||

@@ -14,6 +14,7 @@ namespace fairlead {
 /// such as the `c_str()` of a string, as that text can end before the task: `intern` copies it.
 class task_name {
 public:
+    /// Converts from a string literal, at compile time.
     consteval task_name(const char* literal) : text_{literal} {
         if (literal == nullptr) throw "a task has no name";  // refused by the compiler
     }
@@ -23,6 +24,7 @@ public:
     /// time logarithmic in their number. Throws `std::bad_alloc`.
     [[nodiscard]] static task_name intern(std::string_view text);
 
+    /// The text, which ends with a zero and lives until the program ends. Any thread.
     [[nodiscard]] constexpr const char* c_str() const noexcept { return text_; }
 
 private:
