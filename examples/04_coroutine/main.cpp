@@ -140,8 +140,8 @@ fl::task<int> parse_or_throw(std::string text) {
 fl::task<int> ticks_until_stopped() {
     int ticks = 0;
     for (;;) {
-        const auto slept = co_await fl::as_result(fl::sleep_for(1ms));  // else it would throw stopped_error
-        if (!slept) co_return ticks;  // with a result, as this task likes
+        const auto slept = co_await fl::as_result(fl::sleep_for(1ms));
+        if (!slept) co_return ticks;  // without as_result the stop would be a stopped_error
         ++ticks;
     }
 }
@@ -156,9 +156,8 @@ fl::task<int> ask_another_thread(std::jthread& other) {
         answer = 42;
         self.signal();  // the last touch: after it the frame with `answer` may be gone
     }};
-    // A stop ends the wait too. But `answer` is the thread's until it signals: so wait for that.
-    while (co_await fl::receive_signal() != fl::wake_reason::signalled) {
-    }
+    // Shielded from a stop: `answer` is the thread's until it signals.
+    static_cast<void>(co_await fl::shielded(fl::receive_signal()));
     co_return answer;
 }
 // [/signal]

@@ -67,11 +67,9 @@ fl::task<int> await_callback(callback_library& library) {
         result = value;
         self.signal();  // the last touch: after it this frame may be gone
     });
-    // A stop ends a wait, too. But the library holds a reference to this frame until it has called.
-    for (;;) {
-        const fl::wake_reason why = co_await fl::receive_signal();
-        if (why == fl::wake_reason::signalled) co_return result;
-    }
+    // Shielded from a stop: the library holds a reference to this frame until it has called.
+    static_cast<void>(co_await fl::shielded(fl::receive_signal()));
+    co_return result;
 }
 // [/callback]
 

@@ -12,8 +12,7 @@ inline fairlead::task<> every(fairlead::duration period, std::function<fairlead:
     fairlead::scheduler& home = co_await fairlead::current_scheduler();
     fairlead::time_point next = home.now() + period;
     for (;;) {
-        const fairlead::wake_reason why = co_await fairlead::sleep_until(next);
-        if (why == fairlead::wake_reason::stopped) co_return;
+        co_await fairlead::sleep_until(next);  // a stop ends the repetition here
         co_await job();
         const fairlead::time_point now = home.now();
         do next += period;

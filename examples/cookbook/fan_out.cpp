@@ -54,8 +54,7 @@ struct first_answer {
 };
 
 fl::task<> ask_until_stopped(int server, first_answer& first, fl::scope& questions) {
-    const fl::wake_reason why = co_await fl::sleep_for(server * 5ms);
-    if (why == fl::wake_reason::stopped) co_return;
+    co_await fl::sleep_for(server * 5ms);  // a stop ends the child here
     {
         const std::lock_guard lock{first.mutex};  // not held over an await
         if (!first.value) first.value = server;

@@ -39,8 +39,8 @@ fl::task<std::size_t> source(fl::executor requests, std::array<bool, 1000>& answ
         fl::spawn(requests, request(answered[begun]), {.name = "request"}).detach();
         ++begun;
         if (begun == 10) kill(getpid(), SIGTERM);  // for the example: the operator's command
-        const fl::wake_reason why = co_await fl::sleep_for(1ms);
-        if (why == fl::wake_reason::stopped) break;
+        const auto slept = co_await fl::as_result(fl::sleep_for(1ms));
+        if (!slept) break;  // a stop
     }
     co_return begun;
 }
