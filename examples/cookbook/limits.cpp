@@ -52,7 +52,7 @@ fl::task<std::vector<std::size_t>> download_all(std::size_t count, int limit, tr
 // Reads the next message when the queue has room for it: a fast sender waits in the kernel.
 fl::task<> read_messages(fl::group& workers, int count, int& handled) {
     for (int i = 0; i != count; ++i) {
-        auto room = co_await fl::place_in(workers);
+        auto room = co_await fl::permit_in(workers);
         if (!room) co_return;  // a stop
         std::move(*room).post([&handled] { ++handled; });
     }

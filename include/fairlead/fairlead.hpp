@@ -6,7 +6,7 @@
 #include <fairlead/coro/blocking.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
-#include <fairlead/coro/place_in.hpp>
+#include <fairlead/coro/permit_in.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
@@ -19,5 +19,5 @@
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/group.hpp>
-#include <fairlead/sched/place.hpp>
+#include <fairlead/sched/permit.hpp>
 #include <fairlead/sched/scheduler.hpp>

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <fairlead/sched/executor.hpp>
-#include <fairlead/sched/place.hpp>
+#include <fairlead/sched/permit.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <cstddef>
@@ -48,7 +48,7 @@ struct group_options {
     /// and has turns more often.
     duration slice = std::chrono::milliseconds{1};
 
-    /// How many tasks may be posted with a place in its queue, and not have begun: see `try_post`. 0: any number.
+    /// How many tasks may be posted with a permit in its queue, and not have begun: see `try_post`. 0: any number.
     std::size_t queue_max = 0;
 
     /// A post beyond that is not refused: a round that admits it drops the oldest that no worker has taken instead, which is given
@@ -57,9 +57,9 @@ struct group_options {
     /// steps of a strand; and on any worker, though it is bound to one.
     bool drop_oldest = false;
 
-    /// How many tasks that were posted with a place may begin in a second: 1/3600 to 10^9; 0: any number. Those that are
-    /// too early stay in the queue, where they keep their places: so `queue_max` says what happens to the posts of who sends more.
-    /// What is posted without a place, and a task that has begun, is not held up, and takes turns with them.
+    /// How many tasks that were posted with a permit may begin in a second: 1/3600 to 10^9; 0: any number. Those that are
+    /// too early stay in the queue, where they keep their permits: so `queue_max` says what happens to the posts of who sends more.
+    /// What is posted without a permit, and a task that has begun, is not held up, and takes turns with them.
     double rate_max = 0;
 
     /// How many of them may begin at once after a pause, 1 to 1,000,000.
@@ -82,9 +82,9 @@ struct group_stats {
     std::uint64_t throttled =
         0;  ///< times its next task had to wait for the end of another, because of `max_concurrency`, or a `bind`
     std::uint64_t delayed = 0;      ///< tasks that had to wait because of `rate_max`
-    std::uint64_t refused = 0;      ///< places that were not there for `try_place` and `try_post`
+    std::uint64_t refused = 0;      ///< permits that were not there for `try_permit` and `try_post`
     std::uint64_t dropped = 0;      ///< tasks, because of `drop_oldest`
-    std::size_t waiting_posts = 0;  ///< who waits for a place now
+    std::size_t waiting_posts = 0;  ///< how many wait for a permit now
     std::optional<unsigned> bound_to;  ///< which worker
 };
 
@@ -108,18 +108,18 @@ public:
 
     // --- posting with a bound: any thread, never blocks ---------------------------------------------
 
-    /// A place in the queue. None if as many as `queue_max` are taken, or others wait for one: `place_in`. With `drop_oldest`
+    /// A permit for the queue. None if as many as `queue_max` are taken, or others wait for one: `permit_in`. With `drop_oldest`
     /// there always is one.
-    [[nodiscard]] place try_place() noexcept;
+    [[nodiscard]] permit try_permit() noexcept;
 
-    /// Posts the task, if there is a place.
+    /// Posts the task, if there is a permit.
     [[nodiscard]] bool try_post(basic_task& task) noexcept;
 
     /// Likewise. Throws `std::bad_alloc`.
     template <std::invocable Callable>
         requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
     [[nodiscard]] bool try_post(Callable&& callable) {
-        place one = try_place();
+        permit one = try_permit();
         if (!one) return false;
         std::move(one).post(std::forward<Callable>(callable));
         return true;
@@ -134,7 +134,7 @@ public:
     /// order of posts is that of the number at the time of each.
     void set_max_concurrency(unsigned count) noexcept;
 
-    /// When raised, those who wait for a place get one. When lowered, nothing is taken back; what is too much is dropped, if it
+    /// When raised, those that wait for a permit get one. When lowered, nothing is taken back; what is too much is dropped, if it
     /// may be, at the next post.
     void set_queue_max(std::size_t count) noexcept;
 

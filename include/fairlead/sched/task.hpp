@@ -145,10 +145,10 @@ private:
         dealt_before = -3,  // it was ready before, and is dealt again
     };                      // >= 0: its index among the sleepers
 
-    // Of one that was posted with a place in the queue of its group, until its step begins.
+    // Of one that was posted with a permit for the queue of its group, until its step begins.
     enum : std::uint8_t {
         needs_none,
-        has_place,
+        has_permit,
         dropped,  // its step is to give it back
     };
 

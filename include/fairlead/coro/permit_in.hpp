@@ -1,12 +1,12 @@
-// Posting to a group whose queue has a bound: who posts waits until there is a place.
+// Posting to a group whose queue has a bound: who posts waits until there is a permit.
 //
 //     while (const auto request = co_await next_request()) {
-//         fl::place next = co_await fl::place_in(game);
+//         fl::permit next = co_await fl::permit_in(game);
 //         if (!next) co_return;  // it was asked to stop
 //         fl::spawn(std::move(next), answer(*request)).detach();
 //     }
 //
-// So a source that is faster than its group is slowed down to it, and nothing is lost. Places are granted in the order in which
+// So a source that is faster than its group is slowed down to it, and nothing is lost. Permits are granted in the order in which
 // they were asked for.
 #pragma once
 
@@ -22,16 +22,16 @@
 namespace fairlead {
 namespace coro {
 
-class place_wait final : public awaited_operation, sched::place_waiter {
+class permit_wait final : public awaited_operation, sched::permit_waiter {
 public:
-    place_wait(group& of, time_point deadline) noexcept : of_{of}, deadline_{deadline} {}
+    permit_wait(group& of, time_point deadline) noexcept : of_{of}, deadline_{deadline} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
         waiting_ = &bottom;
-        if (bottom.hears_stop()) {  // before it takes a place that it would not use
+        if (bottom.hears_stop()) {  // before it takes a permit that it would not use
             ended_by_ = interruption::stop;
             return false;
         }
@@ -40,7 +40,7 @@ public:
         bottom.await_operation(*this);
         return true;
     }
-    [[nodiscard]] waited<place> await_resume() noexcept {
+    [[nodiscard]] waited<permit> await_resume() noexcept {
         if (ended_by_ == interruption::stop) return std::unexpected{wait_error::stopped};
         if (ended_by_ == interruption::deadline) return std::unexpected{wait_error::expired};
         return take();
@@ -49,11 +49,11 @@ public:
 private:
     void granted() noexcept override { waiting_->complete(); }
     [[nodiscard]] bool interrupt(interruption why) noexcept override {
-        if (!place_waiter::withdraw()) return false;  // it is being granted one
+        if (!permit_waiter::withdraw()) return false;  // it is being granted one
         ended_by_ = why;
         return true;
     }
-    [[nodiscard]] bool withdraw() noexcept override { return place_waiter::withdraw(); }
+    [[nodiscard]] bool withdraw() noexcept override { return permit_waiter::withdraw(); }
 
     group& of_;
     const time_point deadline_;
@@ -62,9 +62,9 @@ private:
 };
 
 // A thread that is no worker.
-class thread_for_place final : public sched::place_waiter {
+class thread_for_permit final : public sched::permit_waiter {
 public:
-    explicit thread_for_place(group& of) noexcept
+    explicit thread_for_permit(group& of) noexcept
         : thread_{of.owner().runs_on_caller() ? &of.owner() : nullptr} {
         if (begin(of)) thread_.wait();
     }
@@ -77,18 +77,18 @@ private:
 
 }  // namespace coro
 
-/// Waits for a place in the queue of `of`: `waited<place>`, which is the place, `stopped` or `expired`. The group must
+/// Waits for a permit in the queue of `of`: `waited<permit>`, which is the permit, `stopped` or `expired`. The group must
 /// outlive the wait.
-[[nodiscard]] inline coro::place_wait place_in(group& of, time_point deadline = never) noexcept {
+[[nodiscard]] inline coro::permit_wait permit_in(group& of, time_point deadline = never) noexcept {
     return {of, deadline};
 }
 
 /// Likewise on this thread, which must not be a worker's. With `run_on_caller` this thread runs the tasks. A stop of the scheduler
-/// does not end this wait: `of.set_queue_max(0)` does, and gives it a place.
-[[nodiscard]] inline place wait_for_place_in(group& of) {
+/// does not end this wait: `of.set_queue_max(0)` does, and gives it a permit.
+[[nodiscard]] inline permit wait_for_permit_in(group& of) {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
-                    "wait_for_place_in on a worker would block it: co_await place_in");
-    return coro::thread_for_place{of}.take();
+                    "wait_for_permit_in on a worker would block it: co_await permit_in");
+    return coro::thread_for_permit{of}.take();
 }
 
 }  // namespace fairlead

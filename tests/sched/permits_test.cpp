@@ -34,7 +34,7 @@ std::vector<int> from_to(int first, int last) {
 
 // --- refused ------------------------------------------------------------------------------------------------
 
-TEST(Places, APostThatFindsTheQueueFullIsRefused) {
+TEST(Permits, APostThatFindsTheQueueFullIsRefused) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 3}};
     std::vector<int> log;
@@ -49,8 +49,8 @@ TEST(Places, APostThatFindsTheQueueFullIsRefused) {
     sim.scheduler.run_until_idle();
 }
 
-// A place is free when the step begins: so a task may post its successor.
-TEST(Places, OneIsFreeWhenTheStepBegins) {
+// A permit is free when the step begins: so a task may post its successor.
+TEST(Permits, OneIsFreeWhenTheStepBegins) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
     int left = 100;
@@ -65,7 +65,7 @@ TEST(Places, OneIsFreeWhenTheStepBegins) {
 }
 
 // What has begun is not held up: it sleeps, wakes and posts itself, however full the queue is.
-TEST(Places, WhatHasBegunNeedsNone) {
+TEST(Permits, WhatHasBegunNeedsNone) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
     scripted task{[&](scripted& self) {
@@ -85,28 +85,28 @@ TEST(Places, WhatHasBegunNeedsNone) {
     EXPECT_EQ(task.runs, 10);
 }
 
-TEST(Places, OneThatIsNotUsedIsGivenBack) {
+TEST(Permits, OneThatIsNotUsedIsGivenBack) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
     {
-        const place first = one.try_place();
+        const permit first = one.try_permit();
         EXPECT_TRUE(first);
-        EXPECT_FALSE(one.try_place());
+        EXPECT_FALSE(one.try_permit());
     }
-    place second = one.try_place();
+    permit second = one.try_permit();
     ASSERT_TRUE(second);
     EXPECT_EQ(&second.where().home(), &one.home());
-    place moved = std::move(second);
+    permit moved = std::move(second);
     EXPECT_FALSE(second);
-    EXPECT_FALSE(one.try_place());
+    EXPECT_FALSE(one.try_permit());
     second = std::move(moved);
     moved = {};
-    EXPECT_FALSE(one.try_place());
+    EXPECT_FALSE(one.try_permit());
     second = {};
-    EXPECT_TRUE(one.try_place());
+    EXPECT_TRUE(one.try_permit());
 }
 
-TEST(Places, WithoutABoundThereIsAlwaysOne) {
+TEST(Permits, WithoutABoundThereIsAlwaysOne) {
     simulation sim;
     group one{sim.scheduler};
     for (int i = 0; i != 1'000; ++i) EXPECT_TRUE(one.try_post([] {}));
@@ -114,7 +114,7 @@ TEST(Places, WithoutABoundThereIsAlwaysOne) {
     EXPECT_EQ(one.stats().refused, 0U);
 }
 
-TEST(Places, TheBoundCanBeChanged) {
+TEST(Permits, TheBoundCanBeChanged) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
     EXPECT_TRUE(one.try_post([] {}));
@@ -132,12 +132,12 @@ TEST(Places, TheBoundCanBeChanged) {
     sim.scheduler.run_until_idle();
 }
 
-// The handle of the group may go before its places.
-TEST(Places, APlaceKeepsItsGroup) {
+// The handle of the group may go before its permits.
+TEST(Permits, APermitKeepsItsGroup) {
     simulation sim;
     std::optional<group> one{std::in_place, sim.scheduler, group_options{.queue_max = 2}};
-    place used = one->try_place();
-    place unused = one->try_place();
+    permit used = one->try_permit();
+    permit unused = one->try_permit();
     one.reset();
     bool ran = false;
     std::move(used).post([&] { ran = true; });
@@ -146,7 +146,7 @@ TEST(Places, APlaceKeepsItsGroup) {
     unused = {};
 }
 
-TEST(Places, AreNeverMoreThanTheBoundOnThreads) {
+TEST(Permits, AreNeverMoreThanTheBoundOnThreads) {
     test::watchdog guard;
     constexpr int bound = 7;
     scheduler scheduler{{.workers = 2}};
@@ -156,7 +156,7 @@ TEST(Places, AreNeverMoreThanTheBoundOnThreads) {
     std::atomic<int> accepted{0};
     test::run_together(3, [&](std::size_t) {
         for (int i = 0; i != 20'000; ++i) {
-            place mine = one.try_place();
+            permit mine = one.try_permit();
             if (!mine) continue;
             EXPECT_LE(waiting.fetch_add(1) + 1, bound + 2)
                 << "two may be about to say that they have begun";
@@ -208,7 +208,7 @@ TEST(DropOldest, WhatIsDroppedIsDestroyedThoughTheGroupIsPaused) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-// Only what was posted with a place and has not begun.
+// Only what was posted with a permit and has not begun.
 TEST(DropOldest, LeavesOthersAlone) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 2, .drop_oldest = true}};
@@ -318,14 +318,14 @@ TEST(DropOldest, ALowerBoundIsThatOfTheNextPost) {
     EXPECT_EQ(log, from_to(96, 101));
 }
 
-// A place that is not used yet is no task.
-TEST(DropOldest, APlaceThatIsNotUsedDropsNothing) {
+// A permit that is not used yet is no task.
+TEST(DropOldest, APermitThatIsNotUsedDropsNothing) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1, .drop_oldest = true}};
     std::vector<int> log;
-    place later = one.try_place();
+    permit later = one.try_permit();
     {
-        const place unused = one.try_place();
+        const permit unused = one.try_permit();
         EXPECT_TRUE(later && unused);
         ASSERT_TRUE(one.try_post([&log] { log.push_back(0); }));
         sim.scheduler.run_until_idle();
@@ -428,7 +428,7 @@ namespace sched {
 TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
     struct entry {
         basic_task* task;
-        bool has_place;
+        bool has_permit;
     };
     simulation sim;
     std::minstd_rand random{7};
@@ -444,11 +444,11 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
                 case 0:
                 case 1:
                 case 4: {
-                    const bool has_place = random() % kinds == 0;
+                    const bool has_permit = random() % kinds == 0;
                     basic_task& task = tasks.emplace_back(log, i);
-                    if (has_place) group_queue::give_place(task);
+                    if (has_permit) group_queue::give_permit(task);
                     queue.push_back(task);
-                    wanted.push_back({&task, has_place});
+                    wanted.push_back({&task, has_permit});
                     break;
                 }
                 case 2:
@@ -466,8 +466,8 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
                     }
                     break;
                 default: {
-                    const auto oldest = std::ranges::find_if(wanted, &entry::has_place);
-                    basic_task* const found = queue.take_oldest_with_place();
+                    const auto oldest = std::ranges::find_if(wanted, &entry::has_permit);
+                    basic_task* const found = queue.take_oldest_with_permit();
                     EXPECT_EQ(found, oldest == wanted.end() ? nullptr : oldest->task);
                     if (oldest != wanted.end()) wanted.erase(oldest);
                 }

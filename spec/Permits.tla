@@ -1,5 +1,5 @@
-------------------------------- MODULE Places -------------------------------
-(* Places in the queue of a group with a bound. sched/places [PL1].
+------------------------------- MODULE Permits -------------------------------
+(* Permits in the queue of a group with a bound. sched/permits [PL1].
 
    One word has how many are taken, and whether somebody waits in the line. A poster that tries takes one if one is free
    and nobody waits. One that waits sets `line` in the exchange that finds none free, under the mutex, and goes to the end of
@@ -9,7 +9,7 @@
    What is to hold
      Counted     as many are taken as somebody has
      Bounded     never more than may be
-     Served      while somebody waits and a place is free, somebody is about to hand it out
+     Served      while somebody waits and a permit is free, somebody is about to hand it out
      LineEnds    the word says that somebody waits only while somebody does, or is about to
      Granted     who waits gets one, or goes                                              (liveness) *)
 EXTENDS Integers, Sequences

@@ -1,6 +1,6 @@
-// Coroutines and threads that wait for a place in the queue of a group.
+// Coroutines and threads that wait for a permit in the queue of a group.
 #include <fairlead/coro/awaits.hpp>
-#include <fairlead/coro/place_in.hpp>
+#include <fairlead/coro/permit_in.hpp>
 #include <fairlead/coro/spawn.hpp>
 
 #include "support/tasks.hpp"
@@ -28,14 +28,14 @@ task<> writes(std::vector<int>& log, int number) {
 }
 
 // The poster goes on when a task begins, and so is never ahead by more than the bound.
-TEST(PlaceIn, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
+TEST(PermitIn, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 3}};
     std::vector<int> log;
     int posted = 0;
     const auto posts = [&]() -> task<> {
         for (; posted != 100; ++posted) {
-            place next = *co_await place_in(one);
+            permit next = *co_await permit_in(one);
             EXPECT_TRUE(next);
             EXPECT_LE(posted - static_cast<int>(log.size()), 3);
             spawn(std::move(next), writes(log, posted)).detach();
@@ -55,15 +55,15 @@ TEST(PlaceIn, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
     for (int i = 0; i != 100; ++i) EXPECT_EQ(log[static_cast<std::size_t>(i)], i);
 }
 
-// Places are free as tasks begin, and these begin at the rate.
-TEST(PlaceIn, WhoPostsFasterThanTheRateIsHeldUp) {
+// Permits are free as tasks begin, and these begin at the rate.
+TEST(PermitIn, WhoPostsFasterThanTheRateIsHeldUp) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 2, .rate_max = 100}};
     const time_point begin = sim.clock.now();
     std::vector<duration> posted;
     const auto posts = [&]() -> task<> {
         while (posted.size() != 6) {
-            place next = *co_await place_in(one);
+            permit next = *co_await permit_in(one);
             posted.push_back(sim.clock.now() - begin);
             std::move(next).post([] {});
         }
@@ -74,15 +74,15 @@ TEST(PlaceIn, WhoPostsFasterThanTheRateIsHeldUp) {
     EXPECT_EQ(posted, (std::vector<duration>{0ms, 0ms, 0ms, 10ms, 20ms, 30ms}));
 }
 
-TEST(PlaceIn, IsGrantedInTheOrderOfAsking) {
+TEST(PermitIn, IsGrantedInTheOrderOfAsking) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
     std::vector<int> log;
     const auto asks = [&](int number) -> task<> {
-        place mine = *co_await place_in(one);
+        permit mine = *co_await permit_in(one);
         std::move(mine).post([&log, number] { log.push_back(number); });
     };
-    place first = one.try_place();
+    permit first = one.try_permit();
     for (int i = 0; i != 50; ++i) {
         spawn(sim.scheduler, asks(i)).detach();
         sim.scheduler.run_until_idle();
@@ -93,32 +93,32 @@ TEST(PlaceIn, IsGrantedInTheOrderOfAsking) {
     sim.scheduler.run_until_idle();
     ASSERT_EQ(log.size(), 50U);
     for (int i = 0; i != 50; ++i) EXPECT_EQ(log[static_cast<std::size_t>(i)], i);
-    EXPECT_TRUE(one.try_place());
+    EXPECT_TRUE(one.try_permit());
 }
 
-TEST(PlaceIn, AHigherBoundLetsThemIn) {
+TEST(PermitIn, AHigherBoundLetsThemIn) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
-    std::deque<place> places;
-    const auto asks = [&]() -> task<> { places.push_back(*co_await place_in(one)); };
+    std::deque<permit> permits;
+    const auto asks = [&]() -> task<> { permits.push_back(*co_await permit_in(one)); };
     for (int i = 0; i != 5; ++i) spawn(sim.scheduler, asks()).detach();
     sim.scheduler.run_until_idle();
-    EXPECT_EQ(places.size(), 1U);
+    EXPECT_EQ(permits.size(), 1U);
     one.set_queue_max(3);
     sim.scheduler.run_until_idle();
-    EXPECT_EQ(places.size(), 3U);
+    EXPECT_EQ(permits.size(), 3U);
     one.set_queue_max(0);
     sim.scheduler.run_until_idle();
-    EXPECT_EQ(places.size(), 5U);
+    EXPECT_EQ(permits.size(), 5U);
 }
 
-TEST(PlaceIn, AStopEndsTheWaitWithoutOne) {
+TEST(PermitIn, AStopEndsTheWaitWithoutOne) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
-    place first = one.try_place();
+    permit first = one.try_permit();
     std::vector<int> log;
     const auto asks = [&](int number) -> task<> {
-        const waited<place> mine = co_await place_in(one);
+        const waited<permit> mine = co_await permit_in(one);
         log.push_back(mine ? number : -number);
         EXPECT_NE(mine.has_value(), co_await stop_requested());
         EXPECT_TRUE(mine.has_value() || mine.error() == wait_error::stopped);
@@ -133,16 +133,16 @@ TEST(PlaceIn, AStopEndsTheWaitWithoutOne) {
     sim.scheduler.run_until_idle();
     EXPECT_EQ(log, (std::vector{-2, 3}));
     EXPECT_TRUE(second.ended() && third.ended());
-    EXPECT_TRUE(one.try_place()) << "all were given back";
+    EXPECT_TRUE(one.try_permit()) << "all were given back";
 }
 
-TEST(PlaceIn, ADeadlineEndsTheWaitAndTheNextIsGranted) {
+TEST(PermitIn, ADeadlineEndsTheWaitAndTheNextIsGranted) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
-    place first = one.try_place();
+    permit first = one.try_permit();
     std::vector<int> log;
     const auto asks = [&](int number, duration patience) -> task<> {
-        const waited<place> mine = co_await place_in(one, sim.clock.now() + patience);
+        const waited<permit> mine = co_await permit_in(one, sim.clock.now() + patience);
         log.push_back(mine ? number : -number);
         EXPECT_TRUE(mine.has_value() || mine.error() == wait_error::expired);
     };
@@ -160,15 +160,15 @@ TEST(PlaceIn, ADeadlineEndsTheWaitAndTheNextIsGranted) {
     sim.scheduler.run_until_idle();
     EXPECT_EQ(log, (std::vector{-4, -2, 3}));
     EXPECT_TRUE(second.ended() && third.ended() && late.ended());
-    EXPECT_TRUE(one.try_place()) << "all were given back";
+    EXPECT_TRUE(one.try_permit()) << "all were given back";
 }
 
-// A stop that came before is heard before a place is taken.
-TEST(PlaceIn, AStopThatCameBeforeTakesNoPlace) {
+// A stop that came before is heard before a permit is taken.
+TEST(PermitIn, AStopThatCameBeforeTakesNoPermit) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
     const auto asks = [&]() -> task<> {
-        const waited<place> mine = co_await place_in(one);
+        const waited<permit> mine = co_await permit_in(one);
         EXPECT_FALSE(mine.has_value());
         EXPECT_EQ(one.stats().waiting_posts, 0U);
     };
@@ -179,15 +179,15 @@ TEST(PlaceIn, AStopThatCameBeforeTakesNoPlace) {
 }
 
 // The scheduler goes while some wait, and one has just been granted what it waited for.
-TEST(PlaceIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
+TEST(PermitIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
     for (const duration limit : {0ms, 1'000ms}) {
         std::optional<scheduler> home{
             std::in_place, scheduler_options{.stop_limit = limit, .run_on_caller = true}};
         std::optional<group> one{std::in_place, *home, group_options{.queue_max = 1}};
-        place first = one->try_place();
+        permit first = one->try_permit();
         std::vector<bool> granted;
         const auto asks = [&]() -> task<> {
-            const waited<place> mine = co_await place_in(*one);
+            const waited<permit> mine = co_await permit_in(*one);
             granted.push_back(mine.has_value());
         };
         for (int i = 0; i != 3; ++i) spawn(*home, asks()).detach();
@@ -206,14 +206,14 @@ TEST(PlaceIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
     }
 }
 
-TEST(PlaceIn, IsThereAtOnceIfTheOldestAreDropped) {
+TEST(PermitIn, IsThereAtOnceIfTheOldestAreDropped) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 2, .drop_oldest = true}};
     one.pause();
     std::vector<int> log;
     std::vector<join_handle<void>> all;
     const auto posts = [&]() -> task<> {
-        for (int i = 0; i != 10; ++i) all.push_back(spawn(*co_await place_in(one), writes(log, i)));
+        for (int i = 0; i != 10; ++i) all.push_back(spawn(*co_await permit_in(one), writes(log, i)));
     };
     block_on(sim.scheduler, posts());
     sim.scheduler.run_until_idle();
@@ -229,7 +229,7 @@ TEST(PlaceIn, IsThereAtOnceIfTheOldestAreDropped) {
     }
 }
 
-TEST(PlaceIn, AThreadThatIsNoWorkerWaits) {
+TEST(PermitIn, AThreadThatIsNoWorkerWaits) {
     test::watchdog guard;
     constexpr int bound = 5;
     constexpr int posts = 3'000;
@@ -239,7 +239,7 @@ TEST(PlaceIn, AThreadThatIsNoWorkerWaits) {
     std::atomic<int> ran{0};
     test::run_together(3, [&](std::size_t) {
         for (int i = 0; i != posts; ++i) {
-            place mine = wait_for_place_in(one);
+            permit mine = wait_for_permit_in(one);
             EXPECT_LE(ahead.fetch_add(1) + 1, bound + 2)
                 << "two have begun, and are about to say so";
             std::move(mine).post([&] {
@@ -253,18 +253,18 @@ TEST(PlaceIn, AThreadThatIsNoWorkerWaits) {
     EXPECT_EQ(one.stats().refused, 0U);
 }
 
-TEST(PlaceIn, AThreadThatWaitsRunsTheTasksOfItsScheduler) {
+TEST(PermitIn, AThreadThatWaitsRunsTheTasksOfItsScheduler) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
     int ran = 0;
-    for (int i = 0; i != 100; ++i) wait_for_place_in(one).post([&] { ++ran; });
+    for (int i = 0; i != 100; ++i) wait_for_permit_in(one).post([&] { ++ran; });
     EXPECT_EQ(ran, 99);
     sim.scheduler.run_until_idle();
     EXPECT_EQ(ran, 100);
 }
 
-// Coroutines of one scheduler wait for places of a group of another, with threads and stops in between.
-TEST(PlaceIn, NothingIsLostAcrossSchedulers) {
+// Coroutines of one scheduler wait for permits of a group of another, with threads and stops in between.
+TEST(PermitIn, NothingIsLostAcrossSchedulers) {
     test::watchdog guard;
     constexpr int posters = 50;
     constexpr int posts = 200;
@@ -275,7 +275,7 @@ TEST(PlaceIn, NothingIsLostAcrossSchedulers) {
     std::atomic<int> accepted{0};
     const auto asks = [&]() -> task<> {
         for (int i = 0; i != posts; ++i) {
-            waited<place> mine = co_await place_in(one);
+            waited<permit> mine = co_await permit_in(one);
             if (!mine) co_return;
             ++accepted;
             std::move(*mine).post([&] { ++ran; });

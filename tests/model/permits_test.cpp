@@ -1,11 +1,11 @@
-// Places in the queue of a group with a bound: who takes one, who waits, and who gives one back, with every order of steps; and
+// Permits in the queue of a group with a bound: who takes one, who waits, and who gives one back, with every order of steps; and
 // as a whole.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
-#include "sched/places.hpp"
+#include "sched/permits.hpp"
 
-#include <fairlead/coro/place_in.hpp>
+#include <fairlead/coro/permit_in.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/sched/group.hpp>
 
@@ -33,8 +33,8 @@ struct parts {
     group one;
 };
 
-// Has at most one place, or waits for it.
-class poster final : public sched::place_waiter {
+// Has at most one permit, or waits for it.
+class poster final : public sched::permit_waiter {
 public:
     void ask(group& of) {
         if (!begin(of)) was_granted = true;
@@ -47,38 +47,38 @@ public:
     plain<bool> was_granted{false};
 };
 
-TEST(ModelPlaces, AreNeverMoreThanTheBound) {
+TEST(ModelPermits, AreNeverMoreThanTheBound) {
     model::expect_passes([] {
         parts all{2};
-        place before = all.one.try_place();
-        std::array<place, 2> taken;
-        model::in_threads([&] { before = {}; }, [&] { taken[0] = all.one.try_place(); },
-                          [&] { taken[1] = all.one.try_place(); });
+        permit before = all.one.try_permit();
+        std::array<permit, 2> taken;
+        model::in_threads([&] { before = {}; }, [&] { taken[0] = all.one.try_permit(); },
+                          [&] { taken[1] = all.one.try_permit(); });
         require(taken[0] || taken[1], "there was one");
-        const place other = all.one.try_place();
+        const permit other = all.one.try_permit();
         require(static_cast<bool>(other) != (taken[0] && taken[1]), "there are two");
-        require(!all.one.try_place(), "and not three");
+        require(!all.one.try_permit(), "and not three");
     });
 }
 
-// [PL1] Somebody gives a place back while another begins to wait.
-TEST(ModelPlaces, WhoWaitsIsGrantedOne) {
+// [PL1] Somebody gives a permit back while another begins to wait.
+TEST(ModelPermits, WhoWaitsIsGrantedOne) {
     model::expect_passes([] {
         parts all{1};
-        place first = all.one.try_place();
+        permit first = all.one.try_permit();
         poster second;
         model::in_threads([&] { first = {}; }, [&] { second.ask(all.one); });
         require(second.was_granted, "it has one");
-        require(!all.one.try_place(), "there is no other");
+        require(!all.one.try_permit(), "there is no other");
         second.take() = {};
-        require(static_cast<bool>(all.one.try_place()), "it was given back");
+        require(static_cast<bool>(all.one.try_permit()), "it was given back");
     });
 }
 
-TEST(ModelPlaces, TwoWhoWaitAreGrantedTwo) {
+TEST(ModelPermits, TwoWhoWaitAreGrantedTwo) {
     model::expect_passes({.preemptions = 2}, [] {
         parts all{2};
-        std::array<place, 2> taken{all.one.try_place(), all.one.try_place()};
+        std::array<permit, 2> taken{all.one.try_permit(), all.one.try_permit()};
         std::array<poster, 2> waiting;
         model::in_threads([&] { taken[0] = {}; }, [&] { taken[1] = {}; },
                           [&] {
@@ -86,14 +86,14 @@ TEST(ModelPlaces, TwoWhoWaitAreGrantedTwo) {
                               waiting[1].ask(all.one);
                           });
         require(waiting[0].was_granted && waiting[1].was_granted, "each has one");
-        require(!all.one.try_place(), "there is no other");
+        require(!all.one.try_permit(), "there is no other");
     });
 }
 
-TEST(ModelPlaces, WhoGoesAwayLeavesItToOthers) {
+TEST(ModelPermits, WhoGoesAwayLeavesItToOthers) {
     model::expect_passes({.preemptions = 2}, [] {
         parts all{1};
-        place first = all.one.try_place();
+        permit first = all.one.try_permit();
         std::array<poster, 2> waiting;
         waiting[0].ask(all.one);
         bool gone = false;
@@ -103,14 +103,14 @@ TEST(ModelPlaces, WhoGoesAwayLeavesItToOthers) {
         if (!gone) waiting[0].take() = {};
         require(waiting[1].was_granted, "the other has it");
         waiting[1].take() = {};
-        require(static_cast<bool>(all.one.try_place()), "nobody waits any more");
+        require(static_cast<bool>(all.one.try_permit()), "nobody waits any more");
     });
 }
 
-TEST(ModelPlaces, AHigherBoundIsHandedOut) {
+TEST(ModelPermits, AHigherBoundIsHandedOut) {
     model::expect_passes({.preemptions = 2}, [] {
         parts all{1};
-        const place first = all.one.try_place();
+        const permit first = all.one.try_permit();
         std::array<poster, 2> waiting;
         model::in_threads([&] { all.one.set_queue_max(3); }, [&] { waiting[0].ask(all.one); },
                           [&] { waiting[1].ask(all.one); });
@@ -120,8 +120,8 @@ TEST(ModelPlaces, AHigherBoundIsHandedOut) {
 
 // --- as a whole --------------------------------------------------------------------------------------------------
 
-// Coroutines and a thread wait for places, and steps free them.
-TEST(ModelPlaces, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
+// Coroutines and a thread wait for permits, and steps free them.
+TEST(ModelPermits, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
     model::expect_passes_though_stopped([](stops how) {
         plain<int> ran{0};
         scheduler scheduler{{.workers = 2}};
@@ -130,7 +130,7 @@ TEST(ModelPlaces, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
         const auto posts = [&]() -> task<int> {
             int granted = 0;
             for (int i = 0; i != 2; ++i) {
-                waited<place> mine = co_await place_in(one);
+                waited<permit> mine = co_await permit_in(one);
                 if (!mine) continue;  // it was stopped
                 ++granted;
                 std::move(*mine).post([&] { ran = ran + 1; });
@@ -146,7 +146,7 @@ TEST(ModelPlaces, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
 }
 
 // What is dropped is given back, once, and nothing waits for it.
-TEST(ModelPlaces, WhatIsDroppedIsGivenBack) {
+TEST(ModelPermits, WhatIsDroppedIsGivenBack) {
     model::expect_passes_though_stopped([](stops how) {
         plain<int> ended{0};
         struct token {

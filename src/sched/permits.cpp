@@ -1,4 +1,4 @@
-#include "sched/places.hpp"
+#include "sched/permits.hpp"
 
 #include "sched/group_state.hpp"
 
@@ -6,28 +6,28 @@
 
 namespace fairlead {
 
-// --- a place ----------------------------------------------------------------------------------------------
+// --- a permit ----------------------------------------------------------------------------------------------
 
-place::place(sched::group_state& of) noexcept : of_{&of} { of.hold(); }
+permit::permit(sched::group_state& of) noexcept : of_{&of} { of.hold(); }
 
-executor place::where() const noexcept {
-    FAIRLEAD_ASSERT(of_ != nullptr, "a place was asked where it is that is none");
+executor permit::where() const noexcept {
+    FAIRLEAD_ASSERT(of_ != nullptr, "a permit was asked where it is that is none");
     return executor{*of_};
 }
 
-void place::post(basic_task& task) && noexcept {
-    FAIRLEAD_ASSERT(of_ != nullptr, "a place was used that is none, or for a second task");
+void permit::post(basic_task& task) && noexcept {
+    FAIRLEAD_ASSERT(of_ != nullptr, "a permit was used that is none, or for a second task");
     sched::group_state& into = *std::exchange(of_, nullptr);
-    sched::group_queue::give_place(task);
+    sched::group_queue::give_permit(task);
     if (into.drops_to != nullptr)
-        into.places.take_one_more();  // one that is not used drops nothing
+        into.permits.take_one_more();  // one that is not used drops nothing
     executor{into}.post(task);
     into.let_go();
 }
 
-void place::give_back_taken() noexcept {
+void permit::give_back_taken() noexcept {
     sched::group_state& from = *std::exchange(of_, nullptr);
-    if (from.drops_to == nullptr) from.places.give_back();
+    if (from.drops_to == nullptr) from.permits.give_back();
     from.let_go();
 }
 
@@ -35,30 +35,30 @@ namespace sched {
 
 // --- who waits ----------------------------------------------------------------------------------------------
 
-bool place_waiter::begin(group& of) noexcept {
+bool permit_waiter::begin(group& of) noexcept {
     auto& from = static_cast<group_state&>(of.home());
     from.hold();  // for who grants it, or takes it from the line
     waits_for_ = &from;
-    if (from.drops_to == nullptr) return from.places.enlist(*this);
+    if (from.drops_to == nullptr) return from.permits.enlist(*this);
     grant();
     return false;
 }
 
-bool place_waiter::withdraw() noexcept {
-    if (!waits_for_->places.withdraw(*this)) return false;
+bool permit_waiter::withdraw() noexcept {
+    if (!waits_for_->permits.withdraw(*this)) return false;
     waits_for_->let_go();
     return true;
 }
 
 // It has been taken for it, or is taken by its post.
-void place_waiter::grant() noexcept {
-    granted_ = place{*waits_for_};
+void permit_waiter::grant() noexcept {
+    granted_ = permit{*waits_for_};
     waits_for_->let_go();
 }
 
-// --- places ---------------------------------------------------------------------------------------------------
+// --- permits ---------------------------------------------------------------------------------------------------
 
-bool places::take(bool first_in_line) noexcept {
+bool permits::take(bool first_in_line) noexcept {
     std::uint64_t word = word_.load(sync::relaxed);
     do {
         if ((word & line) != 0 && !first_in_line) return false;
@@ -67,7 +67,7 @@ bool places::take(bool first_in_line) noexcept {
     return true;
 }
 
-bool places::enlist(place_waiter& who) noexcept {
+bool permits::enlist(permit_waiter& who) noexcept {
     std::lock_guard lock{mutex_};
     std::uint64_t word = word_.load(sync::relaxed);
     std::uint64_t wanted = 0;
@@ -84,7 +84,7 @@ bool places::enlist(place_waiter& who) noexcept {
     return true;
 }
 
-bool places::withdraw(place_waiter& who) noexcept {
+bool permits::withdraw(permit_waiter& who) noexcept {
     std::lock_guard lock{mutex_};
     if (who.granted_) return false;
     line_.erase(who);
@@ -92,12 +92,12 @@ bool places::withdraw(place_waiter& who) noexcept {
     return true;
 }
 
-std::size_t places::waiting() noexcept {
+std::size_t permits::waiting() noexcept {
     std::lock_guard lock{mutex_};
     return line_.size();
 }
 
-void places::set_most(std::size_t most) noexcept {
+void permits::set_most(std::size_t most) noexcept {
     {
         std::lock_guard lock{mutex_};
         most_.store(bound_of(most), sync::relaxed);
@@ -106,22 +106,22 @@ void places::set_most(std::size_t most) noexcept {
 }
 
 // What is free, to those who wait.
-void places::hand_out() noexcept {
-    base::list<place_waiter, &place_waiter::links_> told;
+void permits::hand_out() noexcept {
+    base::list<permit_waiter, &permit_waiter::links_> told;
     {
         std::lock_guard lock{mutex_};
         while (!line_.empty() && take(true)) {
-            place_waiter& first = *line_.pop_front();
+            permit_waiter& first = *line_.pop_front();
             first.grant();
             told.push_back(first);
         }
         end_line_if_empty();
     }
     // Without the mutex: it may be called again from there.
-    while (place_waiter* const each = told.pop_front()) each->granted();
+    while (permit_waiter* const each = told.pop_front()) each->granted();
 }
 
-void places::end_line_if_empty() noexcept {
+void permits::end_line_if_empty() noexcept {
     if (line_.empty()) word_.fetch_and(~line, sync::relaxed);
 }
 

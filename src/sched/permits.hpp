@@ -1,17 +1,17 @@
-// Places in the queue of a group with a bound: how many tasks may be posted and not begun, and who waits for a place.
+// Permits in the queue of a group with a bound: how many tasks may be posted and not begun, and who waits for a permit.
 //
 //     bits of the word
-//       line      1   somebody waits in the line: who comes now does not take a place before it
+//       line      1   somebody waits in the line: who comes now does not take a permit before it
 //       taken    63
 //
-// All who take a place or give one back change this word. Who finds all taken sets `line`, under the mutex, in the exchange that
-// sees so; who gives one back after that sees `line`, and hands the place to the first of the line, under the mutex [PL1].
+// All who take a permit or give one back change this word. Who finds all taken sets `line`, under the mutex, in the exchange that
+// sees so; who gives one back after that sees `line`, and hands the permit to the first of the line, under the mutex [PL1].
 //
-// Spec: Places in spec/MAP.md.
+// Spec: Permits in spec/MAP.md.
 #pragma once
 
 #include <fairlead/base/list.hpp>
-#include <fairlead/sched/place.hpp>
+#include <fairlead/sched/permit.hpp>
 #include <fairlead/sync/atomic.hpp>
 #include <fairlead/sync/mutex.hpp>
 
@@ -20,10 +20,10 @@
 
 namespace fairlead::sched {
 
-class places {
+class permits {
 public:
     // 0: without a bound.
-    explicit places(std::size_t most) noexcept : most_{bound_of(most)} {}
+    explicit permits(std::size_t most) noexcept : most_{bound_of(most)} {}
 
     // --- any thread --------------------------------------------------------------------------------
 
@@ -45,11 +45,11 @@ public:
 
     void set_most(std::size_t most) noexcept;
 
-    // True: it waits, and is granted a place. False: it has one.
-    [[nodiscard]] bool enlist(place_waiter& who) noexcept;
+    // True: it waits, and is granted a permit. False: it has one.
+    [[nodiscard]] bool enlist(permit_waiter& who) noexcept;
 
     // False: it does not wait any more.
-    [[nodiscard]] bool withdraw(place_waiter& who) noexcept;
+    [[nodiscard]] bool withdraw(permit_waiter& who) noexcept;
 
     [[nodiscard]] std::size_t waiting() noexcept;
 
@@ -69,7 +69,7 @@ private:
     sync::atomic<std::uint64_t> word_{0};
     sync::atomic<std::uint64_t> most_;  // written under the mutex
     sync::mutex mutex_;
-    base::list<place_waiter, &place_waiter::links_> line_;  // guarded by mutex_
+    base::list<permit_waiter, &permit_waiter::links_> line_;  // guarded by mutex_
 };
 
 }  // namespace fairlead::sched

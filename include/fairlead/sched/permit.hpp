@@ -1,12 +1,12 @@
-// A place in the queue of a group with a bound, and who waits for one.
+// A permit in the queue of a group with a bound, and who waits for one.
 //
-//     if (fl::place one = game.try_place()) std::move(one).post([] { ... });
-//     if (fl::place one = co_await fl::place_in(game)) fl::spawn(std::move(one), session(std::move(stream))).detach();
+//     if (fl::permit one = game.try_permit()) std::move(one).post([] { ... });
+//     if (fl::permit one = co_await fl::permit_in(game)) fl::spawn(std::move(one), session(std::move(stream))).detach();
 //
-// The second waits, and gets none if it was asked to stop: coro/place_in.hpp.
+// The second waits, and gets none if it was asked to stop: coro/permit_in.hpp.
 //
 // The bound is of tasks that were posted so and have not begun their first step. What is posted to the group itself, and
-// tasks that were asleep, need no place: a task that has begun is never held up by the bound.
+// tasks that were asleep, need no permit: a task that has begun is never held up by the bound.
 #pragma once
 
 #include <fairlead/base/list.hpp>
@@ -24,32 +24,32 @@ class group;
 
 namespace sched {
 class group_state;
-class place_waiter;
-class places;
+class permit_waiter;
+class permits;
 }  // namespace sched
 
 /// The right to post one task. If it is not used, its destructor gives it back. Any thread; one at a time. It keeps its group,
 /// and so must be gone before the scheduler.
-class [[nodiscard]] place {
+class [[nodiscard]] permit {
 public:
     /// None.
-    place() = default;
+    permit() = default;
     /// Takes over the right of `other`, which is none afterwards.
-    place(place&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
+    permit(permit&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
     /// Gives its own right back, and takes over that of `other`.
-    place& operator=(place&& other) noexcept {
+    permit& operator=(permit&& other) noexcept {
         if (this != &other) {
             give_back();
             of_ = std::exchange(other.of_, nullptr);
         }
         return *this;
     }
-    ~place() { give_back(); }
+    ~permit() { give_back(); }
 
     /// Whether it is one.
     explicit operator bool() const noexcept { return of_ != nullptr; }
 
-    /// The group that it is a place of; it must be one.
+    /// The group that it is a permit of; it must be one.
     [[nodiscard]] executor where() const noexcept;
 
     /// Uses it, as `executor::post` does. If the group drops its oldest tasks, this may be one: see `group_options`.
@@ -66,10 +66,10 @@ public:
 
 private:
     friend class group;
-    friend class sched::place_waiter;
+    friend class sched::permit_waiter;
 
     // It is taken. Of a group that drops its oldest tasks it is when it is used.
-    explicit place(sched::group_state& of) noexcept;
+    explicit permit(sched::group_state& of) noexcept;
     void give_back() noexcept {
         if (of_ != nullptr) give_back_taken();
     }
@@ -80,37 +80,37 @@ private:
 
 namespace sched {
 
-/// Who waits for a place, in the order of coming.
-class place_waiter {
+/// Who waits for a permit, in the order of coming.
+class permit_waiter {
 public:
-    place_waiter() = default;
-    place_waiter(const place_waiter&) = delete;
-    place_waiter& operator=(const place_waiter&) = delete;
+    permit_waiter() = default;
+    permit_waiter(const permit_waiter&) = delete;
+    permit_waiter& operator=(const permit_waiter&) = delete;
 
-    /// True: it waits, and `granted` will be called. False: it has a place.
+    /// True: it waits, and `granted` will be called. False: it has a permit.
     [[nodiscard]] bool begin(group& of) noexcept;
 
     /// It goes without one. False: it has one, or `granted` is about to be called.
     [[nodiscard]] bool withdraw() noexcept;
 
     /// What it was granted; none if it went.
-    [[nodiscard]] place take() noexcept { return std::exchange(granted_, {}); }
+    [[nodiscard]] permit take() noexcept { return std::exchange(granted_, {}); }
 
 protected:
     /// Any thread. The last touch of it.
     virtual void granted() noexcept = 0;
 
-    ~place_waiter() = default;
+    ~permit_waiter() = default;
 
 private:
-    friend class places;
+    friend class permits;
 
     void grant() noexcept;
 
-    base::list_links<place_waiter>
+    base::list_links<permit_waiter>
         links_;  // in the line; then in a chain of those that are to be told
     group_state* waits_for_ = nullptr;
-    place granted_;
+    permit granted_;
 };
 
 }  // namespace sched
