@@ -6,7 +6,8 @@
 namespace fairlead::coro {
 namespace {
 
-// The coroutine whose handle a foreign awaiter gets: resumed once, it completes the task and frees itself.
+// The coroutine whose handle a foreign awaiter gets: resumed once, it completes the task and frees
+// itself.
 struct resumption {
     struct promise_type : sync::recycled {
         explicit promise_type(resumable& waiting) noexcept : waiting_{&waiting} {}

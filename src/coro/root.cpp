@@ -51,8 +51,8 @@ bool root::must_wait_on() noexcept {
     return !take_completed() && !interrupt_awaited();
 }
 
-// True: the wait for the operation has ended early. A deadline is told once, and is none from then on: the root would
-// be run again and again.
+// True: the wait for the operation has ended early. A deadline is told once, and is none from then
+// on: the root would be run again and again.
 bool root::interrupt_awaited() noexcept {
     if (awaited_ == nullptr) return false;
     // The step of a stop need not have waited for the deadline: `expired` says nothing then.
@@ -75,9 +75,9 @@ void root::run_coroutines() noexcept {
     } while (next_ == what_next::resume);
 }
 
-// What a task has forked and nobody has taken runs in the same step, the newest first, when the task joins it or
-// ends. Each is a task of its own: when it waits it is posted, and whom it has interrupted goes on. A fork may fork,
-// to any depth: so this is a loop.
+// The forks of a task that no other worker has taken run in the same step, the newest first, when
+// the task joins them or ends. Each is a task of its own: when it waits it is posted, and the task
+// that it has interrupted goes on. A fork may fork, to any depth: so this is a loop.
 void root::run_forks(root& outermost) noexcept {
     sched::offered_forks& offers = *outermost.offers_;
     root* self = &outermost;
@@ -132,7 +132,8 @@ time_point root::begin_wait() noexcept {
     return at_once ? immediately : deadline_;
 }
 
-// What this task has forked in this step and nobody has taken. The innermost first: they were offered last.
+// The forks of this step that no other worker has taken. The innermost first: they were offered
+// last.
 void root::post_forks() noexcept {
     for (frame_link* at = leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
         if (at->forked_by == nullptr) continue;
@@ -151,8 +152,8 @@ void root::stop_forks() noexcept {
 }
 
 // What awaits an operation cannot go before the operation has ended: the operation may live in its
-// frames. Nor before children that have gone to another scheduler, and use what the frames hold. It comes
-// back through the front when they have ended, one after the other.
+// frames. Nor before children that have gone to another scheduler, and use what the frames hold. It
+// comes back through the front when they have ended, one after the other.
 bool root::can_abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     const bool completed = self.take_completed();
@@ -177,8 +178,8 @@ bool root::waits_to_go(awaited_operation& operation) noexcept {
     return false;
 }
 
-// Whether the root is not completed any more. If it is, what it waits for may be elsewhere, and nobody
-// else would ask it to stop.
+// True: the root will not be completed any more. Otherwise what it waits for may be elsewhere, and
+// nothing else would ask it to stop.
 bool root::withdraw() noexcept {
     if (awaited_ == nullptr) return false;
     if (awaited_->withdraw()) return true;

@@ -57,4 +57,11 @@ bool scope::outlasts(coro::root& holder) noexcept {
     return true;
 }
 
+void scope::list_forked(coro::scope_child& child) noexcept {
+    std::lock_guard lock{mutex_};
+    list(child);
+    unlisted_.fetch_sub(1, sync::relaxed);  // the list has it
+    if (is_stopping()) child.request_stop();
+}
+
 }  // namespace fairlead

@@ -83,7 +83,7 @@ namespace detail {
 
 std::error_code waiting_operation::cut_short() const noexcept {
     return std::make_error_code(bottom_->hears_stop() ? std::errc::operation_canceled
-                                                     : std::errc::timed_out);
+                                                      : std::errc::timed_out);
 }
 
 void waiting_operation::check_driver(const coro::root& bottom) const noexcept {

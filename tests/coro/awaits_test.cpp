@@ -199,7 +199,8 @@ TEST_F(awaits, a_shielded_task_has_time_to_clean_up) {
     const time_point begin = clock.now();
     handle.request_stop();
     simulation->drain();
-    EXPECT_EQ(seen, (std::vector{wake_reason::stopped, wake_reason::expired, wake_reason::stopped}));
+    EXPECT_EQ(seen,
+              (std::vector{wake_reason::stopped, wake_reason::expired, wake_reason::stopped}));
     EXPECT_EQ(clock.now(), begin + 2s);
 }
 

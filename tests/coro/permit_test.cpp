@@ -213,7 +213,8 @@ TEST(PermitIn, IsThereAtOnceIfTheOldestAreDropped) {
     std::vector<int> log;
     std::vector<join_handle<void>> all;
     const auto posts = [&]() -> task<> {
-        for (int i = 0; i != 10; ++i) all.push_back(spawn(*co_await permit_in(one), writes(log, i)));
+        for (int i = 0; i != 10; ++i)
+            all.push_back(spawn(*co_await permit_in(one), writes(log, i)));
     };
     block_on(sim.scheduler, posts());
     sim.scheduler.run_until_idle();

@@ -3,8 +3,8 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/scope.hpp>
-#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/with_scope.hpp>
 
 #include "support/ending_of.hpp"
 #include "support/probes.hpp"
@@ -233,7 +233,8 @@ TEST(scope_on_threads, deadlines_race_with_the_ends) {
 
 task<> waits_for_more(scope& all, std::vector<wake_reason>& reasons) {
     all.spawn(notes_why(1h, reasons));
-    reasons.push_back(co_await test::ending_of(sleep_for(1h)));  // as a server waits for the next connection
+    reasons.push_back(
+        co_await test::ending_of(sleep_for(1h)));  // as a server waits for the next connection
 }
 
 TEST_F(scope_test, a_stop_that_ended_the_body_is_passed_on) {
@@ -326,6 +327,19 @@ TEST_F(scope_death_test, one_that_was_not_joined_says_so) {
             all.spawn(adds_after(1s, sum));
         },
         "co_await its join");
+}
+
+task<> naps_for_a_day() { co_await sleep_for(24h); }
+
+TEST_F(scope_death_test, an_exception_that_leaves_the_owner_is_named_as_the_cause) {
+    const auto throws = [](scheduler& on) -> task<> {
+        scope all{on};
+        all.spawn(naps_for_a_day());
+        throw std::runtime_error{"it"};
+        co_return;
+    };
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    EXPECT_DEATH(block_on(*simulation, throws(*simulation)), "an exception leaves the owner");
 }
 
 // --- on threads ------------------------------------------------------------------------------------------

@@ -279,6 +279,22 @@ TEST_F(spawn_on_caller, a_stop_while_joining_does_not_reach_an_older_when_all) {
     EXPECT_EQ(clock.now(), due);
 }
 
+TEST(block_on_on_threads, throws_when_no_worker_will_run_the_body) {
+    const watchdog guard;
+    scheduler threads{{.workers = 1}};
+    std::atomic<int> begun{0};
+    const auto body = [&]() -> task<int> {
+        ++begun;
+        co_return 1;
+    };
+    EXPECT_EQ(block_on(threads, body()), 1);
+    EXPECT_TRUE(threads.stop(1s).clean());
+    EXPECT_THROW(static_cast<void>(block_on(threads, body())), stopped_error);
+    EXPECT_EQ(begun, 1);
+    threads.start();
+    EXPECT_EQ(block_on(threads, body()), 1);
+}
+
 // --- a stop or a deadline of the joiner ----------------------------------------------------------------
 
 task<int> gives_after(duration delay, int number) {

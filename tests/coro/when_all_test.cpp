@@ -131,12 +131,15 @@ TEST_F(when_all_test, children_of_a_shielded_parent_are_shielded) {
 
 TEST_F(when_all_test, a_deadline_stops_those_that_are_late) {
     static constexpr auto all = [](time_point due) -> task<> {
-        const auto in_time = co_await when_all_until(due + 2h, number_after(1h, 1), number_after(1h, 2));
+        const auto in_time =
+            co_await when_all_until(due + 2h, number_after(1h, 1), number_after(1h, 2));
         EXPECT_EQ(in_time, std::tuple(1, 2));
-        const auto late = co_await when_all_until(due + 2h, number_after(30min, 1), number_after(5h, 2));
+        const auto late =
+            co_await when_all_until(due + 2h, number_after(30min, 1), number_after(5h, 2));
         EXPECT_FALSE(late.has_value());
         EXPECT_EQ(late.error(), wait_error::expired);
-        EXPECT_FALSE(co_await stop_requested()) << "the children were stopped, and not their parent";
+        EXPECT_FALSE(co_await stop_requested())
+            << "the children were stopped, and not their parent";
     };
     const time_point begin = clock.now();
     block_on(*simulation, all(begin));

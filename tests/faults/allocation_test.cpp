@@ -9,9 +9,9 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/scope.hpp>
-#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/lockfree/block_queue.hpp>
 #include <fairlead/sched/callback_task.hpp>

@@ -5,10 +5,10 @@
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/scope.hpp>
-#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include "support/ending_of.hpp"
 
 #include <gtest/gtest.h>

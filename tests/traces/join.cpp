@@ -188,7 +188,9 @@ private:
         const std::size_t thread = first_child + index;
         calls_.note(thread, "asked", 0, [&] { return child.stop_requested(); });
         const bool fails = choose(2) == 0;
-        calls_.note_done(thread, "child_ended", fails, [&] { group_.child_ended(child, fails ? ending::failed : ending::with_result); });
+        calls_.note_done(thread, "child_ended", fails, [&] {
+            group_.child_ended(child, fails ? ending::failed : ending::with_result);
+        });
     }
 
     history& calls_;

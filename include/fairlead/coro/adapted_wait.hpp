@@ -1,12 +1,14 @@
 // Waits that change how a stop meets another wait: `shielded` and `as_result`.
 //
-// A stop is sticky. Once a task was asked to stop, each of its waits ends at once: a wait that gives a value gives the stop as a
-// value, any other wait throws `stopped_error`. So a task that never looks ends all the same, and its destructors run. What
-// has to wait in order to clean up does so inside `shielded`:
+// A stop is sticky. Once a task was asked to stop, each of its waits ends at once: a wait that
+// gives a value gives the stop as a value, any other wait throws `stopped_error`. So a task that
+// never looks ends all the same, and its destructors run. What has to wait in order to clean up
+// does so inside `shielded`:
 //
 //     co_await fl::shielded(store.close());
 //
-// Sources of the idea: Trio's shielded cancel scopes, Kotlin's NonCancellable; ADR 25 compares them.
+// Sources of the idea: Trio's shielded cancel scopes, Kotlin's NonCancellable; ADR 25 compares
+// them.
 #pragma once
 
 #include <fairlead/coro/root.hpp>
@@ -23,7 +25,8 @@
 namespace fairlead {
 namespace coro {
 
-// The wait is part of the same expression, `co_await shielded(sleep_for(1s))`, and is kept by reference.
+// The wait is part of the same expression, `co_await shielded(sleep_for(1s))`, and is kept by
+// reference.
 template <class Wait>
 class shielded_wait {
 public:
@@ -96,16 +99,17 @@ private:
 
 }  // namespace coro
 
-/// Awaits `wait`, a task or any other wait, and hides a stop from it: for cleaning up. Nests. The stop ends the
-/// first wait after it. Children that `wait` starts by `fork_join` or `when_all` are shielded, too; those of a `scope`
-/// hear a stop of their scheduler. Must be awaited in the expression that makes it.
+/// Awaits `wait`, a task or any other wait, and hides a stop from it: for cleaning up. Nests. The
+/// stop ends the first wait after it. Children that `wait` starts by `fork_join` or `when_all` are
+/// shielded, too; those of a `scope` hear a stop of their scheduler. Must be awaited in the
+/// expression that makes it.
 template <class Wait>
 [[nodiscard]] coro::shielded_wait<Wait&&> shielded(Wait&& wait) {
     return coro::shielded_wait<Wait&&>{std::forward<Wait>(wait)};
 }
 
-/// Awaits `wait` and gives `waited<T>` for its T: a `stopped_error` that it throws becomes `wait_error::stopped`. Other exceptions
-/// pass. Must be awaited in the expression that makes it.
+/// Awaits `wait` and gives `waited<T>` for its T: a `stopped_error` that it throws becomes
+/// `wait_error::stopped`. Other exceptions pass. Must be awaited in the expression that makes it.
 template <class Wait>
 [[nodiscard]] coro::result_wait<Wait&&> as_result(Wait&& wait) {
     return coro::result_wait<Wait&&>{std::forward<Wait>(wait)};

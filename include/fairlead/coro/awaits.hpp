@@ -85,7 +85,8 @@ private:
     };
 };
 
-// Goes to the end of the queue of ready tasks. Throws `stopped_error` after that if the task was asked to stop.
+// Goes to the end of the queue of ready tasks. Throws `stopped_error` after that if the task was
+// asked to stop.
 class turn {
 public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -146,8 +147,8 @@ private:
 
 }  // namespace coro
 
-/// Sleeps until `deadline`, never less. Throws `stopped_error` if the task was asked to stop. Wakeups do not
-/// shorten it; signals are remembered.
+/// Sleeps until `deadline`, never less. Throws `stopped_error` if the task was asked to stop.
+/// Wakeups do not shorten it; signals are remembered.
 [[nodiscard]] inline coro::sleep sleep_until(time_point deadline) noexcept {
     return coro::sleep{deadline};
 }
@@ -155,17 +156,18 @@ private:
 /// The same for `delay`, by the clock of the task's scheduler.
 [[nodiscard]] inline coro::delay sleep_for(time_span delay) noexcept { return coro::delay{delay}; }
 
-/// Gives up the worker and runs again after what is ready now. Throws `stopped_error` then if the task was asked to
-/// stop.
+/// Gives up the worker and runs again after what is ready now. Throws `stopped_error` then if the
+/// task was asked to stop.
 [[nodiscard]] inline coro::turn yield() noexcept { return {}; }
 
-/// Like `yield` if the step has used up its slice, or a task that is due waits for the worker; otherwise the task goes on at
-/// once, and does not look whether it was asked to stop. For loops that compute: costs a few loads. Waits that find their
-/// data ready do the same.
+/// Like `yield` if the step has used up its slice, or a task that is due waits for the worker;
+/// otherwise the task goes on at once, and does not look whether it was asked to stop. For loops
+/// that compute: costs a few loads. Waits that find their data ready do the same.
 [[nodiscard]] inline coro::checkpoint_turn checkpoint() noexcept { return {}; }
 
-/// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came before
-/// ends it at once; a wakeup may also be one that an earlier wait did not need: look for yourself.
+/// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came
+/// before ends it at once. An earlier wait may have left a wakeup that it did not need, so look at
+/// what you wait for.
 [[nodiscard]] inline coro::timed_wait<coro::root::until::anything> wait_until_woken(
     time_point deadline = never) noexcept {
     return coro::timed_wait<coro::root::until::anything>{deadline};
@@ -178,7 +180,8 @@ private:
     return coro::timed_wait<coro::root::until::signal>{deadline};
 }
 
-/// The task that runs this coroutine, for others to wake and signal. Does not suspend.
+/// The task that runs this coroutine, for threads and tasks that wake or signal it. Does not
+/// suspend.
 [[nodiscard]] inline auto current_task() noexcept {
     return coro::root_question{[](coro::root& self) noexcept -> basic_task& { return self; }};
 }
@@ -188,20 +191,20 @@ private:
     return coro::root_question{[](coro::root& self) noexcept { return self.stop_requested(); }};
 }
 
-/// The scheduler on which the task runs, which as an executor stands for its default group: to start a
-/// task in the group of this one, ask for `current_executor`. Does not suspend.
+/// The scheduler on which the task runs, which as an executor stands for its default group: to
+/// start a task in the group of this one, ask for `current_executor`. Does not suspend.
 [[nodiscard]] inline auto current_scheduler() noexcept {
     return coro::root_question{[](coro::root& self) noexcept -> scheduler& { return self.home(); }};
 }
 
-/// Where the task is posted, and its children are: its scheduler, or the group that it is in. Does not
-/// suspend.
+/// Where the task is posted, and its children are: its scheduler, or the group that it is in. Does
+/// not suspend.
 [[nodiscard]] inline auto current_executor() noexcept {
     return coro::root_question{[](coro::root& self) noexcept { return self.where(); }};
 }
 
-/// Goes on on another scheduler, or in another group, and stays there, also when the task was asked to stop. A scheduler must
-/// outlive the task's stay.
+/// Goes on on another scheduler, or in another group, and stays there, also when the task was asked
+/// to stop. A scheduler must outlive the task's stay.
 [[nodiscard]] inline coro::hop resume_on(executor target) noexcept { return coro::hop{target}; }
 
 }  // namespace fairlead

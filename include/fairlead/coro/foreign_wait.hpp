@@ -1,15 +1,15 @@
 // Awaiting what is not of this library: any type with the standard awaiter interface.
 //
-//     struct callback_wait {                                     // of another library, or of the user
+//     struct callback_wait {                           // of another library, or of the user
 //         bool await_ready() const { return false; }
 //         void await_suspend(std::coroutine_handle<> h) { ask([h] { h.resume(); }); }
 //         int await_resume() const;
 //     };
 //     const int answer = co_await callback_wait{};
 //
-// `resume` of the handle, once and from any thread, brings the task back through its scheduler: it does not run the task on the
-// caller's thread. The handle is of a small coroutine whose only step is to complete the task, so that a foreign awaiter never holds
-// a frame of the task.
+// `resume` of the handle, once and from any thread, brings the task back through its scheduler: it
+// does not run the task on the caller's thread. The handle is of a small coroutine whose only step
+// is to complete the task, so that a foreign awaiter never holds a frame of the task.
 //
 //     the task's step               the foreign thread
 //     wait_at(completion)
@@ -17,9 +17,9 @@
 //                                   completes the root, and frees itself
 //     the root posts itself, or finds that it is completed already
 //
-// A stop ends the wait only before it begins: the foreign operation may use what the frames hold. For the same reason a scheduler
-// that is destroyed waits for the resumption. A handle that is destroyed instead of resumed ends the wait with
-// `stopped_error`.
+// A stop ends the wait only before it begins: the foreign operation may use what the frames hold.
+// For the same reason a scheduler that is destroyed waits for the resumption. A handle that is
+// destroyed instead of resumed ends the wait with `stopped_error`.
 #pragma once
 
 #include <fairlead/coro/root.hpp>
@@ -37,7 +37,8 @@ namespace fairlead::coro {
 template <class Promise>
 concept on_a_root = std::derived_from<Promise, frame_link>;
 
-// The awaiter of an awaitable: what its `operator co_await` gives, member or not, or the awaitable itself.
+// The awaiter of an awaitable: what its `operator co_await` gives, member or not, or the awaitable
+// itself.
 template <class Awaitable>
 decltype(auto) awaiter_of(Awaitable&& awaitable) {
     if constexpr (requires { std::forward<Awaitable>(awaitable).operator co_await(); }) {
@@ -155,7 +156,8 @@ private:
     awaiter_type<Awaitable> awaiter_;
 };
 
-// An awaiter of this library that cannot be moved, by reference. (GCC 12 copies an awaiter that await_transform gives as a reference.)
+// An awaiter of this library that cannot be moved, by reference. (GCC 12 copies an awaiter that
+// await_transform gives as a reference.)
 template <class Awaiter>
 class awaiter_reference {
 public:
@@ -172,7 +174,8 @@ private:
     Awaiter& awaiter_;
 };
 
-// Gives what `co_await awaitable` awaits in a coroutine of this library. Its prvalues cost no room in the frame.
+// Gives what `co_await awaitable` awaits in a coroutine of this library. Its prvalues cost no room
+// in the frame.
 template <class Awaitable>
 [[nodiscard]] auto transform_awaitable(Awaitable&& awaitable) {
     using awaiter = awaiter_type<Awaitable&&>;

@@ -1,14 +1,14 @@
-// The protocol of fork_join: one coroutine waits for several, which run here one after the other unless
-// somebody takes them.
+// The protocol of fork_join: one coroutine waits for several children, which run here one after the
+// other unless other workers take them.
 //
-//     parent --fork--> first child runs here        the others are offered, the second on top
+//     parent --fork--> first child runs here        the rest are offered, the second on top
 //                      it ends: the second is taken back, and runs here, and so on
 //                      it is gone: the parent waits for all that are gone
-//                      it waits: those that nobody has taken are posted, and are gone
+//                      it waits: the children that are still offered are posted, and are gone
 //
-// A child that runs here has the root of its parent. One that is taken has a root of its own, a strand;
-// it is made in memory that the parent's frame has for it, so a theft cannot fail and a fork allocates
-// nothing.
+// A child that runs here has the root of its parent. A child that is taken has a root of its own, a
+// strand. The strand is made in memory that the parent's frame has for it, so a theft cannot fail
+// and a fork allocates nothing.
 #pragma once
 
 #include <fairlead/base/assert.hpp>
@@ -26,8 +26,8 @@ namespace fairlead::coro {
 
 class fork;
 
-// A coroutine that has not started, or that has ended and whose frame still exists. What holds it stays in
-// place once it runs, and destroys it.
+// A coroutine that has not started, or that has ended and whose frame still exists. What holds it
+// stays in place once it runs, and destroys it.
 struct unstarted {
     std::coroutine_handle<> frame;
     frame_link* link;
@@ -37,7 +37,7 @@ struct unstarted {
     }
 };
 
-// The root of a child that somebody has taken.
+// The root of a child that another worker has taken, or that was posted.
 class fork_strand final : public root {
 public:
     fork_strand(executor where, fork& group, std::uint32_t depth) noexcept;
@@ -91,7 +91,8 @@ public:
     fork(const fork&) = delete;
     fork& operator=(const fork&) = delete;
 
-    // Suspends `parent`: offers the others and gives the handle of `first`, which is to be resumed.
+    // Suspends `parent`: offers all children but the first and gives the handle of `first`, which
+    // is to be resumed.
     [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> parent, frame_link& link,
                                                 unstarted& first) noexcept {
         FAIRLEAD_ASSERT(!parent_, "a fork was awaited twice");
@@ -127,12 +128,14 @@ public:
 
     [[nodiscard]] bool has_failed() const noexcept { return failed_.load(sync::relaxed); }
 
-    /// The link of the child that was first in time to fail; null: none has, but for stops. All have ended.
+    /// The link of the child that was first in time to fail; null: none has, but for stops. All
+    /// have ended.
     [[nodiscard]] const frame_link* first_failure() const noexcept {
         return first_failure_.load(sync::relaxed);
     }
 
-    // The step ends with a wait of a child that runs here: the others have their turn like any task.
+    // The step ends with a wait of a child that runs here: the children after it have their turn
+    // like any task.
     void post_rest(sched::offered_forks& offers) noexcept;
 
     // A parent that forked while it was shielded shields its children.
@@ -216,10 +219,11 @@ private:
     // How many strands have ended, less how many the parent waits for once it does.
     sync::atomic<std::ptrdiff_t> ended_{0};
     sync::atomic<bool> failed_{false};
-    // Written once, by the first child to fail. Relaxed: read when all have ended, which publishes it.
+    // Written once, by the first child to fail. Relaxed: read when all have ended, which publishes
+    // it.
     sync::atomic<const frame_link*> first_failure_{nullptr};
-    bool posted_ = false;         // all children from next_ on are gone
-    bool was_shielded_ = false;   // the parent, when it forked
+    bool posted_ = false;        // all children from next_ on are gone
+    bool was_shielded_ = false;  // the parent, when it forked
 };
 
 }  // namespace fairlead::coro

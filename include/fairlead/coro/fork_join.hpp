@@ -124,16 +124,17 @@ private:
 
 }  // namespace coro
 
-/// Runs the coroutines in parallel and gives their results in order, `std::monostate` for `void`: to
-/// divide the work of one task. `co_await` runs the first at once on this worker, and offers the others
-/// to workers that have nothing else to do; those that nobody takes run here one after the other. So it
-/// costs little more than calling them, allocates nothing itself, and is as fast with one worker as a
-/// loop. Coroutines that wait more than they compute, or are to be fair to each other, are for `when_all`,
-/// which posts each as a task.
+/// Runs the coroutines in parallel and gives their results in order, `std::monostate` for `void`:
+/// to divide the work of one task. `co_await` runs the first at once on this worker, and offers the
+/// rest to workers that have nothing else to do; those that no worker takes run here one after the
+/// other. So it costs little more than calling them, allocates nothing itself, and is as fast with
+/// one worker as a loop. Coroutines that wait more than they compute, or are to be fair to each
+/// other, are for `when_all`, which posts each as a task.
 ///
-/// When one throws, those that nobody has taken or posted yet do not start, those that run elsewhere are
-/// asked to stop, and the first exception in time is rethrown once all have ended; `stopped_error` only if there is no
-/// other. A stop of the waiting task is passed on. Children of a shielded task are shielded.
+/// When one throws, those that are still offered do not start, those that run elsewhere are
+/// asked to stop, and the first exception in time is rethrown once all have ended; `stopped_error`
+/// only if there is no other. A stop of the waiting task is passed on. Children of a shielded task
+/// are shielded.
 template <class First, class... Others>
 [[nodiscard]] coro::fork_of_some<First, Others...> fork_join(task<First>&& first,
                                                              task<Others>&&... others) noexcept {

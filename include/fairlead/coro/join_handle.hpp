@@ -17,14 +17,15 @@ struct join_options {
     /// When to stop waiting. By `fl::clock`.
     time_point deadline = never;
 
-    /// A stop of the waiting task asks the joined task to stop, too, and the wait goes on until it has ended. False: the stop ends
-    /// the wait.
+    /// A stop of the waiting task asks the joined task to stop, too, and the wait goes on until it
+    /// has ended. False: the stop ends the wait.
     bool pass_stop_on = false;
 };
 
 /// A started task: `co_await` it for its result, or drop it, and it goes on by itself. Awaiting
 /// rethrows the task's exception, and throws `stopped_error` if its scheduler was destroyed first.
-/// An exception of a task whose handle was dropped goes to `on_unhandled`, unless it is `stopped_error`.
+/// An exception of a task whose handle was dropped goes to `on_unhandled`, unless it is
+/// `stopped_error`.
 template <class T>
 class [[nodiscard]] join_handle {
 public:
@@ -100,8 +101,8 @@ public:
         T take() { return handle_.take(); }
 
     private:
-        // Its word decides between the end of the task and the stop or the deadline of this wait: `withdraw` fails if the
-        // task is about to tell the joiner.
+        // Its word decides between the end of the task and the stop or the deadline of this wait:
+        // `withdraw` fails if the task is about to tell the joiner.
         [[nodiscard]] bool interrupt(coro::interruption why) noexcept override {
             if (why == coro::interruption::stop && options_.pass_stop_on) {
                 handle_.request_stop();
@@ -150,15 +151,16 @@ public:
         }
     };
 
-    /// Waits for the result. Throws `stopped_error` if the awaiting task was asked to stop first: then the handle still has its
-    /// task, which goes on. Once, but for that.
+    /// Waits for the result. Throws `stopped_error` if the awaiting task was asked to stop first:
+    /// then the handle still has its task, which goes on. Once, but for that.
     [[nodiscard]] awaiter operator co_await() noexcept {
         static_cast<void>(started());
         return awaiter{*this, {}};
     }
 
-    /// Waits as `options` say, and gives `waited<T>`: the result, `expired` or `stopped`. The handle has its task after the last
-    /// two, and can wait again. An exception of the task is rethrown.
+    /// Waits as `options` say, and gives `waited<T>`: the result, `expired` or `stopped`. The
+    /// handle has its task after the last two, and can wait again. An exception of the task is
+    /// rethrown.
     [[nodiscard]] awaiter_of_result join(join_options options) noexcept
         requires(!std::is_reference_v<T>)
     {
@@ -181,8 +183,8 @@ private:
     }
 
     coro::spawned<T>* started_;
-    // What a thread that joins must run, and what must outlive its `get`; null: that has threads of its
-    // own, and may be gone.
+    // What a thread that joins must run, and what must outlive its `get`; null: that has threads of
+    // its own, and may be gone.
     scheduler* run_here_;
 };
 

@@ -1,4 +1,4 @@
-// Posting to a group whose queue has a bound: who posts waits until there is a permit.
+// Posting to a group whose queue has a bound: the poster waits until there is a permit.
 //
 //     while (const auto request = co_await next_request()) {
 //         fl::permit next = co_await fl::permit_in(game);
@@ -6,8 +6,8 @@
 //         fl::spawn(std::move(next), answer(*request)).detach();
 //     }
 //
-// So a source that is faster than its group is slowed down to it, and nothing is lost. Permits are granted in the order in which
-// they were asked for.
+// So a source that is faster than its group is slowed down to it, and nothing is lost. Permits are
+// granted in the order in which they were asked for.
 #pragma once
 
 #include <fairlead/coro/joiner.hpp>
@@ -77,14 +77,15 @@ private:
 
 }  // namespace coro
 
-/// Waits for a permit in the queue of `of`: `waited<permit>`, which is the permit, `stopped` or `expired`. The group must
-/// outlive the wait.
+/// Waits for a permit in the queue of `of`: `waited<permit>`, which is the permit, `stopped` or
+/// `expired`. The group must outlive the wait.
 [[nodiscard]] inline coro::permit_wait permit_in(group& of, time_point deadline = never) noexcept {
     return {of, deadline};
 }
 
-/// Likewise on this thread, which must not be a worker's. With `run_on_caller` this thread runs the tasks. A stop of the scheduler
-/// does not end this wait: `of.set_queue_max(0)` does, and gives it a permit.
+/// The same on this thread, which must not be a worker's. With `run_on_caller` this thread runs the
+/// tasks. A stop of the scheduler does not end this wait: `of.set_queue_max(0)` does, and gives it
+/// a permit.
 [[nodiscard]] inline permit wait_for_permit_in(group& of) {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                     "wait_for_permit_in on a worker would block it: co_await permit_in");

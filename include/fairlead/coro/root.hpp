@@ -5,15 +5,18 @@
 //      |                     v               task<> c() { co_await sleep_for(1s); }   the leaf
 //      +------------------- body
 //
-// An await that must wait does not post anything itself: it tells the root how to wait, and returns to it through the
-// suspension. Only then does the root post itself. So the frame is suspended before another worker can resume it.
+// An await that must wait does not post anything itself: it tells the root how to wait, and returns
+// to it through the suspension. Only then does the root post itself. So the frame is suspended
+// before another worker can resume it.
 //
-// Symmetric transfer: a coroutine that awaits another, or ends, names the next one to resume. Clang makes that a jump in
-// every build. GCC does so with -O2 only, and a program cannot ask which it is; elsewhere the stack would grow. So with GCC it
-// goes through the loop in `run_coroutines`, unless the program is compiled with FAIRLEAD_TAIL_CALLS.
+// Symmetric transfer: a coroutine that awaits another, or ends, names the next one to resume. Clang
+// makes that a jump in every build. GCC does so with -O2 only, and a program cannot ask which it
+// is; elsewhere the stack would grow. So with GCC it goes through the loop in `run_coroutines`,
+// unless the program is compiled with FAIRLEAD_TAIL_CALLS.
 #pragma once
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/coro/awaited_operation.hpp>
 #include <fairlead/sched/scheduler.hpp>
 #include <fairlead/sched/task.hpp>
 
@@ -30,53 +33,18 @@ class root;
 /// What every coroutine of the library knows about its place in the stack, from its start on.
 struct frame_link {
     root* bottom;
-    std::coroutine_handle<> continuation;  // who awaits this coroutine; null: the root
+    std::coroutine_handle<> continuation;  // what awaits this coroutine; null: the root
     frame_link* parent;                    // the link of `continuation`
     std::coroutine_handle<>* owner;        // the handle that would destroy this frame
-    fork* forked_by;                       // who is told of its end, before `continuation`
+    fork* forked_by;                       // is told of its end, before `continuation`
 };
 
 /// Why a wait ended.
 enum class [[nodiscard]] wake_reason : std::uint8_t {
     expired,    ///< the deadline has passed
-    woken,      ///< somebody called `wakeup`
+    woken,      ///< a thread or a task called `wakeup`
     signalled,  ///< a signal was received
     stopped,    ///< the task was asked to stop: every later wait ends so, too
-};
-
-/// What ends a wait for an operation before the operation has ended.
-enum class interruption : std::uint8_t { none, stop, deadline };
-
-/// What a root waits for until it is completed, if that can be asked for more than its end. Called
-/// on the worker that runs the root.
-class awaited_operation {
-public:
-    /// The root was asked to stop, or the deadline of its wait has passed; once for each. True: the
-    /// operation was withdrawn, will not complete the root, and the wait ends. False: the operation
-    /// goes on, perhaps told to hurry, and completes the root at its end: its result wins.
-    [[nodiscard]] virtual bool interrupt(interruption why) noexcept {
-        static_cast<void>(why);
-        return false;
-    }
-
-    /// What `holder` had forked has been run. Whether it must wait all the same; then it is completed at the end.
-    [[nodiscard]] virtual bool must_wait(root& holder) noexcept {
-        static_cast<void>(holder);
-        return true;
-    }
-
-    /// The root is to be destroyed. True: it will not be completed any more.
-    [[nodiscard]] virtual bool withdraw() noexcept { return false; }
-
-    /// Likewise, while `holder` waits for something else but has a `held_operation`. True: the operation goes
-    /// on, was asked to stop, and completes `holder` at its end.
-    [[nodiscard]] virtual bool outlasts(root& holder) noexcept {
-        static_cast<void>(holder);
-        return false;
-    }
-
-protected:
-    ~awaited_operation() = default;
 };
 
 /// Says in a frame of `holder` that the operation uses what the frames hold, until it has ended.
@@ -93,16 +61,6 @@ private:
     root& holder_;
     awaited_operation& operation_;
     held_operation* const outer_;
-};
-
-/// An operation that may have to be tried again when its source fires, such as a read.
-class retried_operation {
-public:
-    /// Tries once, without waiting. True: it has ended, well or not.
-    [[nodiscard]] virtual bool attempt() noexcept = 0;
-
-protected:
-    ~retried_operation() = default;
 };
 
 class root : public basic_task {
@@ -146,8 +104,8 @@ public:
         next_ = what_next::wait;
     }
 
-    /// `leaf` is suspended until `operation` has ended when it was tried after `source` fired; until
-    /// `deadline`; or until a stop.
+    /// `leaf` is suspended until `operation` has ended when it was tried after `source` fired;
+    /// until `deadline`; or until a stop.
     void retry_at(std::coroutine_handle<> leaf, frame_link& frame, retried_operation& operation,
                   wait_source& source, time_point deadline) noexcept {
         wait_at(leaf, frame, until::attempt, deadline);
@@ -155,16 +113,17 @@ public:
         source_ = &source;
     }
 
-    /// Whether the task may go on without waiting once more in this step: it has gone on so less than `budget_of_step`
-    /// times, and has not used up its slice. Otherwise a task that always finds its data ready would keep its worker
-    /// for ever.
+    /// Whether the task may go on without waiting once more in this step: it has gone on so less
+    /// than `budget_of_step` times, and has not used up its slice. Otherwise a task that always
+    /// finds its data ready would keep its worker for ever.
     [[nodiscard]] bool may_go_on() noexcept {
         if (budget_ == 0 || scheduler::should_yield()) return false;
         --budget_;
         return true;
     }
 
-    /// `leaf` need not wait. Goes on at once if it may: false; otherwise it is suspended, and others have their turn.
+    /// `leaf` need not wait. False: it goes on at once. True: it is suspended, and other tasks have
+    /// their turn.
     [[nodiscard]] bool take_turn_if_due(std::coroutine_handle<> leaf, frame_link& frame) noexcept {
         if (may_go_on()) return false;
         wait_at(leaf, frame, until::deadline, immediately);
@@ -174,7 +133,7 @@ public:
     /// Whether a join of a fork asks for its slice: each 16th does.
     [[nodiscard]] bool join_is_safepoint() noexcept { return ++joins_ % 16 == 0; }
 
-    /// After `retry_at`: lets others have their turn before the next attempt.
+    /// After `retry_at`: other tasks have their turn before the next attempt.
     void take_turn_first() noexcept { turn_first_ = true; }
 
     /// `leaf` is suspended and goes on elsewhere.
@@ -190,7 +149,8 @@ public:
         return expired() ? wake_reason::expired : wake_reason::woken;
     }
 
-    /// Whether the task was asked to stop and is not shielded from it: then every wait ends at once.
+    /// Whether the task was asked to stop and is not shielded from it: then every wait ends at
+    /// once.
     [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_requested(); }
 
     /// Shields the task from a stop, or no longer. Gives what held before.
@@ -237,7 +197,7 @@ protected:
     /// The body has ended; its frame still exists. The last touch of this object: it may free it.
     virtual void on_end() noexcept = 0;
 
-    /// The scheduler is destroyed; all frames of the stack are gone. Likewise the last touch.
+    /// The scheduler is destroyed; all frames of the stack are gone. The last touch of this object.
     virtual void on_abandon() noexcept = 0;
 
 private:
@@ -287,7 +247,7 @@ private:
     bool turn_first_ = false;
     bool is_shielded_ = false;
     bool told_stop_ = false;  // what is awaited now
-    bool has_forks_ = false;       // one that runs here waits, and others of its fork are gone
+    bool has_forks_ = false;  // a child of a fork waits here, and other children are gone
 };
 
 inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept

@@ -5,8 +5,8 @@
 #include <fairlead/coro/scope_child.hpp>
 #include <fairlead/coro/spawn_options.hpp>
 #include <fairlead/coro/stopped.hpp>
-#include <fairlead/coro/waited.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/waited.hpp>
 #include <fairlead/sync/atomic.hpp>
 #include <fairlead/sync/mutex.hpp>
 
@@ -26,14 +26,15 @@ namespace fairlead {
 ///     sessions.spawn(session(std::move(stream)));
 ///     co_await sessions.join();
 ///
-/// Every child has ended when `join` returns; the scope must have been joined before it is destroyed
-/// (`with_scope` sees to that). When a child throws, the others are asked to stop, nothing new is
-/// started, and `join` rethrows the first exception. A child that ends with `stopped_error` has not failed. A stop of the joining
-/// task is passed on, whether it comes during the join or came before.
+/// Every child has ended when `join` returns; the scope must have been joined before it is
+/// destroyed (`with_scope` sees to that). When a child throws, its siblings are asked to stop,
+/// nothing new is started, and `join` rethrows the first exception. A child that ends with
+/// `stopped_error` has not failed. A stop of the joining task is passed on, whether it comes during
+/// the join or came before.
 ///
-/// A scheduler that is destroyed gives back the children before their owner. If one of them may have
-/// gone to another scheduler by then, which goes on running it, use `with_scope`: it keeps the owner
-/// until the child has ended, whatever the owner waits for.
+/// A scheduler that is destroyed gives back the children before their owner. If one of them may
+/// have gone to another scheduler by then, which goes on running it, use `with_scope`: it keeps the
+/// owner until the child has ended, whatever the owner waits for.
 class scope final : public coro::awaited_operation {
 public:
     /// The children run at `where`, and so in its group. Allocates nothing.
@@ -41,13 +42,16 @@ public:
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
     ~scope() {
+        FAIRLEAD_ASSERT(!has_children() || std::uncaught_exceptions() == 0,
+                        "an exception leaves the owner of a scope with running children: use "
+                        "with_scope, which waits for them and rethrows it");
         FAIRLEAD_ASSERT(!has_children(),
                         "a scope was destroyed with running children: co_await its join(), or "
                         "use with_scope");
     }
 
-    /// Starts a child. Any thread, until the join has ended. False: the scope was asked to stop, and the
-    /// child was not started. Allocates one object; throws `std::bad_alloc`.
+    /// Starts a child. Any thread, until the join has ended. False: the scope was asked to stop,
+    /// and the child was not started. Allocates one object; throws `std::bad_alloc`.
     bool spawn(task<> body, spawn_options options = {.name = "scope child"}) {
         const std::uint32_t depth = std::max(depth_, scheduler::depth_of_new_task());
         auto* const started =
@@ -85,9 +89,10 @@ public:
         task_name name_;
     };
 
-    /// Starts a child like `spawn`, for work that is to be divided: `co_await all.fork(part(x))`, which does not wait.
-    /// The child is offered to workers that have nothing else to do. Those that nobody has taken run here, the last
-    /// first, when this task joins a scope or ends; or are posted when it waits for anything else.
+    /// Starts a child like `spawn`, for work that is to be divided: `co_await all.fork(part(x))`,
+    /// which does not wait. The child is offered to workers that have nothing else to do. Children
+    /// that no worker has taken run here, the last first, when this task joins a scope or ends; or
+    /// are posted when it waits for anything else.
     [[nodiscard]] forking fork(task<> body, task_name name = "scope child") noexcept {
         return {*this, std::move(body), name};
     }
@@ -150,11 +155,12 @@ public:
         coro::root* bottom_ = nullptr;
     };
 
-    /// Waits until every child has ended. If the joining task was asked to stop, and a child was stopped by that, throws
-    /// `stopped_error` then.
+    /// Waits until every child has ended. If the joining task was asked to stop, and a child was
+    /// stopped by that, throws `stopped_error` then.
     [[nodiscard]] joining join() noexcept { return joining{*this}; }
 
-    /// The same until `deadline`. `expired`: children run still; the scope is as before, and must be joined again.
+    /// The same until `deadline`. `expired`: children run still; the scope is as before, and must
+    /// be joined again.
     [[nodiscard]] joining_until join_until(time_point deadline) noexcept {
         return {*this, deadline};
     }
@@ -171,13 +177,14 @@ private:
         if (is_stopping()) return false;
         auto* const started = new coro::forked_scope_child{
             *this, forker.where(), std::move(body), name, std::max(depth_, forker.depth() + 1)};
-        // Relaxed: who forks has not ended, or joins later.
+        // Relaxed: the forking task has not ended, or joins later.
         unlisted_.fetch_add(1, sync::relaxed);
         forker.offer_fork(*started);
         return true;
     }
 
-    // Relaxed: what is forked before the stop is seen is told of it when it begins, or when it is listed.
+    // Relaxed: what is forked before the stop is seen is told of it when it begins, or when it is
+    // listed.
     [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
 
     // Requires mutex_, or that no child is left.
@@ -202,13 +209,9 @@ private:
         --size_;
     }
 
-    // A child that was forked may be run by others, or wait: a stop must find it from now on.
-    void list_forked(coro::scope_child& child) noexcept {
-        std::lock_guard lock{mutex_};
-        list(child);
-        unlisted_.fetch_sub(1, sync::relaxed);  // the list has it
-        if (is_stopping()) child.request_stop();
-    }
+    // Another worker may run a child that was forked, or the child may wait: a stop must find it
+    // from now on.
+    void list_forked(coro::scope_child& child) noexcept;
 
     // An unlisted child has ended. False: it may be the last.
     [[nodiscard]] bool leave_others() noexcept {
@@ -230,7 +233,8 @@ private:
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
-    // A stop of the joiner is passed on. After its deadline the scope forgets it, unless it is told already.
+    // A stop of the joiner is passed on. After its deadline the scope forgets it, unless it is told
+    // already.
     [[nodiscard]] bool interrupt(coro::interruption why) noexcept override;
 
     [[nodiscard]] bool must_wait(coro::root& holder) noexcept override;
@@ -273,8 +277,8 @@ private:
     bool was_cut_ = false;                   // a child was stopped; guarded as failure_
     bool join_expired_ = false;              // of the joiner
 
-    // Children that were forked, and run in the step that has forked them or have not begun. From 1 to 0 only under
-    // mutex_, where who waits for them is told.
+    // Children that were forked, and run in the step that has forked them or have not begun. From 1
+    // to 0 only under mutex_, where the joiner is told.
     sync::atomic<std::size_t> unlisted_{0};
 };
 

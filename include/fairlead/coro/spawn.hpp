@@ -48,13 +48,18 @@ join_handle<T> spawn(permit into, task<T> body, spawn_options options = {}) {
     return handle;
 }
 
-/// Runs `body` on a scheduler, or in a group of one, and waits on this thread for its result, which it
-/// returns or throws. Not from a worker. With `run_on_caller` this thread runs the tasks. Allocates
-/// nothing but what `body` does.
+/// Runs `body` on a scheduler, or in a group of one, and waits on this thread for its result, which
+/// it returns or throws. Not from a worker. With `run_on_caller` this thread runs the tasks.
+/// Allocates nothing but what `body` does.
+///
+/// Throws `stopped_error`, and `body` does not begin, if a stop has ended the workers of the
+/// scheduler. A body that runs when that happens, and does not end, keeps the thread waiting until
+/// the scheduler is started again or destroyed.
 template <class T>
 T block_on(executor where, task<T> body, spawn_options options = {.name = "block_on"}) {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                     "block_on on a worker would block it: co_await");
+    if (where.owner().has_halted()) throw stopped_error{};
     coro::blocked_on<T> waiting{where, std::move(body), std::move(options)};
     where.post(waiting);
     waiting.wait();

@@ -9,8 +9,8 @@
 
 namespace fairlead {
 
-/// The third outcome, which is no failure: a task that was asked to stop waited, and the wait has no value to say so; or the
-/// scheduler was destroyed before the task could end.
+/// The third outcome, which is no failure: a task that was asked to stop waited, and the wait has
+/// no value to say so; or the scheduler was destroyed before the task could end.
 class stopped_error : public std::runtime_error {
 public:
     stopped_error() : std::runtime_error{"the task was stopped before it ended"} {}

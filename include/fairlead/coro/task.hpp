@@ -28,8 +28,8 @@ namespace coro {
 template <class T>
 using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-// Where a coroutine leaves its result. By hand rather than a variant, which asks at each step what it
-// holds.
+// Where a coroutine leaves its result. By hand rather than a variant, which asks at each step what
+// it holds.
 template <class T>
 class result {
 public:
@@ -178,9 +178,9 @@ private:
 
 }  // namespace coro
 
-/// A coroutine that has not started. It is started by `co_await` inside another one, which waits for
-/// its result, or by `spawn`, `block_on`, `scope::spawn` or `when_all`, on a scheduler. A task that
-/// is destroyed before that has done nothing.
+/// A coroutine that has not started. It is started by `co_await` inside another one, which waits
+/// for its result, or by `spawn`, `block_on`, `scope::spawn` or `when_all`, on a scheduler. A task
+/// that is destroyed before that has done nothing.
 ///
 /// The result is a value, an exception, which is rethrown where the task is awaited, or whatever a
 /// `std::expected` says. Frames come from the `sync::recycler`.
@@ -231,7 +231,7 @@ public:
         bottom.start_at(frame_, link);
     }
 
-    /// The coroutine, for who starts and destroys it without a root of its own.
+    /// The coroutine, for a caller that starts and destroys it without a root of its own.
     [[nodiscard]] coro::unstarted release() noexcept {
         FAIRLEAD_ASSERT(valid(), "an empty task was forked");
         const auto body = std::exchange(frame_, nullptr);

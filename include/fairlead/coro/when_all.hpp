@@ -24,8 +24,8 @@
 namespace fairlead {
 namespace coro {
 
-// The coroutines that run, and the task that waits for them. The first that fails, and the deadline of the wait, ask all to
-// stop. It lives in the waiting frame, as do the children.
+// The coroutines that run, and the task that waits for them. The first that fails, and the deadline
+// of the wait, ask all to stop. It lives in the waiting frame, as do the children.
 class all_children final : public awaited_operation {
 public:
     enum class ending : std::uint8_t { with_result, stopped, failed };
@@ -49,7 +49,8 @@ public:
         // This child counts as running still, so all of them exist.
         if (how != ending::with_result) stop_children();
         root* const waiting = waiting_;
-        // [WA1] release: publishes this child's result; acquire: the last one has seen the others'.
+        // [WA1] release: publishes this child's result; acquire: the last child has seen all
+        // results.
         if (running_.fetch_sub(1, sync::acq_rel) == 1) waiting->complete();
     }
 
@@ -89,9 +90,7 @@ public:
     };
 
     explicit child(parts from) noexcept
-        : root{from.waiting.where(), "when_all"},
-          group_{from.group},
-          body_{std::move(from.body)} {
+        : root{from.waiting.where(), "when_all"}, group_{from.group}, body_{std::move(from.body)} {
         set_shielded(from.waiting.is_shielded());
         body_.start_on(*this);
     }
@@ -210,10 +209,11 @@ task<waited<std::vector<value_of<T>>>> all_until(time_point deadline, std::vecto
 
 }  // namespace coro
 
-/// Runs the coroutines at the same time, each as a task, and waits until all have ended; gives their results in order,
-/// `std::monostate` for `void`. When one throws, the others are asked to stop, and the first exception in time is
-/// rethrown once all have ended, `stopped_error` only if there is no other. A stop of the waiting task is passed on. Children of a
-/// shielded task are shielded.
+/// Runs the coroutines at the same time, each as a task, and waits until all have ended; gives
+/// their results in order, `std::monostate` for `void`. When one throws, the rest are asked to
+/// stop, and the first exception in time is rethrown once all have ended, `stopped_error` only if
+/// there is no other. A stop of the waiting task is passed on. Children of a shielded task are
+/// shielded.
 template <class... T>
 task<std::tuple<coro::value_of<T>...>> when_all(task<T>... bodies) {
     co_return *co_await coro::all_until(never, std::move(bodies)...);
@@ -225,8 +225,9 @@ task<std::vector<coro::value_of<T>>> when_all(std::vector<task<T>> bodies) {
     co_return *co_await coro::all_until(never, std::move(bodies));
 }
 
-/// The same with a deadline, at which those that have not ended are asked to stop. Waits for them, too. Gives `waited` of the
-/// results: `expired` if a result is missing then. All results are given, also late ones, if there are all.
+/// The same with a deadline, at which those that have not ended are asked to stop. Waits for them,
+/// too. Gives `waited` of the results: `expired` if a result is missing then. All results are
+/// given, also late ones, if there are all.
 template <class... T>
     requires(sizeof...(T) != 0)
 task<waited<std::tuple<coro::value_of<T>...>>> when_all_until(time_point deadline,

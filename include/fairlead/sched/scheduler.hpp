@@ -102,6 +102,10 @@ public:
     /// Whether `stop` was called, and `start` not since. Any thread. Long steps may ask.
     [[nodiscard]] bool stopping() const noexcept;
 
+    /// Whether a stop has told the workers to end: what is posted is kept, and does not run before `start`. Any thread. False with
+    /// `run_on_caller`.
+    [[nodiscard]] bool has_halted() const noexcept;
+
     // --- running on the caller ----------------------------------------------------------------------
 
     /// Only with `run_on_caller`: runs tasks until none is ready. Returns how many steps it ran.
