@@ -184,7 +184,7 @@ cpp_files() {
 setup() {
     case ${1:-} in
         "") need build test demo check counts ;;
-        --all) need build test demo check counts verify clang fuzz aarch64 ;;
+        --all) need build test demo check counts verify clang fuzz aarch64 site ;;
         *) fail "setup: unknown option $1; see ./do help" ;;
     esac
     echo "Everything is installed."
