@@ -22,6 +22,7 @@ build    zlib1g-dev             the compression of the save format of the seed
 build    python3                the checks and the reports
 test     curl                   drives the service in its tests
 test     wrk                    drives the service in its tests
+test     doxygen                makes the reference, which says what is not documented
 test     git                    makes histories for the tests of tools/commits.py
 test     libglib2.0-dev         its main loop runs a scheduler in a test
 test     pkg-config             finds it
@@ -183,7 +184,7 @@ cpp_files() {
 setup() {
     case ${1:-} in
         "") need build test demo check counts ;;
-        --all) need build test demo check counts verify clang fuzz aarch64 ;;
+        --all) need build test demo check counts verify clang fuzz aarch64 site ;;
         *) fail "setup: unknown option $1; see ./do help" ;;
     esac
     echo "Everything is installed."

@@ -20,8 +20,7 @@ bulk::bulk(std::size_t count, visitor visit, bulk_options wanted) noexcept
       grain_{std::max<std::size_t>(wanted.grain, 1)},
       slice_{wanted.slice} {}
 
-// --- a step that claims
-// -------------------------------------------------------------------------------
+// --- a step that claims ------------------------------------------------------------------------
 
 class bulk::claimant {
 public:
@@ -120,8 +119,7 @@ void bulk::cut() noexcept {
     if (next_.exchange(count_, sync::relaxed) != count_) was_cut_ = true;
 }
 
-// --- the parent
-// ---------------------------------------------------------------------------------------
+// --- the parent --------------------------------------------------------------------------------
 
 bool bulk::start(std::coroutine_handle<> leaf, frame_link& link) noexcept {
     FAIRLEAD_ASSERT(parent_ == nullptr, "a loop was awaited twice");
@@ -152,8 +150,7 @@ void bulk::finish() {
     if (was_cut_) throw stopped_error{};
 }
 
-// --- helpers
-// --------------------------------------------------------------------------------------------
+// --- helpers -----------------------------------------------------------------------------------
 
 const task_kind bulk_helper::kind{.run = run, .abandon = abandon};
 

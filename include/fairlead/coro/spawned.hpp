@@ -23,8 +23,7 @@ public:
         body_.start_on(*this);
     }
 
-    // --- the handle
-    // -------------------------------------------------------------------------------
+    // --- the handle ----------------------------------------------------------------------------
 
     [[nodiscard]] bool ended() const noexcept {
         return state_.load(sync::acquire) == has_ended;  // [SP1] sees the result

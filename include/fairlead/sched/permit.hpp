@@ -1,12 +1,14 @@
-// A permit in the queue of a group with a bound, and who waits for one.
+// A permit in the queue of a group with a bound, and the wait for one.
 //
 //     if (fl::permit one = game.try_permit()) std::move(one).post([] { ... });
-//     if (fl::permit one = co_await fl::permit_in(game)) fl::spawn(std::move(one), session(std::move(stream))).detach();
+//     fl::waited<fl::permit> one = co_await fl::permit_in(game);
+//     if (one) fl::spawn(std::move(*one), session(std::move(stream))).detach();
 //
-// The second waits, and gets none if it was asked to stop: coro/permit_in.hpp.
+// The second form waits; a stop or a deadline ends the wait without a permit: coro/permit_in.hpp.
 //
-// The bound is of tasks that were posted so and have not begun their first step. What is posted to the group itself, and
-// tasks that were asleep, need no permit: a task that has begun is never held up by the bound.
+// The bound counts tasks that were posted with a permit and have not begun their first step. A task
+// that is posted to the group itself, and a task that was asleep, need no permit: the bound never
+// holds up a task that has begun.
 #pragma once
 
 #include <fairlead/base/list.hpp>
@@ -28,11 +30,11 @@ class permit_waiter;
 class permits;
 }  // namespace sched
 
-/// The right to post one task. If it is not used, its destructor gives it back. Any thread; one at a time. It keeps its group,
-/// and so must be gone before the scheduler.
+/// The right to post one task. The destructor gives a right back that was not used. Any thread; one
+/// at a time. A permit keeps its group alive, and so must be gone before the scheduler.
 class [[nodiscard]] permit {
 public:
-    /// None.
+    /// No permit.
     permit() = default;
     /// Takes over the right of `other`, which is none afterwards.
     permit(permit&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
@@ -46,16 +48,18 @@ public:
     }
     ~permit() { give_back(); }
 
-    /// Whether it is one.
+    /// Whether there is a permit: not after it was used or moved from.
     explicit operator bool() const noexcept { return of_ != nullptr; }
 
-    /// The group that it is a permit of; it must be one.
+    /// The group of the permit; there must be one.
     [[nodiscard]] executor where() const noexcept;
 
-    /// Uses it, as `executor::post` does. If the group drops its oldest tasks, this may be one: see `group_options`.
+    /// Uses the permit: posts the task as `executor::post` does. A group that drops its oldest
+    /// tasks may drop this one: see `group_options`.
     void post(basic_task& task) && noexcept;
 
-    /// Likewise. Throws `std::bad_alloc`, and is not used then.
+    /// The same for a copy of `callable`. Allocates one object; throws `std::bad_alloc`, and then
+    /// the permit is not used.
     template <std::invocable Callable>
         requires(!std::derived_from<std::remove_cvref_t<Callable>, basic_task>)
     void post(Callable&& callable) && {
@@ -68,7 +72,7 @@ private:
     friend class group;
     friend class sched::permit_waiter;
 
-    // It is taken. Of a group that drops its oldest tasks it is when it is used.
+    // The permit is taken; in a group that drops its oldest tasks it is taken when it is used.
     explicit permit(sched::group_state& of) noexcept;
     void give_back() noexcept {
         if (of_ != nullptr) give_back_taken();
@@ -80,24 +84,25 @@ private:
 
 namespace sched {
 
-/// Who waits for a permit, in the order of coming.
+/// A wait for a permit. Waits get permits in the order of their beginning.
 class permit_waiter {
 public:
     permit_waiter() = default;
     permit_waiter(const permit_waiter&) = delete;
     permit_waiter& operator=(const permit_waiter&) = delete;
 
-    /// True: it waits, and `granted` will be called. False: it has a permit.
+    /// True: the wait has begun, and `granted` will be called. False: there is a permit already.
     [[nodiscard]] bool begin(group& of) noexcept;
 
-    /// It goes without one. False: it has one, or `granted` is about to be called.
+    /// Ends the wait without a permit. False: there is a permit, or `granted` is about to be
+    /// called.
     [[nodiscard]] bool withdraw() noexcept;
 
-    /// What it was granted; none if it went.
+    /// The permit that was granted; none after `withdraw`.
     [[nodiscard]] permit take() noexcept { return std::exchange(granted_, {}); }
 
 protected:
-    /// Any thread. The last touch of it.
+    /// Any thread calls it. The last touch of this object.
     virtual void granted() noexcept = 0;
 
     ~permit_waiter() = default;
@@ -107,8 +112,7 @@ private:
 
     void grant() noexcept;
 
-    base::list_links<permit_waiter>
-        links_;  // in the line; then in a chain of those that are to be told
+    base::list_links<permit_waiter> links_;  // in the line; then in a chain of waits to be told
     group_state* waits_for_ = nullptr;
     permit granted_;
 };

@@ -31,15 +31,16 @@ struct home;
 
 /// What a kind of task does. One constant object for each kind.
 struct task_kind {
-    /// Runs one step. The last thing that it does with the task is to post it again, or to leave it;
-    /// after it the scheduler does not touch the task, so it may free itself. Must not throw.
+    /// Runs one step. The last thing that it does with the task is to post it again, or to leave
+    /// it; after it the scheduler does not touch the task, so it may free itself. Must not throw.
     void (*run)(basic_task& task) noexcept;
 
-    /// The scheduler is destroyed, or its group drops the task, and gives it back without running it. May free the task.
+    /// Gives the task back without a run, because the scheduler is destroyed, or the group drops
+    /// the task. May free the task.
     void (*abandon)(basic_task& task) noexcept;
 
-    /// Whether the task can be given back now. False: it waits for an operation of its own that will
-    /// end and `complete` it, and is asked again after that. Null: always.
+    /// Whether the task can be given back now. False: it waits for an operation of its own that
+    /// will end and `complete` it, and is asked again after that. Null: always.
     bool (*can_abandon)(basic_task& task) noexcept = nullptr;
 };
 
@@ -57,8 +58,8 @@ protected:
     ~wait_source() = default;
 };
 
-/// What a scheduler runs, step by step. A program uses `callback_task`, a callable or a coroutine, which derive from
-/// it, and meets this class as the thing to wake, to signal and to stop.
+/// What a scheduler runs, step by step. A program uses `callback_task`, a callable or a coroutine,
+/// which derive from it, and meets this class as the thing to wake, to signal and to stop.
 class basic_task {
 public:
     /// `name`: for reports. `depth`: see scheduler::depth_of_new_task.
@@ -145,7 +146,7 @@ private:
         dealt_before = -3,  // it was ready before, and is dealt again
     };                      // >= 0: its index among the sleepers
 
-    // Of one that was posted with a permit for the queue of its group, until its step begins.
+    // For a task that was posted with a permit in the queue of its group, until its step begins.
     enum : std::uint8_t {
         needs_none,
         has_permit,
