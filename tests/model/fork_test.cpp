@@ -61,7 +61,7 @@ TEST(ModelFork, TheOthersArePostedWhenTheFirstWaits) {
     model::expect_ends_though_stopped(parent);
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 1}};
-        block_on(scheduler, parent());
+        spawn(scheduler, parent()).get();
     });
 }
 
@@ -75,7 +75,7 @@ TEST(ModelFork, ATreeOfForks) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        require(block_on(scheduler, tree(2)) == 4, "all leaves are counted");
+        require(spawn(scheduler, tree(2)).get() == 4, "all leaves are counted");
     });
 }
 
@@ -133,7 +133,7 @@ TEST(ModelFork, AFailureStopsTheOthers) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        block_on(scheduler, coroutines::parent());
+        spawn(scheduler, coroutines::parent()).get();
         require(clock::now() < time_point{1s}, "in time");
     });
 }

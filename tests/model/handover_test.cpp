@@ -183,7 +183,7 @@ TEST(ModelHandover, ForksAreRunOnce) {
         };
         {
             const interruption stop{scheduler, how};
-            block_on(scheduler, parent());
+            spawn(scheduler, parent()).get();
         }
         require(ran == 2, "each ran once");
     });

@@ -40,7 +40,7 @@ TEST(ModelJoin, ACoroutineJoins) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        require(block_on(scheduler, joins(spawn(scheduler, number(4)))) == 4, "the result");
+        require(spawn(scheduler, joins(spawn(scheduler, number(4)))).get() == 4, "the result");
     });
 }
 
@@ -65,7 +65,7 @@ TEST(ModelJoin, TheLastOfAllTellsWhoWaits) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        const auto [one, two] = block_on(scheduler, when_all(number(1), number(2)));
+        const auto [one, two] = spawn(scheduler, when_all(number(1), number(2))).get();
         require(one == 1 && two == 2, "the results, in order");
     });
 }

@@ -96,12 +96,12 @@ TEST(ModelScopeFork, ATreeInOneScope) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        block_on(scheduler, coroutines::parent());
+        spawn(scheduler, coroutines::parent()).get();
     });
     model::expect_passes_by_priorities(
         [] {
             scheduler scheduler{{.workers = 3}};
-            block_on(scheduler, coroutines::parent());
+            spawn(scheduler, coroutines::parent()).get();
         },
         250);
 }
@@ -160,7 +160,7 @@ TEST(ModelScopeFork, AFailureStopsTheOthers) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        block_on(scheduler, coroutines::parent());
+        spawn(scheduler, coroutines::parent()).get();
         require(clock::now() < time_point{1s}, "in time");
     });
 }
@@ -213,7 +213,7 @@ TEST(ModelScopeFork, AnotherTaskForks) {
     };
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
-        block_on(scheduler, coroutines::parent());
+        spawn(scheduler, coroutines::parent()).get();
     });
 }
 
