@@ -49,7 +49,7 @@ ELSEWHERE_TITLE = """\
 By other layers, or by tests of what is ours. `Parking bug 2` is a bug that is seeded in a
 [specification](../spec/MAP.md), where TLC must find it; the others are tests.
 
-The figures are of `python3 tools/planted.py`: the states that TLC has generated when the first of its properties is
+The figures are of `python3 tools/planted.py --historical`: the states that TLC has generated when the first of its properties is
 violated, with one thread; the executions of a test whose program is the bug; else the mistake is planted in a copy
 of the library, as [elsewhere.toml](../tests/historical/elsewhere.toml) says, and the test is run five times, of
 which the time is the median, start and all. A test that has not ended after 20 s hangs, which its watchdog says
@@ -152,7 +152,7 @@ def make_page(root, bugs, elsewhere, planted):
         shown_by = ", ".join(f"`{each}`" for each in bug["shown_by"])
         missing = [each for each in bug["shown_by"] if each not in planted]
         if missing:
-            raise HistoricalError(f"{PLANTED}: has no figure for {missing[0]}; run tools/planted.py")
+            raise HistoricalError(f"{PLANTED}: has no figure for {missing[0]}; run tools/planted.py --historical")
         found = "; ".join(how_fast(planted[each]) for each in bug["shown_by"])
         lines.append(row(bug["where"], bug["mistake"], bug["layer"], shown_by, found))
     return "\n".join(lines) + "\n"
