@@ -68,7 +68,7 @@ Usage: ./do COMMAND [OPTIONS]
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
   check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, links, pages,
-            tables, results, reference, messages of commits, unit tests
+            tables, results, planted bugs, reference, messages of commits, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
@@ -76,10 +76,12 @@ Usage: ./do COMMAND [OPTIONS]
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
               --write: make these anew, and the tables of docs/internals/performance.md
               --profile PATH: in which functions  --perf: cycles, by perf stat
-  verify    check the specifications in spec/ with TLC, and the traces of the code against them
-              --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces
+  verify    check the specifications in spec/ with TLC, the traces of the code against them, and
+            that the tests find planted bugs: it prints how many
+              --quick, --deep, --only SPEC: fewer or larger models, one specification; that alone
               --write: make its table in docs/ anew; the parts have it, too
               traces  only the traces
+              planted  plant each bug of tests/planted/ in the code, and see its test fail
               models  run the model tests for about 10 minutes
               orders  weaken each memory order and see which test fails
   docs      check that the code in README.md and docs/ is what the examples have, and the pages of
@@ -324,6 +326,7 @@ check() {
     step "tables" python tools/tables.py
     step "results" python tools/results.py
     step "reference" python tools/website.py --reference
+    step "planted bugs" python tools/planted.py --check
     step "messages of commits" python tools/commits.py
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
@@ -379,8 +382,8 @@ site() {
     python tools/website.py "$@"
 }
 
-# verify [PART] [OPTION...]: the specifications, by themselves and against traces, unless another part is
-# asked for.
+# verify [PART] [OPTION...]: the specifications, by themselves and against traces, and the planted bugs, unless
+# another part is asked for.
 verify() {
     local part=${1:-all}
     case $part in
@@ -390,10 +393,17 @@ verify() {
             python tools/"$part".py "${@:2}"
             ;;
         traces) verify_traces "${@:2}" ;;
+        planted)
+            need build
+            python tools/planted.py "${@:2}"
+            ;;
         *)
             need verify
             python tools/verify.py "$@"
-            (($# > 0)) || verify_traces
+            (($# > 0)) || {
+                verify_traces
+                python tools/planted.py
+            }
             ;;
     esac
 }

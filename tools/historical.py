@@ -54,7 +54,7 @@ ELSEWHERE_TITLE = """\
 Other layers show these bugs, or tests of our own code do. `Parking bug 2` is a bug that is seeded in a
 [specification](../../spec/MAP.md), where TLC must find it; the other names are tests.
 
-`python3 tools/planted.py` measures the figures:
+`python3 tools/planted.py --historical` measures the figures:
 
 - For a specification: the states that TLC has generated, with one thread, when the first of its properties is
   violated.
@@ -162,7 +162,7 @@ def make_page(root, bugs, elsewhere, planted):
         shown_by = ", ".join(f"`{each}`" for each in bug["shown_by"])
         missing = [each for each in bug["shown_by"] if each not in planted]
         if missing:
-            raise HistoricalError(f"{PLANTED}: has no figure for {missing[0]}; run tools/planted.py")
+            raise HistoricalError(f"{PLANTED}: has no figure for {missing[0]}; run tools/planted.py --historical")
         found = "; ".join(how_fast(planted[each]) for each in bug["shown_by"])
         lines.append(row(bug["where"], bug["mistake"], bug["layer"], shown_by, found))
     return "\n".join(lines) + "\n"

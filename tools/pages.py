@@ -110,13 +110,12 @@ def check_orders(root):
     if not page.is_file():
         return
     code = {}  # of each line of a header, stripped: where it stands, if an order is in it or in the next
-    for folder in orders.CHECKED:
-        for path in tree.code_files(root, (folder,)):
-            lines = [line.split("//")[0].strip() for line in (root / path).read_text(encoding="utf-8").splitlines()]
-            for number, line in enumerate(lines, start=1):
-                following = lines[number] if number < len(lines) else ""
-                if orders.ORDER.search(line) or orders.ORDER.search(following):
-                    code.setdefault(line, (f"{path}:{number}", bool(orders.ORDER.search(line)), following))
+    for path in orders.checked_files(root):
+        lines = [line.split("//")[0].strip() for line in (root / path).read_text(encoding="utf-8").splitlines()]
+        for number, line in enumerate(lines, start=1):
+            following = lines[number] if number < len(lines) else ""
+            if orders.ORDER.search(line) or orders.ORDER.search(following):
+                code.setdefault(line, (f"{path}:{number}", bool(orders.ORDER.search(line)), following))
     rows = set()
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
         row = re.match(r"\| `[^`]+` \| `(?P<code>.*?)` \| \w+ → ", line)
