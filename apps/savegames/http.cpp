@@ -102,6 +102,10 @@ std::size_t http_parser::feed(std::span<const std::byte> bytes) {
 std::size_t http_parser::feed_body(std::span<const std::byte> bytes) {
     std::size_t taken = 0;
     auto& now = *parser_->of_one_request;
+    // Beast asks for memory for the whole body, as large as it claims to be.
+    if (head_.body_size.value_or(0) > limits_.body_max) {
+        fail(413, "too_large", "the body is too large");
+    }
     while (stage_ == stage::body && taken != bytes.size()) {
         beast::error_code code;
         const std::size_t body_before = now.get().body().size();
@@ -203,7 +207,7 @@ void http_parser::finish_head() {
     } else if (!expectation.empty() && !beast::iequals(expectation, "100-continue")) {
         fail(417, "bad_request", "the only expectation here is \"100-continue\"");
     }
-    now.body_limit(limits_.body_max);  // for chunked bodies: of others, the size is known
+    now.body_limit(limits_.body_max);  // counts for chunked bodies only
 }
 
 std::string http_parser::take_body() { return std::move(parser_->of_one_request->get().body()); }

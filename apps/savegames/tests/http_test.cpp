@@ -66,6 +66,15 @@ TEST(HttpParser, RefusesALineThatBeginsWithASpaceHoweverItComes) {
     }
 }
 
+TEST(HttpParser, RefusesABodyForItsLengthAlone) {
+    const std::string head = "PUT /saves/anna HTTP/1.1\r\nHost: localhost\r\nContent-Length: ";
+    for (const std::size_t piece : {1UZ, 7UZ, 200UZ}) {
+        EXPECT_EQ(parse(head + "10\r\n\r\n0123456789", piece), complete) << piece;
+        EXPECT_EQ(parse(head + "11\r\n\r\n0", piece), failed(413)) << piece;
+        EXPECT_EQ(parse(head + "18446744073709551615\r\n\r\n0", piece), failed(413)) << piece;
+    }
+}
+
 TEST(HttpParser, LimitsTheLinesAroundChunksHoweverTheyCome) {
     const std::string head =
         "PUT /saves/anna HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
