@@ -27,13 +27,15 @@ def switches(pid):
 class Starting(unittest.TestCase):
     def refused(self, options, words):
         with tempfile.TemporaryDirectory() as folder:
-            database = [] if "--db" in options else ["--db", f"{folder}/saves.db"]
-            ended = subprocess.run([BINARY, *database, *options], capture_output=True, text=True,
+            if not any(each.startswith("--db") for each in options):
+                options = ["--db", f"{folder}/saves.db", *options]
+            ended = subprocess.run([BINARY, *options], capture_output=True, text=True,
                                    timeout=PATIENCE, check=False)
-        self.assertNotEqual(ended.returncode, 0, options)
-        self.assertEqual(ended.stdout, "")
-        for word in words:
-            self.assertIn(word, ended.stderr)
+            self.assertNotEqual(ended.returncode, 0, options)
+            self.assertEqual(ended.stdout, "")
+            for word in words:
+                self.assertIn(word, ended.stderr)
+            return [each.name for each in pathlib.Path(folder).iterdir()]
 
     def test_wrong_options(self):
         for options, words in (
@@ -45,6 +47,11 @@ class Starting(unittest.TestCase):
                 (["--scheduler", "best"], ["--scheduler", "fairlead"]),
                 (["--workers", "0"], ["--workers", "1"]),
                 (["--request-timeout", "-1"], ["--request-timeout"]),
+                (["--request-timeout", "nan"], ["--request-timeout", "nan"]),
+                (["--read-timeout", "-nan"], ["--read-timeout", "nan"]),
+                (["--idle-timeout", "inf"], ["--idle-timeout", "inf"]),
+                (["--write-timeout", "1e9"], ["--write-timeout", "1e9"]),
+                (["--game-idle", "5s"], ["--game-idle", "5s"]),
                 (["--tokens", "/nonexistent"], ["--tokens", "/nonexistent"]),
                 (["--games", "/nonexistent"], ["--games", "/nonexistent"]),
                 (["--game-idle", "0"], ["--game-idle"]),
@@ -52,6 +59,13 @@ class Starting(unittest.TestCase):
                 (["--unknown"], ["--unknown"])):
             with self.subTest(options):
                 self.refused(options, words)
+
+    def test_empty_options(self):
+        """What an unset variable of a shell leaves. It is an error before anything opens."""
+        for name in ("--tokens", "--games", "--store-latency", "--listen", "--db", "--scheduler"):
+            for options, word in (([name, ""], "empty"), ([name + "="], name), ([name], name)):
+                with self.subTest(options):
+                    self.assertEqual(self.refused(options, [name, word]), [])
 
     def test_what_is_taken(self):
         with Server() as server:
