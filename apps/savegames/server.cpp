@@ -90,8 +90,9 @@ void server::set_tokens(std::shared_ptr<const token_table> tokens) {
 
 std::size_t server::stop(std::chrono::milliseconds limit) {
     stop_accepting_.request_stop();
-    table_.drain();
-    const std::size_t left = table_.wait_until_empty(clock::now() + limit);
+    const time_point now = clock::now();
+    table_.drain(now);
+    const std::size_t left = table_.wait_until_empty(now + limit);
     serving_->request_stop();
     serving_->get();
     serving_.reset();
