@@ -35,7 +35,9 @@ std::optional<response> refuse_access(const http_head& head, const route& where,
         }
         return std::nullopt;
     }
-    if (where.kind == request_kind::healthz) return std::nullopt;
+    if (where.kind == request_kind::healthz || where.kind == request_kind::readyz) {
+        return std::nullopt;
+    }
     if (where.kind == request_kind::stats) {
         if (peer_is_local) return std::nullopt;
         return forbidden("statistics are for clients on the same machine");

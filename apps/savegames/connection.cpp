@@ -316,9 +316,15 @@ fl::task<bool> connection::run_route(route where, holdings& held) {
 }
 
 response connection::answer_directly(request_kind kind) const {
-    const bool stats = kind == request_kind::stats;
+    std::string body = "{\"status\":\"ok\"}\n";
+    if (kind == request_kind::stats) body = service_.stats_json();
+    if (kind == request_kind::readyz) {
+        if (const auto ready = service_.ready(); !ready) {
+            return make_error(error::store_failed, ready.error());
+        }
+    }
     return {200,
-            stats ? service_.stats_json() : std::string{"{\"status\":\"ok\"}\n"},
+            std::move(body),
             {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}};
 }
 

@@ -51,7 +51,8 @@ server::server(const server_options& options, const job_context& jobs, const sql
                      const std::lock_guard lock{tokens_mutex_};
                      return tokens_;
                  },
-             .stats_json = [this] { return stats_json(); }},
+             .stats_json = [this] { return stats_json(); },
+             .ready = [this] { return store_.ready(); }},
       scheduler_{{.workers = threads_of(options),
                   .name = "savegames",
                   .driver = std::make_unique<fl::io::epoll_driver>()}},

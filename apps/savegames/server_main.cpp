@@ -34,13 +34,14 @@ std::shared_ptr<const token_table> load_tokens(const std::string& path) {
 
 // Before anything else: a signal of the first moment waits for `wait_for_end`, in whatever thread;
 // by default it would end the program at once. Signals that say nothing to this service are
-// ignored: by default SIGUSR1 and SIGUSR2 end it, too.
+// ignored, as by default they end it, too; SIGPIPE and SIGXFSZ (a file reaches its limit) tell what
+// a system call returns as well.
 sigset_t block_signals() {
     sigset_t awaited{};
     sigemptyset(&awaited);
     for (const int each : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&awaited, each);
     ::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
-    for (const int each : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(each, SIG_IGN);
+    for (const int each : {SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2}) ::signal(each, SIG_IGN);
     return awaited;
 }
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,7 +95,8 @@ private:
                                .tenants = tenants_,
                                .table = table,
                                .tokens = [] { return nullptr; },
-                               .stats_json = [] { return std::string{"{}"}; }};
+                               .stats_json = [] { return std::string{"{}"}; },
+                               .ready = [] { return std::expected<void, std::string>{}; }};
     fl::callback_task acceptor_;
     fl::scheduler home_{on_caller()};
     tenant_table tenants_{home_, {}, {.memory_max = std::size_t{1} << 20}};
