@@ -76,6 +76,7 @@ private:
 
     fl::task<bool> read_head();
     fl::task<bool> read_body();
+    fl::task<bool> read_rest();
     fl::task<input> read_more(time_point deadline);
     fl::task<bool> run_route(route where, holdings& held);
     fl::task<bool> refuse(response answer, request_kind kind, bool must_close);
@@ -149,19 +150,15 @@ fl::task<bool> connection::read_head() {
         if (parser_.at() != http_parser::stage::head) co_return true;
         if (parser_.untouched()) {
             const time_point now = clock::now();
-            if (!seat_.become_idle(now)) co_return false;
+            seat_.become_idle(now);
             const input got = co_await read_more(now + service_.limits.idle_timeout);
             if (!seat_.become_busy() || got != input::got) co_return false;
             started_ = clock::now();
             read_deadline_ = started_ + service_.limits.read_timeout;
             continue;
         }
-        const input got = co_await read_more(read_deadline_);
-        if (got == input::timed_out) {
-            response answer = make_error(408, "timeout", "the request took too long to arrive");
-            co_await refuse(std::move(answer), request_kind::other, true);
-        }
-        if (got != input::got) co_return false;
+        const bool more = co_await read_rest();
+        if (!more) co_return false;
     }
 }
 
@@ -174,15 +171,8 @@ fl::task<bool> connection::read_body() {
         feed_parser();
     }
     while (parser_.at() == http_parser::stage::body) {
-        const input got = co_await read_more(read_deadline_);
-        if (got == input::timed_out || got == input::too_long) {
-            response answer =
-                got == input::timed_out
-                    ? make_error(408, "timeout", "the request took too long to arrive")
-                    : make_error(400, "bad_request", "malformed HTTP: the body");
-            co_await refuse(std::move(answer), request_kind::other, true);
-        }
-        if (got != input::got) co_return false;
+        const bool more = co_await read_rest();
+        if (!more) co_return false;
         feed_parser();
     }
     if (parser_.at() == http_parser::stage::failed) {
@@ -190,6 +180,29 @@ fl::task<bool> connection::read_body() {
         co_return goes_on;
     }
     co_return true;
+}
+
+// More of a request of which some has come. False: the connection ends, with an answer if the
+// client may wait for one.
+fl::task<bool> connection::read_rest() {
+    const bool may_wait = seat_.become_reading();
+    const input got = may_wait ? co_await read_more(read_deadline_) : input::ended;
+    if (!may_wait || !seat_.become_busy()) {
+        // A stop is told to one wait: if that was not the read, it must not be the write.
+        if (got == input::got) co_await fl::receive_signal(clock::now());
+        // Without linger: the service does not wait for this client any more.
+        response answer = make_error(error::store_failed, "the service is stopping");
+        count(request_kind::other, answer.status);
+        co_await send(std::move(answer), false);
+        co_return false;
+    }
+    if (got == input::timed_out || got == input::too_long) {
+        response answer = got == input::timed_out
+                              ? make_error(408, "timeout", "the request took too long to arrive")
+                              : make_error(400, "bad_request", "malformed HTTP: the body");
+        co_await refuse(std::move(answer), request_kind::other, true);
+    }
+    co_return got == input::got;
 }
 
 fl::task<connection::input> connection::read_more(time_point deadline) {
@@ -304,9 +317,15 @@ fl::task<bool> connection::run_route(route where, holdings& held) {
 }
 
 response connection::answer_directly(request_kind kind) const {
-    const bool stats = kind == request_kind::stats;
+    std::string body = "{\"status\":\"ok\"}\n";
+    if (kind == request_kind::stats) body = service_.stats_json();
+    if (kind == request_kind::readyz) {
+        if (const auto ready = service_.ready(); !ready) {
+            return make_error(error::store_failed, ready.error());
+        }
+    }
     return {200,
-            stats ? service_.stats_json() : std::string{"{\"status\":\"ok\"}\n"},
+            std::move(body),
             {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}};
 }
 

@@ -9,6 +9,14 @@
 // the kernel's backlog. Meanwhile answers say "Connection: close" (see `crowded`), and connections
 // that were idle for `idle_grace` are closed, longest idle first. So a crowd is served in turns,
 // and nobody who behaves sees an error.
+//
+// When the service ends (`drain`), a connection ends by what it is at:
+//
+//     busy      a request is whole, it runs or is answered: after its answer, which says that the
+//               connection ends
+//     reading   some of a request has come: at once, nothing was begun
+//     idle      nothing has come: when it was idle for `idle_grace`. A client that goes on asking
+//               has sent its next request by then, which makes the connection busy.
 #pragma once
 
 #include <fairlead/sched/task.hpp>
@@ -27,10 +35,17 @@
 namespace savegames {
 
 class connection_table {
+    enum class activity : std::uint8_t {
+        busy,
+        reading,
+        idle,
+        stopped,  // it was asked to end
+    };
+
     struct entry {
         fairlead::basic_task* task = nullptr;  // null until it has started
         time_point idle_since{};
-        bool idle = false;
+        activity at = activity::busy;
     };
 
 public:
@@ -60,8 +75,12 @@ public:
         // The task of the connection has started.
         void sit(fairlead::basic_task& task);
 
-        // It waits for a request. False: the service ends, so it must not.
-        [[nodiscard]] bool become_idle(time_point now);
+        // It waits for a request.
+        void become_idle(time_point now);
+
+        // It waits for the rest of a request. False: it was asked to stop meanwhile, or the service
+        // ends; so it must close.
+        [[nodiscard]] bool become_reading();
 
         // Its wait has ended. False: it was asked to stop meanwhile, so it must close.
         [[nodiscard]] bool become_busy();
@@ -90,23 +109,28 @@ public:
 
     // --- for whoever ends the service -----------------------------------------------------------
 
-    // Ends the idle connections now, the others after the request that they are at.
-    void drain();
+    // The service ends. Each connection ends as told above.
+    void drain(time_point now);
 
-    // Waits until nobody is connected or `deadline` has passed; returns how many are.
+    // After `drain`: ends the connections that are idle for long enough now, and waits until none
+    // is there or `deadline` has passed; returns how many are.
     std::size_t wait_until_empty(time_point deadline);
 
     [[nodiscard]] counters count() const;
 
 private:
     void leave(std::list<entry>::iterator place);
-    void wake_acceptor();  // requires mutex_
+
+    // These require mutex_.
+    void wake_acceptor();
+    void stop_task(std::list<entry>::iterator place);
+    time_point end_idle(time_point now);
 
     const std::size_t limit_;
     mutable std::mutex mutex_;
-    std::condition_variable emptied_;
-    std::list<entry> busy_;
-    std::list<entry> idle_;  // longest idle first
+    std::condition_variable changed_;  // for wait_until_empty
+    std::list<entry> busy_;            // and those that read, or were asked to stop
+    std::list<entry> idle_;            // longest idle first
     fairlead::basic_task* acceptor_ = nullptr;
     bool draining_ = false;
     std::uint64_t accepted_ = 0;

@@ -51,7 +51,8 @@ server::server(const server_options& options, const job_context& jobs, const sql
                      const std::lock_guard lock{tokens_mutex_};
                      return tokens_;
                  },
-             .stats_json = [this] { return stats_json(); }},
+             .stats_json = [this] { return stats_json(); },
+             .ready = [this] { return store_.ready(); }},
       scheduler_{{.workers = threads_of(options),
                   .name = "savegames",
                   .driver = std::make_unique<fl::io::epoll_driver>()}},
@@ -90,8 +91,9 @@ void server::set_tokens(std::shared_ptr<const token_table> tokens) {
 
 std::size_t server::stop(std::chrono::milliseconds limit) {
     stop_accepting_.request_stop();
-    table_.drain();
-    const std::size_t left = table_.wait_until_empty(clock::now() + limit);
+    const time_point now = clock::now();
+    table_.drain(now);
+    const std::size_t left = table_.wait_until_empty(now + limit);
     serving_->request_stop();
     serving_->get();
     serving_.reset();
