@@ -178,6 +178,23 @@ TEST(PermitIn, AStopThatCameBeforeTakesNoPermit) {
     handle.get();
 }
 
+TEST(PermitIn, ALoopThatIgnoresTheStopDoesNotKeepItsWorker) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    int waits = 0;
+    const auto asks = [&]() -> task<> {
+        for (; waits != 10'000; ++waits) EXPECT_FALSE((co_await permit_in(one)).has_value());
+    };
+    auto handle = spawn(sim.scheduler, asks());
+    handle.request_stop();
+    int waits_before = -1;
+    sim.scheduler.post([&] { waits_before = waits; });
+    sim.scheduler.run_until_idle();
+    handle.get();
+    EXPECT_EQ(waits, 10'000);
+    EXPECT_LT(waits_before, 10'000) << "another task has its turn before the loop ends";
+}
+
 // The scheduler goes while some wait, and one has just been granted what it waited for.
 TEST(PermitIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
     for (const duration limit : {0ms, 1'000ms}) {

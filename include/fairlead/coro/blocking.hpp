@@ -36,7 +36,8 @@ public:
     template <on_a_root Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
-        if (bottom.hears_stop()) return false;  // `waiting_` says that nothing was called
+        // `waiting_` says that nothing was called.
+        if (bottom.hears_stop()) return bottom.take_turn_if_due(leaf, leaf.promise());
         waiting_ = &bottom;
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
         bottom.await_operation(*this);

@@ -112,7 +112,7 @@ public:
         root& bottom = *leaf.promise().bottom;
         if (bottom.hears_stop()) {
             set_stopped();
-            return false;
+            return bottom.take_turn_if_due(leaf, leaf.promise());
         }
         const std::coroutine_handle<> handle = begin(bottom);
         // First: the handle may be resumed before await_suspend returns.

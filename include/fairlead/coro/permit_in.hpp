@@ -33,7 +33,7 @@ public:
         waiting_ = &bottom;
         if (bottom.hears_stop()) {  // before it takes a permit that it would not use
             ended_by_ = interruption::stop;
-            return false;
+            return bottom.take_turn_if_due(leaf, leaf.promise());
         }
         if (!begin(of_)) return bottom.take_turn_if_due(leaf, leaf.promise());
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);

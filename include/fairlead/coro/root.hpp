@@ -164,7 +164,8 @@ public:
         return true;
     }
 
-    /// `leaf` need not wait. Goes on at once if it may: false; otherwise it is suspended, and others have their turn.
+    /// `leaf` need not wait. Goes on at once if it may: false; otherwise it is suspended, and others have their turn. Also for a
+    /// wait that a stop keeps from beginning: a loop that ignores the stop would keep its worker for ever.
     [[nodiscard]] bool take_turn_if_due(std::coroutine_handle<> leaf, frame_link& frame) noexcept {
         if (may_go_on()) return false;
         wait_at(leaf, frame, until::deadline, immediately);

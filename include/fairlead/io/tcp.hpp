@@ -43,7 +43,7 @@ public:
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         bottom_ = leaf.promise().bottom;
         check_driver(*bottom_);
-        if (bottom_->hears_stop()) return false;
+        if (bottom_->hears_stop()) return bottom_->take_turn_if_due(leaf, leaf.promise());
         const bool may_go_on = bottom_->may_go_on();
         if (may_go_on && try_now_ && attempt()) return false;
         bottom_->retry_at(leaf, leaf.promise(), *this, source_, deadline_);
