@@ -544,5 +544,19 @@ TEST_F(awaits, a_sleep_takes_a_floating_point_length) {
     EXPECT_EQ(simulation->now(), begin + 500ms);
 }
 
+// As with `co_await` of it alone: each wait takes as long.
+TEST_F(awaits, a_wait_in_a_variable_can_be_adapted_again) {
+    static constexpr auto body = []() -> task<> {
+        auto nap = sleep_for(1s);
+        for (int i = 0; i != 2; ++i) {
+            EXPECT_TRUE((co_await as_result(nap)).has_value());
+            co_await shielded(nap);
+        }
+    };
+    const time_point begin = simulation->now();
+    block_on(*simulation, body());
+    EXPECT_EQ(simulation->now(), begin + 4s);
+}
+
 }  // namespace
 }  // namespace fairlead

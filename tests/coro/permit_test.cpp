@@ -178,6 +178,48 @@ TEST(PermitIn, AStopThatCameBeforeTakesNoPermit) {
     handle.get();
 }
 
+TEST(PermitIn, AWaitThatHasExpiredCanBeAwaitedAgain) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    permit first = one.try_permit();
+    const auto asks = [&]() -> task<> {
+        auto wait = permit_in(one, sim.clock.now() + 1s);
+        EXPECT_EQ((co_await wait).error(), wait_error::expired);
+        first = {};
+        EXPECT_TRUE((co_await wait).has_value());
+    };
+    auto handle = spawn(sim.scheduler, asks());
+    sim.scheduler.run_until(sim.clock.now() + 2s);
+    handle.get();
+    // The same of a join.
+    const auto ends = [&]() -> task<> { co_await sleep_for(5s); };
+    const auto joins = [&]() -> task<> {
+        auto other = spawn(sim.scheduler, ends());
+        auto wait = other.join({.deadline = sim.clock.now() + 1s});
+        EXPECT_EQ((co_await wait).error(), wait_error::expired);
+        co_await sleep_for(10s);
+        EXPECT_TRUE((co_await wait).has_value());
+    };
+    block_on(sim.scheduler, joins());
+}
+
+TEST(PermitIn, ALoopThatIgnoresTheStopDoesNotKeepItsWorker) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    int waits = 0;
+    const auto asks = [&]() -> task<> {
+        for (; waits != 10'000; ++waits) EXPECT_FALSE((co_await permit_in(one)).has_value());
+    };
+    auto handle = spawn(sim.scheduler, asks());
+    handle.request_stop();
+    int waits_before = -1;
+    sim.scheduler.post([&] { waits_before = waits; });
+    sim.scheduler.run_until_idle();
+    handle.get();
+    EXPECT_EQ(waits, 10'000);
+    EXPECT_LT(waits_before, 10'000) << "another task has its turn before the loop ends";
+}
+
 // The scheduler goes while some wait, and one has just been granted what it waited for.
 TEST(PermitIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
     for (const duration limit : {0ms, 1'000ms}) {

@@ -25,14 +25,25 @@
 namespace fairlead {
 namespace coro {
 
-// The wait is part of the same expression, `co_await shielded(sleep_for(1s))`, and is kept by
-// reference.
+// What `Wait` gives when it is awaited. A wait that can be copied is kept by value, as `co_await`
+// of it is: awaiting uses it up, and an lvalue may be awaited again. Any other is part of the same
+// expression, and is kept by reference.
+template <class Wait>
+[[nodiscard]] auto adapted_awaiter(Wait&& wait) {
+    using value = std::remove_cvref_t<Wait>;
+    if constexpr (passes_by_value<value> && std::constructible_from<value, Wait>) {
+        return value(std::forward<Wait>(wait));
+    } else {
+        return transform_awaitable(std::forward<Wait>(wait));
+    }
+}
+
 template <class Wait>
 class shielded_wait {
 public:
-    using awaiter = decltype(transform_awaitable(std::declval<Wait>()));
+    using awaiter = decltype(adapted_awaiter(std::declval<Wait>()));
 
-    explicit shielded_wait(Wait&& wait) : awaiter_{transform_awaitable(std::forward<Wait>(wait))} {}
+    explicit shielded_wait(Wait&& wait) : awaiter_{adapted_awaiter(std::forward<Wait>(wait))} {}
     shielded_wait(const shielded_wait&) = delete;
     shielded_wait& operator=(const shielded_wait&) = delete;
     ~shielded_wait() { end(); }
@@ -66,10 +77,10 @@ private:
 template <class Wait>
 class result_wait {
 public:
-    using awaiter = decltype(transform_awaitable(std::declval<Wait>()));
+    using awaiter = decltype(adapted_awaiter(std::declval<Wait>()));
     using value_type = decltype(std::declval<awaiter&>().await_resume());
 
-    explicit result_wait(Wait&& wait) : awaiter_{transform_awaitable(std::forward<Wait>(wait))} {}
+    explicit result_wait(Wait&& wait) : awaiter_{adapted_awaiter(std::forward<Wait>(wait))} {}
     result_wait(const result_wait&) = delete;
     result_wait& operator=(const result_wait&) = delete;
 

@@ -86,6 +86,7 @@ public:
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             coro::root& bottom = *leaf.promise().bottom;
+            ended_by_ = coro::interruption::none;  // it may be awaited again
             if (handle_.ended()) return bottom.take_turn_if_due(leaf, leaf.promise());
             waiting_task_ = &bottom;
             if (!handle_.started_->join(*this)) return false;

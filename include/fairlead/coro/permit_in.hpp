@@ -31,6 +31,7 @@ public:
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
         waiting_ = &bottom;
+        ended_by_ = interruption::none;  // it may be awaited again
         if (bottom.hears_stop()) {  // before it takes a permit that it would not use
             ended_by_ = interruption::stop;
             return bottom.take_turn_if_due(leaf, leaf.promise());

@@ -123,7 +123,8 @@ public:
     }
 
     /// `leaf` need not wait. False: it goes on at once. True: it is suspended, and other tasks have
-    /// their turn.
+    /// their turn. Also for a wait that a stop keeps from beginning: a loop that ignores the stop
+    /// must not keep its worker.
     [[nodiscard]] bool take_turn_if_due(std::coroutine_handle<> leaf, frame_link& frame) noexcept {
         if (may_go_on()) return false;
         wait_at(leaf, frame, until::deadline, immediately);
