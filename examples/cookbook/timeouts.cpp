@@ -16,7 +16,7 @@ fl::task<bool> three_parts(fl::time_point deadline) {
     for (int part = 0; part != 3; ++part) {
         // Stands for a read or a write: these take a deadline and say `timed_out`.
         const fl::wake_reason why = co_await fl::receive_signal(deadline);
-        if (why == fl::wake_reason::expired) co_return false;
+        if (why != fl::wake_reason::signalled) co_return false;
     }
     co_return true;
 }

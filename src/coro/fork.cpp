@@ -4,8 +4,10 @@ namespace fairlead::coro {
 
 fork_strand::fork_strand(executor where, fork& group, std::uint32_t depth) noexcept
     : root{where, "fork_join", depth}, group_{group} {
-    set_shielded(group.shields_children());
+    inherit_shield(group.shields_children());
 }
+
+bool fork_strand::stopped_by_owner() const noexcept { return group_.is_stopping(); }
 
 void fork_strand::on_end() noexcept { group_.strand_ended(); }
 
@@ -104,6 +106,7 @@ void fork::child_failed(const frame_link& child, bool is_stop) noexcept {
 
 void fork::child_given_back() noexcept {
     failed_.store(true, sync::relaxed);  // a hint until they end
+    stopping_.store(true, sync::relaxed);
     for (fork_child& each : children()) each.request_stop();
 }
 
@@ -113,6 +116,7 @@ bool fork::interrupt(interruption why) noexcept {
 }
 
 void fork::stop_children() noexcept {
+    stopping_.store(true, sync::relaxed);
     for (fork_child* at = hidden_; at != end_; ++at) at->request_stop();
 }
 

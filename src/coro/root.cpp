@@ -55,7 +55,8 @@ bool root::must_wait_on() noexcept {
 // on: the root would be run again and again.
 bool root::interrupt_awaited() noexcept {
     if (awaited_ == nullptr) return false;
-    // The step of a stop need not have waited for the deadline: `expired` says nothing then.
+    // A step that a stop has posted at once reports `expired`, too: so the stop is told first, and
+    // `expired` is not asked in this step.
     if (!told_stop_ && hears_stop()) return tell_stop_once();
     if (deadline_ == never || !expired()) return false;
     deadline_ = never;
@@ -123,7 +124,7 @@ void root::post() noexcept { where_.post_last(*this, begin_wait()); }
 // Until when to wait.
 time_point root::begin_wait() noexcept {
     if (offers_ != nullptr) post_forks();
-    if (has_forks_ && stop_requested()) stop_forks();
+    if (has_forks_ && stop_reaches()) stop_forks();
     if (!hears_signals()) ignore_signals();
     if (until_ == until::attempt) wait_for(*source_);
     // A stop that came while the task was awake must end this wait, too.

@@ -1,5 +1,9 @@
 #include <fairlead/coro/scope.hpp>
 
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
 namespace fairlead {
 
 coro::scope_child* scope::make_child_with_token(task<>& body, spawn_options& options,
@@ -37,6 +41,7 @@ bool scope::must_wait(coro::root& holder) noexcept {
     std::lock_guard lock{mutex_};
     if (!has_children()) return false;
     if (holder.hears_stop()) stop_all();
+    FAIRLEAD_ASSERT(joiner_ == nullptr || joiner_ == &holder, "two tasks join the same scope");
     joiner_ = &holder;
     return true;
 }
@@ -62,6 +67,30 @@ void scope::list_forked(coro::scope_child& child) noexcept {
     list(child);
     unlisted_.fetch_sub(1, sync::relaxed);  // the list has it
     if (is_stopping()) child.request_stop();
+}
+
+void scope::child_ended(coro::scope_child& child, std::exception_ptr failure, ending how) noexcept {
+    coro::root* to_tell = nullptr;
+    if (failure != nullptr && coro::is_stop(failure)) {
+        failure = nullptr;
+        how = ending::stopped;
+    }
+    if (child.is_listed_ || failure != nullptr || how != ending::whole || !leave_others()) {
+        std::lock_guard lock{mutex_};
+        if (child.is_listed_) {
+            unlist(child);
+        } else {
+            unlisted_.fetch_sub(1, sync::relaxed);  // the mutex publishes it
+        }
+        worst_ = std::max(worst_, how);
+        if (failure != nullptr) {
+            if (failure_ == nullptr) failure_ = std::move(failure);
+            stop_all();
+        }
+        if (!has_children()) to_tell = std::exchange(joiner_, nullptr);
+    }
+    delete &child;
+    if (to_tell != nullptr) to_tell->complete();
 }
 
 }  // namespace fairlead

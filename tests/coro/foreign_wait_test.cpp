@@ -224,6 +224,44 @@ TEST_F(foreign_wait_test, a_handle_that_is_destroyed_ends_the_wait) {
     EXPECT_THROW(static_cast<void>(handle.get()), stopped_error);
 }
 
+struct throwing_coroutine {
+    struct promise_type {
+        [[nodiscard]] throwing_coroutine get_return_object() noexcept {
+            return {std::coroutine_handle<promise_type>::from_promise(*this)};
+        }
+        [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+        [[nodiscard]] std::suspend_always final_suspend() const noexcept { return {}; }
+        void return_void() const noexcept {}
+        void unhandled_exception() const { throw; }
+    };
+    std::coroutine_handle<promise_type> handle;
+};
+throwing_coroutine resumes_and_throws(event& to) {
+    to.waiting.resume();
+    throw std::runtime_error{"of the other library"};
+    co_return;
+}
+
+// The task may run elsewhere when the other coroutine throws: so the exception cannot be the task's.
+TEST_F(foreign_wait_test, an_exception_of_the_next_coroutine_ends_the_program) {
+    struct transfers_to_a_thrower {
+        event* to;
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> handle) const {
+            to->waiting = handle;
+            return resumes_and_throws(*to).handle;
+        }
+        void await_resume() const noexcept {}
+    };
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    event it;
+    const auto body = [&]() -> task<> {
+        const transfers_to_a_thrower next{&it};
+        co_await next;
+    };
+    EXPECT_DEATH(block_on(*simulation, body()), "of the other library");
+}
+
 // --- stops ---------------------------------------------------------------------------------------------
 
 TEST_F(foreign_wait_test, a_stop_before_it_keeps_it_from_beginning) {

@@ -231,6 +231,17 @@ TEST_F(fork_join_test, children_of_a_shielded_parent_are_shielded) {
               (std::vector{wake_reason::stopped, wake_reason::expired, wake_reason::expired}));
 }
 
+task<> naps_for(duration length) { co_await sleep_for(length); }
+
+TEST_F(fork_join_test, a_failure_ends_the_siblings_in_a_shield_too) {
+    static constexpr auto parent = []() -> task<> {
+        co_await shielded(fork_join(naps_for(1s), throws_after(1s, "it"), naps_for(24h)));
+    };
+    const time_point begin = clock.now();
+    EXPECT_THROW(block_on(*simulation, parent()), std::runtime_error);
+    EXPECT_EQ(clock.now(), begin + 1s);
+}
+
 TEST_F(fork_join_test, frames_go_with_the_scheduler) {
     struct coroutines {
         static task<> holds(duration delay, std::atomic<int>& alive) {

@@ -14,6 +14,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -125,6 +126,58 @@ TEST_F(when_all_test, children_of_a_shielded_parent_are_shielded) {
         co_return std::get<0>(co_await shielded(when_all(naps())));
     };
     EXPECT_EQ(block_on(*simulation, parent()), wake_reason::expired);
+}
+
+// The shield hides stops from outside, and not those of the children's own when_all.
+TEST_F(when_all_test, a_shielded_group_still_ends_by_its_deadline_and_by_a_failure) {
+    static constexpr auto parent = [](bool is_stopped, time_point begin) -> task<> {
+        if (is_stopped) (co_await current_task()).request_stop();
+        const auto late = co_await shielded(
+            when_all_until(begin + 10s, number_after(24h, 1), number_after(1s, 2)));
+        EXPECT_EQ(late.error(), wait_error::expired);
+        bool failed = false;
+        try {
+            co_await shielded(when_all(throws_after(1s, "it"), number_after(24h, 1)));
+        } catch (const std::runtime_error&) {
+            failed = true;
+        }
+        EXPECT_TRUE(failed);
+    };
+    for (const bool is_stopped : {false, true}) {
+        const time_point begin = clock.now();
+        block_on(*simulation, parent(is_stopped, begin));
+        EXPECT_EQ(clock.now(), begin + 11s) << is_stopped;
+    }
+}
+
+TEST_F(when_all_test, a_stop_is_a_value_of_when_all_until) {
+    static constexpr auto parent = []() -> task<> {
+        const auto cut = co_await when_all_until(never, number_after(24h, 1));
+        EXPECT_EQ(cut.error(), wait_error::stopped);
+    };
+    auto handle = spawn(*simulation, parent());
+    simulation->run_until_idle();
+    handle.request_stop();
+    simulation->run_until_idle();
+    handle.get();
+}
+
+// The child has gone elsewhere and is told, though its parent was shielded.
+TEST(when_all_on_threads, a_shielded_parent_is_given_back_with_its_children) {
+    const watchdog guard;
+    scheduler elsewhere{{.workers = 1}};
+    static constexpr auto child = [](scheduler& there) -> task<> {
+        co_await resume_on(there);
+        static_cast<void>(co_await receive_signal());
+    };
+    static constexpr auto parent = [](scheduler& there) -> task<> {
+        co_await shielded(when_all(child(there)));
+    };
+    for (int round = 0; round != 50; ++round) {
+        scheduler home{{.workers = 1, .stop_limit = 0s}};
+        spawn(home, parent(elsewhere)).detach();
+        for (int i = 0; i != round % 20; ++i) std::this_thread::yield();
+    }
 }
 
 // --- a deadline ----------------------------------------------------------------------------------------

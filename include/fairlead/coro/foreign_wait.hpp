@@ -126,8 +126,9 @@ public:
             take_back(handle);
             throw;
         }
-        if (!waits) take_back(handle);
-        return waits;
+        if (waits) return true;
+        take_back(handle);
+        return bottom.take_turn_if_due(leaf, leaf.promise());
     }
 
     decltype(auto) await_resume() {
@@ -148,7 +149,8 @@ private:
             // Another coroutine that is to run now, of the other library.
             const std::coroutine_handle<> next = awaiter_.await_suspend(handle);
             if (next == handle) return false;
-            next.resume();
+            // An exception of it is for its own library: this task may run elsewhere already.
+            [&]() noexcept { next.resume(); }();
             return true;
         }
     }
@@ -174,11 +176,20 @@ private:
     Awaiter& awaiter_;
 };
 
+// Takes handles of typed promises, and is no awaiter of this library.
+struct unrelated_promise {};
+template <class Awaiter>
+concept typed_awaiter = requires(std::remove_reference_t<Awaiter>& awaiter) {
+    awaiter.await_suspend(std::coroutine_handle<unrelated_promise>{});
+};
+
 // Gives what `co_await awaitable` awaits in a coroutine of this library. Its prvalues cost no room
 // in the frame.
 template <class Awaitable>
 [[nodiscard]] auto transform_awaitable(Awaitable&& awaitable) {
     using awaiter = awaiter_type<Awaitable&&>;
+    static_assert(foreign_awaiter<awaiter> || !typed_awaiter<awaiter>,
+                  "an awaiter of another library must take std::coroutine_handle<>");
     if constexpr (foreign_awaiter<awaiter>) {
         return foreign_wait<Awaitable&&>{std::forward<Awaitable>(awaitable)};
     } else if constexpr (std::is_reference_v<awaiter>) {

@@ -45,6 +45,7 @@ public:
 private:
     void on_end() noexcept override;
     void on_abandon() noexcept override;
+    [[nodiscard]] bool stopped_by_owner() const noexcept override;
 
     fork& group_;
 };
@@ -102,6 +103,7 @@ public:
         parent_link_ = &link;
         where_ = bottom.where();
         was_shielded_ = bottom.is_shielded();
+        shields_children_ = bottom.shields_children();
         sched::offered_forks& offers = bottom.offers();
         offer(offers);
         const std::coroutine_handle<> next = run_here(first, bottom);
@@ -124,7 +126,9 @@ public:
     // The scheduler that ran a child has given it back: there is no result.
     void child_given_back() noexcept;
 
-    [[nodiscard]] bool shields_children() const noexcept { return was_shielded_; }
+    [[nodiscard]] bool shields_children() const noexcept { return shields_children_; }
+
+    [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
 
     [[nodiscard]] bool has_failed() const noexcept { return failed_.load(sync::relaxed); }
 
@@ -222,8 +226,11 @@ private:
     // Written once, by the first child to fail. Relaxed: read when all have ended, which publishes
     // it.
     sync::atomic<const frame_link*> first_failure_{nullptr};
-    bool posted_ = false;        // all children from next_ on are gone
-    bool was_shielded_ = false;  // the parent, when it forked
+    bool posted_ = false;            // all children from next_ on are gone
+    bool was_shielded_ = false;      // the parent, when it forked
+    bool shields_children_ = false;  // from all stops but those of this fork
+    // Relaxed: the request that follows it publishes it to the child.
+    sync::atomic<bool> stopping_{false};
 };
 
 }  // namespace fairlead::coro

@@ -1,9 +1,9 @@
 // Posting to a group whose queue has a bound: the poster waits until there is a permit.
 //
 //     while (const auto request = co_await next_request()) {
-//         fl::permit next = co_await fl::permit_in(game);
+//         auto next = co_await fl::permit_in(game);
 //         if (!next) co_return;  // it was asked to stop
-//         fl::spawn(std::move(next), answer(*request)).detach();
+//         fl::spawn(std::move(*next), answer(*request)).detach();
 //     }
 //
 // So a source that is faster than its group is slowed down to it, and nothing is lost. Permits are
@@ -32,7 +32,7 @@ public:
         root& bottom = *leaf.promise().bottom;
         waiting_ = &bottom;
         ended_by_ = interruption::none;  // it may be awaited again
-        if (bottom.hears_stop()) {  // before it takes a permit that it would not use
+        if (bottom.hears_stop()) {       // before it takes a permit that it would not use
             ended_by_ = interruption::stop;
             return bottom.take_turn_if_due(leaf, leaf.promise());
         }

@@ -152,11 +152,17 @@ public:
 
     /// Whether the task was asked to stop and is not shielded from it: then every wait ends at
     /// once.
-    [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_requested(); }
+    [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_reaches(); }
 
     /// Shields the task from a stop, or no longer. Gives what held before.
     bool set_shielded(bool shielded) noexcept { return std::exchange(is_shielded_, shielded); }
     [[nodiscard]] bool is_shielded() const noexcept { return is_shielded_; }
+
+    /// A child of a shielded task: only its owner can stop it. Called before the first step.
+    void inherit_shield(bool shielded) noexcept { inherits_shield_ = shielded; }
+    [[nodiscard]] bool shields_children() const noexcept {
+        return is_shielded_ || inherits_shield_;
+    }
 
     /// Whether this step may have offered forked work. If so, where.
     [[nodiscard]] bool has_forked() const noexcept { return offers_ != nullptr; }
@@ -201,6 +207,9 @@ protected:
     /// The scheduler is destroyed; all frames of the stack are gone. The last touch of this object.
     virtual void on_abandon() noexcept = 0;
 
+    /// Whether the owner of the task has asked it to stop. Asked only if the shield is inherited.
+    [[nodiscard]] virtual bool stopped_by_owner() const noexcept { return true; }
+
 private:
     friend class held_operation;
 
@@ -217,6 +226,11 @@ private:
 
     [[nodiscard]] bool hears_signals() const noexcept {
         return until_ == until::anything || until_ == until::signal;
+    }
+
+    // Not behind the shield of a parent; the task's own shield does not count.
+    [[nodiscard]] bool stop_reaches() const noexcept {
+        return stop_requested() && (!inherits_shield_ || stopped_by_owner());
     }
 
     [[nodiscard]] bool must_wait_on() noexcept;
@@ -247,8 +261,9 @@ private:
     std::uint8_t joins_ = 0;
     bool turn_first_ = false;
     bool is_shielded_ = false;
-    bool told_stop_ = false;  // what is awaited now
-    bool has_forks_ = false;  // a child of a fork waits here, and other children are gone
+    bool inherits_shield_ = false;
+    bool told_stop_ = false;  // the awaited operation was told of the stop
+    bool has_forks_ = false;  // children of a fork run elsewhere, and were not told of a stop
 };
 
 inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept

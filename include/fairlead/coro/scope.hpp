@@ -120,7 +120,7 @@ public:
         }
         void await_resume() const {
             owner_.rethrow_failure();
-            if (owner_.was_cut_ && bottom_->hears_stop()) coro::throw_stopped();
+            if (owner_.take_missing(*bottom_)) coro::throw_stopped();
         }
 
     private:
@@ -143,9 +143,7 @@ public:
                 return std::unexpected{wait_error::expired};
             }
             owner_.rethrow_failure();
-            if (owner_.was_cut_ && bottom_->hears_stop()) {
-                return std::unexpected{wait_error::stopped};
-            }
+            if (owner_.take_missing(*bottom_)) return std::unexpected{wait_error::stopped};
             return {};
         }
 
@@ -244,26 +242,16 @@ private:
 
     [[nodiscard]] bool outlasts(coro::root& holder) noexcept override;
 
+    // How a child has ended without a failure: with its result; by a stop; with its scheduler.
+    enum class ending : std::uint8_t { whole, stopped, given_back };
+
     // The last touch of the scope by a child, which it frees.
-    void child_ended(coro::scope_child& child, std::exception_ptr failure) noexcept {
-        coro::root* to_tell = nullptr;
-        if (child.is_listed_ || failure != nullptr || !leave_others()) {
-            std::lock_guard lock{mutex_};
-            if (child.is_listed_) {
-                unlist(child);
-            } else {
-                unlisted_.fetch_sub(1, sync::relaxed);  // the mutex publishes it
-            }
-            if (failure != nullptr && coro::is_stop(failure)) {
-                was_cut_ = true;
-            } else if (failure != nullptr) {
-                if (failure_ == nullptr) failure_ = std::move(failure);
-                stop_all();
-            }
-            if (!has_children()) to_tell = std::exchange(joiner_, nullptr);
-        }
-        delete &child;
-        if (to_tell != nullptr) to_tell->complete();
+    void child_ended(coro::scope_child& child, std::exception_ptr failure, ending how) noexcept;
+
+    // Whether something is missing that the joiner must hear of. Once.
+    [[nodiscard]] bool take_missing(const coro::root& joiner) noexcept {
+        const ending worst = std::exchange(worst_, ending::whole);
+        return worst == ending::given_back || (worst == ending::stopped && joiner.hears_stop());
     }
 
     const sched::held_executor where_;
@@ -274,7 +262,7 @@ private:
     sync::atomic<bool> stopping_{false};     // written under mutex_
     coro::root* joiner_ = nullptr;           // guarded by mutex_
     std::exception_ptr failure_;             // guarded by mutex_ until all children have ended
-    bool was_cut_ = false;                   // a child was stopped; guarded as failure_
+    ending worst_ = ending::whole;           // of the children; guarded as failure_
     bool join_expired_ = false;              // of the joiner
 
     // Children that were forked, and run in the step that has forked them or have not begun. From 1
@@ -286,10 +274,12 @@ private:
 inline void coro::scope_child::on_end() noexcept {
     std::exception_ptr failure = body_.outcome().failure();
     body_ = {};  // its parameters may refer to what the joiner destroys next
-    owner_.child_ended(*this, std::move(failure));
+    owner_.child_ended(*this, std::move(failure), scope::ending::whole);
 }
 
-inline void coro::scope_child::on_abandon() noexcept { owner_.child_ended(*this, nullptr); }
+inline void coro::scope_child::on_abandon() noexcept {
+    owner_.child_ended(*this, nullptr, scope::ending::given_back);
+}
 
 inline void coro::forked_scope_child::begin_here() noexcept {
     if (owner().is_stopping()) request_stop();

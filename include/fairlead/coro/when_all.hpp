@@ -24,7 +24,7 @@
 namespace fairlead {
 namespace coro {
 
-// The coroutines that run, and the task that waits for them. The first that fails, and the deadline
+// The coroutines that run, and the task that waits for them. A child without a result, and the deadline
 // of the wait, ask all to stop. It lives in the waiting frame, as do the children.
 class all_children final : public awaited_operation {
 public:
@@ -59,6 +59,8 @@ public:
         return first_failed_.load(sync::relaxed);
     }
 
+    [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
+
     /// Whether the deadline of the wait has passed before all had ended.
     [[nodiscard]] bool is_late() const noexcept { return is_late_; }
 
@@ -70,6 +72,7 @@ private:
     }
 
     void stop_children() noexcept {
+        stopping_.store(true, sync::relaxed);
         for (basic_task* const child : children_) child->request_stop();
     }
 
@@ -77,6 +80,8 @@ private:
     std::span<basic_task* const> children_;
     sync::atomic<std::size_t> running_{0};
     sync::atomic<const basic_task*> first_failed_{nullptr};
+    // Relaxed: the request that follows it publishes it to the child.
+    sync::atomic<bool> stopping_{false};
     bool is_late_ = false;
 };
 
@@ -91,7 +96,7 @@ public:
 
     explicit child(parts from) noexcept
         : root{from.waiting.where(), "when_all"}, group_{from.group}, body_{std::move(from.body)} {
-        set_shielded(from.waiting.is_shielded());
+        inherit_shield(from.waiting.shields_children());
         body_.start_on(*this);
     }
 
@@ -124,6 +129,7 @@ private:
         abandoned_ = true;
         group_.child_ended(*this, ending::stopped);
     }
+    [[nodiscard]] bool stopped_by_owner() const noexcept override { return group_.is_stopping(); }
 
     all_children& group_;
     task<T> body_;
@@ -183,8 +189,8 @@ task<waited<std::tuple<value_of<T>...>>> all_until(time_point deadline, task<T>.
     try {
         co_return results_of(children);
     } catch (const stopped_error&) {
-        if (!group.is_late()) throw;
-        co_return std::unexpected{wait_error::expired};
+        const auto why = group.is_late() ? wait_error::expired : wait_error::stopped;
+        co_return std::unexpected{why};
     }
 }
 
@@ -202,8 +208,8 @@ task<waited<std::vector<value_of<T>>>> all_until(time_point deadline, std::vecto
     try {
         co_return results_of(children);
     } catch (const stopped_error&) {
-        if (!group.is_late()) throw;
-        co_return std::unexpected{wait_error::expired};
+        const auto why = group.is_late() ? wait_error::expired : wait_error::stopped;
+        co_return std::unexpected{why};
     }
 }
 
@@ -216,18 +222,22 @@ task<waited<std::vector<value_of<T>>>> all_until(time_point deadline, std::vecto
 /// shielded.
 template <class... T>
 task<std::tuple<coro::value_of<T>...>> when_all(task<T>... bodies) {
-    co_return *co_await coro::all_until(never, std::move(bodies)...);
+    auto results = co_await coro::all_until(never, std::move(bodies)...);
+    if (!results) coro::throw_stopped();
+    co_return *std::move(results);
 }
 
 /// The same for any number of coroutines of one type. Gives `std::vector` of the results.
 template <class T>
 task<std::vector<coro::value_of<T>>> when_all(std::vector<task<T>> bodies) {
-    co_return *co_await coro::all_until(never, std::move(bodies));
+    auto results = co_await coro::all_until(never, std::move(bodies));
+    if (!results) coro::throw_stopped();
+    co_return *std::move(results);
 }
 
 /// The same with a deadline, at which those that have not ended are asked to stop. Waits for them,
-/// too. Gives `waited` of the results: `expired` if a result is missing then. All results are
-/// given, also late ones, if there are all.
+/// too. Gives `waited` of the results. A missing result gives `expired` if the deadline has passed,
+/// else `stopped`. All results are given, also late ones, if there are all.
 template <class... T>
     requires(sizeof...(T) != 0)
 task<waited<std::tuple<coro::value_of<T>...>>> when_all_until(time_point deadline,
