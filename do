@@ -63,7 +63,7 @@ Usage: ./do COMMAND [OPTIONS]
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
-  check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, pages,
+  check     the fast checks: format, layers, headers, atomics, clocks, sizes, prose, snippets, pages,
             tables, results, messages of commits, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
@@ -311,6 +311,7 @@ check() {
     step "format" check_format
     step "layers" python tools/layers.py
     step "atomics" python tools/atomics.py
+    step "clocks" python tools/clocks.py
     step "sizes" python tools/sizes.py
     step "prose" python tools/prose.py
     step "snippets" python tools/snippets.py

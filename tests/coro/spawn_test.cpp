@@ -291,16 +291,15 @@ TEST(spawn_on_threads, is_joined_from_another_scheduler) {
 // A scheduler is destroyed while one of its tasks joins a task of another one that does not end.
 TEST_F(spawn_on_caller, a_joiner_is_given_back_though_what_it_joins_goes_on_elsewhere) {
     const watchdog guard{20s};
-    scheduler elsewhere{{.workers = 1}};
+    test::scheduler_in_real_time elsewhere{1};
     static constexpr auto joins_reason = [](join_handle<wake_reason>& other) -> task<wake_reason> {
         co_return co_await other;
     };
-    auto other = spawn(elsewhere, waits_for_a_signal());
+    auto other = spawn(*elsewhere, waits_for_a_signal());
     auto handle = spawn(*simulation, joins_reason(other));
     simulation->run_until_idle();
     simulation.reset();
     EXPECT_THROW(handle.get(), stopped_error);
-    elsewhere.stop(10s);
 }
 
 // --- block_on ---------------------------------------------------------------------------------------------

@@ -11,10 +11,28 @@
 
 namespace fairlead {
 
-/// The clock of every deadline: monotonic, nanoseconds, unaffected by changes of the wall clock.
-using clock = std::chrono::steady_clock;
 using duration = std::chrono::nanoseconds;
-using time_point = std::chrono::time_point<clock, duration>;
+
+/// The clock of every deadline: monotonic, nanoseconds, unaffected by changes of the wall clock. A
+/// `clock_override` replaces it on one thread: code that takes the time from here alone runs in
+/// virtual time unchanged. Meets the requirements of the standard for a clock (*TrivialClock*).
+class clock {
+public:
+    using duration = fairlead::duration;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<clock, duration>;
+    static constexpr bool is_steady = true;
+
+    /// Any thread. Not inline: a coroutine that moves to another thread must not use the address of
+    /// the override of the former thread again.
+    [[nodiscard]] static time_point now() noexcept;
+
+    /// The time of the system, whatever the override: for the deadline of a wait in the kernel.
+    [[nodiscard]] static time_point system_now() noexcept;
+};
+
+using time_point = clock::time_point;
 
 /// A deadline that has always passed: "now". The default of a post.
 inline constexpr time_point immediately = time_point::min();

@@ -117,6 +117,7 @@ public:
 
     // --- questions: any thread -----------------------------------------------------------------------
 
+    /// `clock::now()`.
     [[nodiscard]] time_point now() const noexcept;
     [[nodiscard]] unsigned workers() const noexcept;
     [[nodiscard]] std::vector<worker_stats> stats() const;
