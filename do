@@ -312,6 +312,7 @@ check() {
     step "layers" python tools/layers.py
     step "atomics" python tools/atomics.py
     step "clocks" python tools/clocks.py
+    step "faults of GCC 12" python tools/gcc12.py
     step "sizes" python tools/sizes.py
     step "prose" python tools/prose.py
     step "snippets" python tools/snippets.py
