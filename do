@@ -68,6 +68,7 @@ Usage: ./do COMMAND [OPTIONS]
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
+              --compile-time  of a file that includes all of Fairlead, beside all of Asio
   counts    what each hot path costs: instructions, atomic accesses, readings of the clock
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
               --write: make these anew, and the tables of docs/performance.md
@@ -192,6 +193,11 @@ demo() {
 }
 
 bench() {
+    if [[ ${1:-} == --compile-time ]]; then
+        need build
+        python tools/compile_time.py "${@:2}"
+        return
+    fi
     need build bench
     # Two commits are built in worktrees of their own.
     [[ " $* " == *" --compare "* ]] || build release --target benchmarks counted_paths
