@@ -81,6 +81,7 @@ Usage: ./do COMMAND [OPTIONS]
               traces  only the traces
               models  run the model tests for about 10 minutes
               orders  weaken each memory order and see which test fails
+  warnings  let clang 16, and clang 19 where it is installed, read all code: no warning may be left
   docs      check that the code in README.md and docs/ is what the examples have, and the pages of
             the benchmarks what was measured  [--write]
   fmt       format all C++ files
@@ -356,6 +357,11 @@ check_format() {
         sort --unique --field-separator=: --key=1,1
 }
 
+warnings() {
+    need build clang
+    python tools/parse_all.py "$@"
+}
+
 fmt() {
     need check
     cpp_files | xargs -0 --no-run-if-empty clang-format-16 -i
@@ -402,7 +408,7 @@ for option in "$@"; do
     fi
 done
 case $command in
-    setup | demo | check | bench | counts | verify | docs | fmt) "$command" "$@" ;;
+    setup | demo | check | bench | counts | verify | docs | fmt | warnings) "$command" "$@" ;;
     test) run_tests "$@" ;;
     clean) rm -rf build ;;
     help | -h | --help) help ;;
