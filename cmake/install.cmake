@@ -11,6 +11,8 @@ set(fairlead_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Fairlead)
 install(TARGETS ${fairlead_installed} EXPORT FairleadTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fairlead
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/gcc12.py
+  DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME fairlead-gcc12)
 install(EXPORT FairleadTargets NAMESPACE fairlead:: DESTINATION ${fairlead_package_dir})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/FairleadConfig.cmake.in

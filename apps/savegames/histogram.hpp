@@ -30,7 +30,10 @@ public:
     }
 
     void merge(const latency_histogram& other) {
-        std::ranges::transform(counts_, other.counts_, counts_.begin(), std::plus{});
+        // Not std::ranges: it would ask whether a histogram is an iterator, for which Boost's
+        // operators name a type trait that is deprecated.
+        std::transform(counts_.begin(), counts_.end(), other.counts_.begin(), counts_.begin(),
+                       std::plus{});
         count_ += other.count_;
         sum_s_ += other.sum_s_;
         min_ = std::min(min_, other.min_);

@@ -4,6 +4,8 @@
 // behind the edge takes `game_id` and `player_id` and need not check them again.
 #pragma once
 
+#include <fairlead/base/time.hpp>
+
 #include <chrono>
 #include <compare>
 #include <cstddef>
@@ -16,8 +18,8 @@
 
 namespace savegames {
 
-using clock = std::chrono::steady_clock;
-using time_point = clock::time_point;
+using clock = fairlead::clock;  // may be virtual: nothing here takes the time from elsewhere
+using time_point = fairlead::time_point;
 
 // Why an operation failed. The first block is the client's doing, the last the service's.
 enum class error : std::uint8_t {

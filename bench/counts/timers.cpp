@@ -1,6 +1,7 @@
 // Deadlines that come, and deadlines that are withdrawn, among a thousand that stand.
 #include "counts/meter.hpp"
 
+#include <fairlead/base/clock_override.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/sched/callback_task.hpp>
@@ -76,8 +77,8 @@ fl::task<> set_and_cancel(fl::scheduler& home, std::uint64_t operations) {
 void measure_timers(meter& to) {
     to.section("timers");
     moved_clock clock;
-    fl::scheduler home{
-        {.run_on_caller = true, .clock = &clock, .driver = std::make_unique<moving_driver>(clock)}};
+    const fl::clock_override override{clock};
+    fl::scheduler home{{.run_on_caller = true, .driver = std::make_unique<moving_driver>(clock)}};
     std::vector<fl::callback_task> standing(1000);
     for (std::size_t i = 0; i != standing.size(); ++i) {
         standing[i].set_callback([](fl::callback_task&) {});

@@ -21,7 +21,9 @@ fl::task<> compute(bench::w11::load& load) {
 
 fl::task<> sleep_often(bench::w11::sleeper& self) {
     do {
-        co_await fl::sleep_until(self.next_deadline());
+        // Both clocks are the monotonic one of the system.
+        const fl::time_point deadline{self.next_deadline().time_since_epoch()};
+        co_await fl::sleep_until(deadline);
     } while (self.wake_up());
 }
 

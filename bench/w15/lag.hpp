@@ -61,7 +61,7 @@ public:
 
 private:
     void sleep() {
-        due_ = std::chrono::steady_clock::now() + std::chrono::nanoseconds{sleep_ns_(random_)};
+        due_ = fairlead::clock::now() + std::chrono::nanoseconds{sleep_ns_(random_)};
         group_.post_deadline(task_, due_);
     }
 
@@ -79,7 +79,7 @@ private:
     std::minstd_rand random_;
     std::uniform_int_distribution<std::uint64_t> work_ns_;
     std::uniform_int_distribution<std::int64_t> sleep_ns_;
-    std::chrono::steady_clock::time_point due_;
+    fairlead::time_point due_;
     std::vector<stretch> log_;
     fairlead::callback_task task_{[this](fairlead::callback_task&) { step(); }};
 };

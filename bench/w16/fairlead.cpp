@@ -21,6 +21,7 @@ fl::task<> compute(bench::w16::others& all) {
 }
 
 fl::task<> call(std::uint64_t span_ms, std::latch& left) {
+    // gcc12: trivial
     co_await fl::blocking([span_ms] { block_for(span_ms); });
     left.count_down();
 }

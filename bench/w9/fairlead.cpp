@@ -23,9 +23,9 @@ public:
         explicit timer(fairlead_timers& at) : home_{at.scheduler_} {}
 
         template <class Handler>
-        void set(fl::time_point deadline, Handler handler) {
+        void set(bench::time_point deadline, Handler handler) {
             task_.set_callback([handler](fl::callback_task&) { handler(); });
-            home_.post_deadline(task_, deadline);
+            home_.post_deadline(task_, of_fairlead(deadline));
         }
         void cancel() { task_.wakeup(); }
 
@@ -35,14 +35,19 @@ public:
     };
 
     template <class Handler>
-    void spawn_sleeper(fl::time_point deadline, Handler handler) {
-        fl::spawn(scheduler_, sleep(deadline, handler)).detach();
+    void spawn_sleeper(bench::time_point deadline, Handler handler) {
+        fl::spawn(scheduler_, sleep(of_fairlead(deadline), handler)).detach();
     }
 
     /// Waits until no handler runs any more.
     void settle() { scheduler_.drain(); }
 
 private:
+    // Both clocks are the monotonic one of the system.
+    static fl::time_point of_fairlead(bench::time_point deadline) {
+        return fl::time_point{deadline.time_since_epoch()};
+    }
+
     template <class Handler>
     static fl::task<> sleep(fl::time_point deadline, Handler handler) {
         co_await fl::sleep_until(deadline);

@@ -20,7 +20,8 @@ std::string query(int number) {
 
 // The worker runs other tasks while another thread waits in the call.
 fl::task<std::string> find(int number) {
-    co_return co_await fl::blocking([number] { return query(number); });
+    const auto call = [number] { return query(number); };  // named: see the faults of GCC 12
+    co_return co_await fl::blocking(call);
 }
 // [/synchronous]
 

@@ -73,6 +73,11 @@ void root::run_coroutines() noexcept {
     do {
         next_ = what_next::wait;
         std::exchange(resume_point_, nullptr).resume();
+#ifndef NDEBUG
+        FAIRLEAD_ASSERT(next_ != what_next::wait || resume_point_ != nullptr,
+                        "a coroutine stopped where nothing is awaited: see the faults of GCC 12 in "
+                        "docs/coroutines.md, and tools/gcc12.py");
+#endif
     } while (next_ == what_next::resume);
 }
 

@@ -3,6 +3,7 @@
 #include "sched/worker.hpp"
 
 #include <fairlead/base/assert.hpp>
+#include <fairlead/base/clock_override.hpp>
 #include <fairlead/os/cpu.hpp>
 #include <fairlead/os/process.hpp>
 #include <fairlead/os/thread.hpp>
@@ -50,6 +51,10 @@ void validate(scheduler_options& options) {
     if (options.stop_limit < 0s) {
         throw std::invalid_argument{"fairlead: options.stop_limit must not be negative"};
     }
+    if (!options.run_on_caller && clock_override::is_active()) {
+        throw std::invalid_argument{
+            "fairlead: in virtual time (clock_override) options.run_on_caller must be true"};
+    }
     if (options.run_on_caller) options.workers = 1;
     if (options.workers == 0) options.workers = std::min(os::available_cpus(), idle::workers_max);
     if (!options.blocked_after) {
@@ -77,16 +82,11 @@ core::core(scheduler& owned_by, scheduler_options given)
       fork_depth{counted_fork_depth()},
       stealing{options.policy == policy::stealing},
       reporter{options.on_unhandled},
-      clock{options.clock},
       idle{options.workers, *options.driver},
       role{*this},
       handover{*this},
       monitor{*this},
       blocking{options.name, options.blocking_threads} {
-    if (clock == nullptr) {
-        own_clock = std::make_unique<steady_clock_source>();
-        clock = own_clock.get();
-    }
     for (unsigned i = 0; i != options.workers; ++i) {
         slots.push_back(std::make_unique<slot>(ready, i, options.workers - 1));
         workers.push_back(std::make_unique<worker>(*this, *slots.back(), i, false));
@@ -195,7 +195,8 @@ void core::abandon_all() noexcept {
         if (left.empty() && deferred == 0) return;
         if (left.empty()) {  // a call that blocks may take long
             sync::signal nobody;
-            static_cast<void>(nobody.receive_until(clock::now() + std::chrono::milliseconds{1}));
+            static_cast<void>(
+                nobody.receive_until(clock::system_now() + std::chrono::milliseconds{1}));
         }
         left = deepest_first(std::move(left));  // children before what they may refer to
         while (basic_task* const task = left.pop_front()) {

@@ -188,7 +188,7 @@ public:
         return (count + width() - 1) / width();
     }
 
-    [[nodiscard]] time_point now() const noexcept { return clock->now(); }
+    [[nodiscard]] time_point now() const noexcept { return clock::now(); }
 
     // With one worker: whether the calling thread may touch what is the worker's alone.
     [[nodiscard]] bool single_worker_is_here() const noexcept;
@@ -252,8 +252,6 @@ public:
     const unsigned fork_depth;  // of the process that has made it
     const bool stealing;        // the policy
     unhandled_reporter reporter;
-    const clock_source* clock;
-    std::unique_ptr<clock_source> own_clock;
 
     // Any thread.
     front_queue front;

@@ -213,7 +213,7 @@ scheduler::drain_result scheduler::wait_drained(duration limit) {
         core_->drain_wanted.store(true, sync::release);  // then wake_all, see worker::answer_drain
     }
     core_->idle.wake_all();
-    if (self.told.receive_until(after(clock::now(), limit))) return verdict(self.drained);
+    if (self.told.receive_until(after(clock::system_now(), limit))) return verdict(self.drained);
     std::lock_guard lock{core_->drain_mutex};
     if (core_->forget_drainer(self)) return drain_result::timed_out;
     return verdict(self.drained);  // told just now
@@ -230,7 +230,7 @@ bool scheduler::drain_on_caller(time_point deadline) {
 stop_report scheduler::stop(time_span limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
     core_->check_process();
-    const time_point deadline = after(clock::now(), limit);
+    const time_point deadline = after(clock::system_now(), limit);
     core_->steps_need_more.store(true,
                                  sync::release);  // first: who has seen the stop is told of it
     core_->stopping.store(true, sync::release);   // pairs with stopping() and with role::round
@@ -242,7 +242,7 @@ stop_report scheduler::stop(time_span limit) {
         halt();
         std::lock_guard lock{core_->end_mutex};  // another stop may be here
         // Those that are not in a step end in a moment, even if the limit is over.
-        const time_point last = std::max(deadline, clock::now() + end_grace);
+        const time_point last = std::max(deadline, clock::system_now() + end_grace);
         while (!workers_ended() && core_->all_ended.receive_until(last)) {
         }
         for (const auto& each : core_->workers) {

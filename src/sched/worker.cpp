@@ -371,7 +371,7 @@ void worker::put_into_run(std::span<basic_task* const> tasks) noexcept {
 bool worker::clock_says_to_look_for_stuck() noexcept {
     const std::uint64_t finished = slot_.finished.value();
     if (finished - looked_at_step_ < run_queue::capacity) {
-        const time_point now = clock::now();  // the real one: it is about threads
+        const time_point now = clock::now();
         look_stride_ =
             now - stuck_clock_ > stuck_after / 4 ? 1 : std::min(look_stride_ * 2, stride_max);
         looks_to_clock_ = look_stride_;

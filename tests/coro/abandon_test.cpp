@@ -226,7 +226,7 @@ TEST_F(abandon, a_scope_whose_body_still_waits) {
 // Children that have gone elsewhere use what the body's frames hold, until their end, for which they are
 // asked. One is still here, and waits for one that has gone.
 TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
-    scheduler elsewhere{{.workers = 1}};
+    test::scheduler_in_real_time elsewhere{1};
     static constexpr auto goes = [](scheduler& there, journal& into) -> task<> {
         co_await resume_on(there);
         while (!co_await stop_requested()) co_await sleep_for(1h);
@@ -243,7 +243,7 @@ TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
             for (;;) co_await shielded(sleep_for(1h));
         });
     };
-    spawn(*simulation, parent(elsewhere, log)).detach();
+    spawn(*simulation, parent(*elsewhere, log)).detach();
     simulation->run_until_idle();
     simulation.reset();
     EXPECT_EQ(log.entries(), (std::vector<std::string>{"child", "child", "parent"}));

@@ -195,6 +195,7 @@ TEST_F(for_each_test, others_have_their_turn_after_each_slice) {
 // They are claimed one by one, or as many as take an eighth of a slice.
 TEST_F(for_each_test, the_claims_follow_from_how_long_the_bodies_take) {
     static constexpr auto count = [](manual_clock& time, duration each, duration slice) -> task<> {
+        // gcc12: trivial
         co_await for_each_index(10'000, [&time, each](std::size_t) { time.advance(each); },
                                 {.slice = slice});
     };
@@ -274,6 +275,7 @@ struct stopped_loop {
     task<> body(manual_clock& clock, int stops_at, std::size_t count) {
         basic_task& self = co_await current_task();
         try {
+            // gcc12: trivial
             co_await for_each_index(count, [this, &self, &clock, stops_at](std::size_t) {
                 clock.advance(100us);
                 if (++runs == stops_at) self.request_stop();
@@ -405,6 +407,7 @@ TEST(for_each_on_threads, idle_workers_join_in) {
     const watchdog guard;
     static constexpr auto meet = [](std::size_t all) -> task<> {
         std::atomic<std::size_t> there{0};
+        // gcc12: trivial
         co_await for_each_index(all, [&there, all](std::size_t) {
             ++there;
             while (there != all) std::this_thread::yield();
@@ -471,6 +474,7 @@ TEST(for_each_on_threads, rethrows_the_failure_with_the_lowest_index) {
     const watchdog guard;
     static constexpr auto body = [](std::array<int, 2> delays) -> task<> {
         std::atomic<int> there{0};
+        // gcc12: trivial
         co_await for_each_index(2, [&there, delays](std::size_t index) {
             ++there;
             while (there != 2) std::this_thread::yield();

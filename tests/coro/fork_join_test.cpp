@@ -301,9 +301,9 @@ TEST_F(fork_join_test, drain_waits_for_forks_whose_parent_has_gone) {
             co_await fork_join(goes(elsewhere), sets(flag));
         }
     };
-    scheduler elsewhere{{.workers = 1}};
+    test::scheduler_in_real_time elsewhere{1};
     std::atomic<bool> ran{false};
-    auto handle = spawn(*simulation, coroutines::parent(elsewhere, ran));
+    auto handle = spawn(*simulation, coroutines::parent(*elsewhere, ran));
     simulation->run_until(clock.now(), 1);
     simulation->drain();
     EXPECT_TRUE(ran);

@@ -195,7 +195,7 @@ TEST(PermitIn, AWaitThatHasExpiredCanBeAwaitedAgain) {
     const auto ends = [&]() -> task<> { co_await sleep_for(5s); };
     const auto joins = [&]() -> task<> {
         auto other = spawn(sim.scheduler, ends());
-        auto wait = other.join({.deadline = sim.clock.now() + 1s});
+        auto wait = other.join_until(sim.clock.now() + 1s);
         EXPECT_EQ((co_await wait).error(), wait_error::expired);
         co_await sleep_for(10s);
         EXPECT_TRUE((co_await wait).has_value());

@@ -321,20 +321,20 @@ TEST_F(scope_fork_test, each_is_a_task_of_its_own) {
             seen = &co_await current_scheduler();
         }
     };
-    scheduler elsewhere{{.workers = 1}};
+    test::scheduler_in_real_time elsewhere{1};
     scheduler* seen = nullptr;
     wake_reason why = wake_reason::expired;
     run([&](scope& all) -> task<> {
         basic_task* receiver = nullptr;
         basic_task* self = &co_await current_task();
         co_await all.fork(coroutines::receives(receiver, why));
-        co_await all.fork(coroutines::goes(elsewhere, seen));
+        co_await all.fork(coroutines::goes(*elsewhere, seen));
         co_await yield();
         EXPECT_NE(receiver, self);
         receiver->signal();
     });
     EXPECT_EQ(why, wake_reason::signalled);
-    EXPECT_EQ(seen, &elsewhere);
+    EXPECT_EQ(seen, &*elsewhere);
 }
 
 using scope_fork_death_test = scope_fork_test;

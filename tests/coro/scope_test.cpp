@@ -304,6 +304,7 @@ TEST_F(scope_test, with_scope_prefers_a_failure_to_a_stop_of_its_body) {
 task<int> nested(int depth) {
     int below = 0;
     if (depth != 0) {
+        // gcc12: trivial
         co_await with_scope([&below, depth](scope& all) -> task<> {
             static constexpr auto child = [](int levels, int& result) -> task<> {
                 result = co_await nested(levels);

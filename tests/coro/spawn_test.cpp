@@ -305,7 +305,7 @@ task<int> gives_after(duration delay, int number) {
 TEST_F(spawn_on_caller, a_stop_ends_the_wait_of_a_joiner_and_leaves_the_task) {
     auto other = spawn(*simulation, gives_after(1h, 8));
     const auto joins_twice = [&]() -> task<int> {
-        EXPECT_FALSE((co_await other.join({})).has_value());
+        EXPECT_FALSE((co_await other.join()).has_value());
         co_return co_await other;  // throws
     };
     const time_point begin = clock.now();
@@ -323,7 +323,7 @@ TEST_F(spawn_on_caller, a_stop_ends_the_wait_of_a_joiner_and_leaves_the_task) {
 TEST_F(spawn_on_caller, a_stop_is_passed_on_at_request) {
     auto other = spawn(*simulation, gives_after(1h, 8));
     const auto joins_and_stops = [&]() -> task<int> {
-        co_return *co_await other.join({.pass_stop_on = true});
+        co_return *co_await other.join(on_stop::pass_on);
     };
     const time_point begin = clock.now();
     auto handle = spawn(*simulation, joins_and_stops());
@@ -338,12 +338,12 @@ TEST_F(spawn_on_caller, a_stop_is_passed_on_at_request) {
 TEST_F(spawn_on_caller, a_deadline_ends_the_wait_of_a_joiner) {
     auto other = spawn(*simulation, gives_after(1h, 8));
     const auto asks = [&](time_point begin) -> task<> {
-        const auto at_once = co_await other.join({.deadline = begin - 1s});
+        const auto at_once = co_await other.join_until(begin - 1s);
         EXPECT_EQ(at_once.error(), wait_error::expired);
-        const auto too_soon = co_await other.join({.deadline = begin + 1min});
+        const auto too_soon = co_await other.join_until(begin + 1min);
         EXPECT_EQ(too_soon.error(), wait_error::expired);
         EXPECT_EQ(clock.now(), begin + 1min);
-        EXPECT_EQ(co_await other.join({.deadline = begin + 2h}), 8);
+        EXPECT_EQ(co_await other.join_until(begin + 2h), 8);
     };
     block_on(*simulation, asks(clock.now()));
     EXPECT_FALSE(other.valid());
@@ -353,7 +353,7 @@ TEST_F(spawn_on_caller, a_deadline_ends_the_wait_of_a_joiner) {
 TEST_F(spawn_on_caller, a_result_wins_over_a_deadline) {
     auto other = spawn(*simulation, gives_after(1h, 8));
     const auto asks = [&](time_point begin) -> task<> {
-        EXPECT_EQ(co_await other.join({.deadline = begin + 1h + 1ns}), 8);
+        EXPECT_EQ(co_await other.join_until(begin + 1h + 1ns), 8);
     };
     block_on(*simulation, asks(clock.now()));
 }
@@ -364,7 +364,7 @@ TEST_F(spawn_on_caller, an_exception_of_the_task_comes_with_a_deadline_too) {
         throw std::runtime_error{"it"};
     };
     auto other = spawn(*simulation, fails());
-    const auto asks = [&]() -> task<> { static_cast<void>(co_await other.join({})); };
+    const auto asks = [&]() -> task<> { static_cast<void>(co_await other.join()); };
     EXPECT_THROW(block_on(*simulation, asks()), std::runtime_error);
 }
 
@@ -376,7 +376,7 @@ TEST(spawn_on_threads, deadlines_and_stops_race_with_the_end) {
     static constexpr auto asks = [](join_handle<int>& other, duration patience) -> task<int> {
         int waits = 0;
         for (;;) {
-            const auto number = co_await other.join({.deadline = clock::now() + patience});
+            const auto number = co_await other.join_until(clock::now() + patience);
             ++waits;
             if (number) co_return *number;
             if (number.error() == wait_error::stopped) co_return -waits;
@@ -413,16 +413,15 @@ TEST(spawn_on_threads, is_joined_from_another_scheduler) {
 // A scheduler is destroyed while one of its tasks joins a task of another one that does not end.
 TEST_F(spawn_on_caller, a_joiner_is_given_back_though_what_it_joins_goes_on_elsewhere) {
     const watchdog guard{20s};
-    scheduler elsewhere{{.workers = 1}};
+    test::scheduler_in_real_time elsewhere{1};
     static constexpr auto joins_reason = [](join_handle<wake_reason>& other) -> task<wake_reason> {
         co_return co_await other;
     };
-    auto other = spawn(elsewhere, waits_for_a_signal());
+    auto other = spawn(*elsewhere, waits_for_a_signal());
     auto handle = spawn(*simulation, joins_reason(other));
     simulation->run_until_idle();
     simulation.reset();
     EXPECT_THROW(static_cast<void>(handle.get()), stopped_error);
-    elsewhere.stop(10s);
 }
 
 // --- block_on ---------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 #include <fairlead/fairlead.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <memory>
@@ -34,7 +34,7 @@ private:
     }
 
     asio::io_context& loop_;
-    asio::steady_timer timer_;
+    asio::basic_waitable_timer<fl::clock> timer_;
     fl::scheduler scheduler_{
         {.run_on_caller = true, .driver = std::make_unique<fl::futex_driver>([this] {
                                     asio::post(loop_, [this] { turn(); });

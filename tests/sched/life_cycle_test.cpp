@@ -398,9 +398,9 @@ TEST(Restart, AStopTellsWhatAnotherHasTold) {
     test::watchdog guard;
     for (const bool in_a_batch : {false, true}) {
         scripted task;
-        simulation elsewhere;
-        elsewhere.scheduler.post_wait(task);
-        ASSERT_TRUE(elsewhere.scheduler.stop(1s).clean());
+        scheduler elsewhere{{.run_on_caller = true}};
+        elsewhere.post_wait(task);
+        ASSERT_TRUE(elsewhere.stop(1s).clean());
         std::latch started{1};
         scheduler home{{.workers = 1}};
         task.then([&](scripted& self) {
@@ -503,14 +503,14 @@ TEST(Destructor, WakesAndEndsSleepersThatListen) {
 TEST(Destructor, ATaskThatIsGivenBackMayHaveFreedOthers) {
     // The callable owns a task of its own that is posted on another scheduler.
     test::watchdog guard;
-    simulation other;
+    scheduler other{{.run_on_caller = true}};
     {
-        scheduler scheduler{{.workers = 1}};
-        static_cast<void>(scheduler.stop(1s));
+        scheduler threads{{.workers = 1}};
+        static_cast<void>(threads.stop(1s));
         auto inner = std::make_shared<scripted>();
-        other.scheduler.post(*inner);
-        scheduler.post([inner] {});
-        other.scheduler.run_until_idle();
+        other.post(*inner);
+        threads.post([inner] {});
+        other.run_until_idle();
     }
 }
 

@@ -534,7 +534,7 @@ TEST(WaitSource, EventsAreServedWhileTheWorkerIsSaturated) {
     // Sleeps without anything to look at before: the first look must not count from the beginning
     // of time.
     sim.driver->sources = false;
-    sim.driver->woken = true;
+    sim.driver->wake();
     sim.scheduler.run_until(sim.clock.now() + 1s);
     sim.driver->sources = true;
     int steps = 0;

@@ -1,29 +1,21 @@
-// A clock that only moves when it is told to, and a driver whose sleep moves it: with them and
-// `run_on_caller` a scheduler runs deterministically, and hours pass in no time.
+// A scheduler in virtual time whose driver writes down what it is asked for, and has events.
 #pragma once
 
-#include <fairlead/sched/clock.hpp>
 #include <fairlead/sched/driver.hpp>
 #include <fairlead/sched/options.hpp>
+#include <fairlead/sched/scheduler.hpp>
+#include <fairlead/test/jumping_driver.hpp>
+#include <fairlead/test/manual_clock.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace fairlead::test {
-
-class manual_clock final : public clock_source {
-public:
-    [[nodiscard]] time_point now() const noexcept override { return now_.load(); }
-    void advance(duration by) noexcept { now_ = now() + by; }
-    void set(time_point to) noexcept { now_ = to; }
-
-private:
-    std::atomic<time_point> now_{time_point{} + std::chrono::hours{1}};
-};
 
 /// What a task can wait for in a simulation: it is there or not. Counts what the scheduler does.
 class fake_source final : public wait_source {
@@ -49,18 +41,13 @@ public:
 
 /// Sleeping moves the clock to the deadline, unless there are events. They come from `will_fire`, all
 /// of them at the next look.
-class simulated_driver final : public driver {
+class simulated_driver final : public jumping_driver {
 public:
-    explicit simulated_driver(manual_clock& moved) noexcept : clock_{moved} {}
+    using jumping_driver::jumping_driver;
 
-    [[nodiscard]] bool set_deadline(time_point to) noexcept override {
-        deadline = to;
-        return true;
-    }
     void wait() noexcept override {
-        waits.push_back(deadline);
-        if (woken.exchange(false) || !will_fire.empty()) return;
-        if (deadline != never && deadline > clock_.now()) clock_.set(deadline);
+        waits.push_back(deadline());
+        if (will_fire.empty()) jumping_driver::wait();
     }
     void poll(event_sink& sink) noexcept override {
         ++polls;
@@ -69,18 +56,12 @@ public:
             if (source.armed != nullptr) sink.fire(*source.armed);
         }
     }
-    void wake() noexcept override { woken = true; }
     [[nodiscard]] bool has_sources() const noexcept override { return sources; }
 
-    time_point deadline = never;
     std::vector<time_point> waits;       // the deadline of every sleep
     std::deque<fake_source*> will_fire;  // whose events come next
     bool sources = false;
     int polls = 0;
-    std::atomic<bool> woken{false};
-
-private:
-    manual_clock& clock_;
 };
 
 /// Options of a scheduler that runs on the caller in simulated time. `driver` is told which driver
@@ -92,9 +73,26 @@ inline scheduler_options simulated(manual_clock& clock, simulated_driver*& drive
     scheduler_options options;
     options.policy = policy;
     options.run_on_caller = true;
-    options.clock = &clock;
     options.driver = std::move(made);
     return options;
 }
+
+/// A scheduler with threads beside a simulated one: made and destroyed on a thread in real time.
+class scheduler_in_real_time {
+public:
+    explicit scheduler_in_real_time(unsigned workers) {
+        std::jthread{[&] { made_.emplace(scheduler_options{.workers = workers}); }};
+    }
+    ~scheduler_in_real_time() {
+        std::jthread{[&] { made_.reset(); }};
+    }
+    scheduler_in_real_time(const scheduler_in_real_time&) = delete;
+    scheduler_in_real_time& operator=(const scheduler_in_real_time&) = delete;
+
+    [[nodiscard]] scheduler& operator*() noexcept { return *made_; }
+
+private:
+    std::optional<scheduler> made_;
+};
 
 }  // namespace fairlead::test

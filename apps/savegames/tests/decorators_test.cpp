@@ -29,9 +29,9 @@ TEST(delay_line, runs_in_order_of_time_and_never_early) {
     std::latch all{4};
     const time_point start = clock::now();
     for (const auto& [index, delay] : {std::pair{0, 30ms}, {1, 10ms}, {2, 20ms}, {3, 10ms}}) {
-        line.run_at(start + delay, [&, index = index] {
-            order.push_back(index);
-            ran[static_cast<std::size_t>(index)] = clock::now();
+        line.run_at(start + delay, [&, number = index] {
+            order.push_back(number);
+            ran[static_cast<std::size_t>(number)] = clock::now();
             all.count_down();
         });
     }

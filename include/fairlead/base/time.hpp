@@ -11,12 +11,35 @@
 
 namespace fairlead {
 
-/// The clock of every deadline: monotonic, nanoseconds, unaffected by changes of the wall clock.
-using clock = std::chrono::steady_clock;
 /// Lengths of time: nanoseconds in 64 bits.
 using duration = std::chrono::nanoseconds;
+
+/// The clock of every deadline: monotonic, nanoseconds, unaffected by changes of the wall clock. A
+/// `clock_override` replaces it on one thread: code that takes the time from here alone runs in
+/// virtual time unchanged. Meets the requirements of the standard for a clock (*TrivialClock*).
+class clock {
+public:
+    /// Nanoseconds.
+    using duration = fairlead::duration;
+    /// What counts them.
+    using rep = duration::rep;
+    /// A nanosecond.
+    using period = duration::period;
+    /// A point of this clock.
+    using time_point = std::chrono::time_point<clock, duration>;
+    /// It never goes back.
+    static constexpr bool is_steady = true;
+
+    /// Any thread. Not inline: a coroutine that moves to another thread must not use the address of
+    /// the override of the former thread again.
+    [[nodiscard]] static time_point now() noexcept;
+
+    /// The time of the system, whatever the override: for the deadline of a wait in the kernel.
+    [[nodiscard]] static time_point system_now() noexcept;
+};
+
 /// Points in time of `clock`. A default-constructed one is the start of the clock, not "now".
-using time_point = std::chrono::time_point<clock, duration>;
+using time_point = clock::time_point;
 
 /// A deadline that has always passed: "now". The default of a post.
 inline constexpr time_point immediately = time_point::min();

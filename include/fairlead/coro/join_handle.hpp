@@ -12,14 +12,10 @@
 
 namespace fairlead {
 
-/// How a coroutine waits for a task by its handle.
-struct join_options {
-    /// When to stop waiting. By `fl::clock`.
-    time_point deadline = never;
-
-    /// A stop of the waiting task asks the joined task to stop, too, and the wait goes on until it
-    /// has ended. False: the stop ends the wait.
-    bool pass_stop_on = false;
+/// What a stop of a task does to its wait for another task.
+enum class on_stop : bool {
+    leave,    ///< it ends the wait; the other task goes on
+    pass_on,  ///< it asks the other task to stop, and the wait goes on until that has ended
 };
 
 /// A started task: `co_await` it for its result, or drop it, and it goes on by itself. Awaiting
@@ -77,8 +73,8 @@ public:
     // The wait of a coroutine for the end of the task.
     class joining : public coro::awaited_operation, coro::joiner {
     public:
-        joining(join_handle& handle, join_options options) noexcept
-            : handle_{handle}, options_{options} {}
+        joining(join_handle& handle, time_point deadline, on_stop what) noexcept
+            : handle_{handle}, deadline_{deadline}, on_stop_{what} {}
         joining(const joining&) = delete;
         joining& operator=(const joining&) = delete;
 
@@ -90,7 +86,7 @@ public:
             if (handle_.ended()) return bottom.take_turn_if_due(leaf, leaf.promise());
             waiting_task_ = &bottom;
             if (!handle_.started_->join(*this)) return false;
-            bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, options_.deadline);
+            bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, deadline_);
             bottom.await_operation(*this);
             return true;
         }
@@ -105,7 +101,7 @@ public:
         // Its word decides between the end of the task and the stop or the deadline of this wait:
         // `withdraw` fails if the task is about to tell the joiner.
         [[nodiscard]] bool interrupt(coro::interruption why) noexcept override {
-            if (why == coro::interruption::stop && options_.pass_stop_on) {
+            if (why == coro::interruption::stop && on_stop_ == on_stop::pass_on) {
                 handle_.request_stop();
                 return false;
             }
@@ -117,7 +113,8 @@ public:
         void tell() noexcept override { waiting_task_->complete(); }
 
         join_handle& handle_;
-        const join_options options_;
+        const time_point deadline_;
+        const on_stop on_stop_;
         coro::interruption ended_by_ = coro::interruption::none;
         coro::root* waiting_task_ = nullptr;
     };
@@ -156,17 +153,24 @@ public:
     /// then the handle still has its task, which goes on. Once, but for that.
     [[nodiscard]] awaiter operator co_await() noexcept {
         static_cast<void>(started());
-        return awaiter{*this, {}};
+        return awaiter{*this, never, on_stop::leave};
     }
 
-    /// Waits as `options` say, and gives `waited<T>`: the result, `expired` or `stopped`. The
-    /// handle has its task after the last two, and can wait again. An exception of the task is
-    /// rethrown.
-    [[nodiscard]] awaiter_of_result join(join_options options) noexcept
+    /// Waits and gives `waited<T>`: the result, `expired` or `stopped`. After the last two the handle
+    /// has its task, and can wait again. An exception of the task is rethrown.
+    [[nodiscard]] awaiter_of_result join_until(time_point deadline,
+                                               on_stop what = on_stop::leave) noexcept
         requires(!std::is_reference_v<T>)
     {
         static_cast<void>(started());
-        return awaiter_of_result{*this, options};
+        return awaiter_of_result{*this, deadline, what};
+    }
+
+    /// The same without a deadline.
+    [[nodiscard]] awaiter_of_result join(on_stop what = on_stop::leave) noexcept
+        requires(!std::is_reference_v<T>)
+    {
+        return join_until(never, what);
     }
 
 private:

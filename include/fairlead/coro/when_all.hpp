@@ -24,8 +24,8 @@
 namespace fairlead {
 namespace coro {
 
-// The coroutines that run, and the task that waits for them. A child without a result, and the deadline
-// of the wait, ask all to stop. It lives in the waiting frame, as do the children.
+// The coroutines that run, and the task that waits for them. A child without a result, and the
+// deadline of the wait, ask all to stop. It lives in the waiting frame, as do the children.
 class all_children final : public awaited_operation {
 public:
     enum class ending : std::uint8_t { with_result, stopped, failed };

@@ -4,7 +4,6 @@
 
 #include <fairlead/base/time.hpp>
 #include <fairlead/sched/blocked_step.hpp>
-#include <fairlead/sched/clock.hpp>
 #include <fairlead/sched/driver.hpp>
 
 #include <cstdint>
@@ -104,12 +103,9 @@ struct scheduler_options {
     duration stop_limit = std::chrono::seconds{5};
 
     /// No threads: the caller runs the tasks with `run_until_idle`, one thread at a time. For tests
-    /// and simulations, and with `run_in_loop` for foreign main loops. `workers` must be 0 or 1
-    /// then.
+    /// and simulations (in virtual time it must be so: see `clock_override`), and with
+    /// `run_in_loop` for foreign main loops. `workers` must be 0 or 1 then.
     bool run_on_caller = false;
-
-    /// Null: the monotonic clock. Must outlive the scheduler.
-    const clock_source* clock = nullptr;
 
     /// Null: a futex, for a scheduler without IO. See `io::epoll_driver`.
     std::unique_ptr<fairlead::driver> driver = nullptr;

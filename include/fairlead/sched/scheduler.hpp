@@ -130,7 +130,7 @@ public:
 
     // --- questions: any thread -----------------------------------------------------------------
 
-    /// The time of the clock of the options. Costs a reading of that clock.
+    /// `clock::now()`.
     [[nodiscard]] time_point now() const noexcept;
     /// The number of workers; 1 with `run_on_caller`.
     [[nodiscard]] unsigned workers() const noexcept;

@@ -42,7 +42,7 @@ public:
     }
 
     /// Waits until the event is sent or `deadline` has passed, and clears it. False: it timed out.
-    /// One thread at a time.
+    /// The wait is in the kernel, so the deadline is by `clock::system_now`. One thread at a time.
     [[nodiscard]] bool receive_until(time_point deadline) noexcept {
         if (try_receive()) return true;
         std::uint32_t expected = empty;
@@ -54,7 +54,7 @@ public:
         for (;;) {
             os::futex_wait(reinterpret_cast<const std::uint32_t*>(&word_), sleeping, deadline);
             if (try_receive()) return true;
-            if (deadline != never && clock::now() >= deadline) break;
+            if (deadline != never && clock::system_now() >= deadline) break;
         }
         expected = sleeping;
         if (word_.compare_exchange_strong(expected, empty, relaxed, relaxed)) return false;

@@ -1,11 +1,11 @@
 // The system below a scenario: futexes, threads and time as the checker has them.
 #include "model/checker/atomic.hpp"
 
+#include <fairlead/base/clock_override.hpp>
 #include <fairlead/os/barrier.hpp>
 #include <fairlead/os/futex.hpp>
 #include <fairlead/os/thread.hpp>
 
-#include <ctime>
 #include <utility>
 
 namespace fairlead::os {
@@ -51,22 +51,18 @@ void yield() noexcept { model::explorer::running()->yield(); }
 
 }  // namespace fairlead::os
 
-// The clock of the checked program: it stands still, but a time-out moves it to its deadline. In place
-// of the one of the standard library, for this program.
-namespace std::chrono {
-inline namespace _V2 {
+namespace fairlead {
 
-steady_clock::time_point steady_clock::now() noexcept {
-    using namespace fairlead::model;
-    if (explorer::in_scenario()) {
-        explorer& model = *explorer::running();
-        model.visible({step::read, false, &model});
-        return time_point{duration{model.now()}};
-    }
-    timespec since_boot{};
-    clock_gettime(CLOCK_MONOTONIC, &since_boot);
-    return time_point{seconds{since_boot.tv_sec} + nanoseconds{since_boot.tv_nsec}};
+// The clock of the checked program, in place of src/base/time.cpp: it stands still, but a time-out moves
+// it to its deadline.
+time_point clock::now() noexcept {
+    model::explorer& model = *model::explorer::running();
+    model.visible({model::step::read, false, &model});
+    return time_point{duration{model.now()}};
 }
 
-}  // namespace _V2
-}  // namespace std::chrono
+time_point clock::system_now() noexcept { return now(); }
+
+bool clock_override::is_active() noexcept { return false; }
+
+}  // namespace fairlead
