@@ -1,9 +1,9 @@
 // The system below a scenario: futexes, threads and time as the checker has them.
 #include "model/checker/atomic.hpp"
 
-#include <fairlead/os/barrier.hpp>
-#include <fairlead/os/futex.hpp>
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/barrier.hpp>
+#include <fairlead/detail/os/futex.hpp>
+#include <fairlead/detail/os/thread.hpp>
 
 #include <ctime>
 #include <utility>
