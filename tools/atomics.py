@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that atomics are used only where they are argued for.
 
-- The standard's atomics are named in one header, include/fairlead/sync/atomic.hpp: the seam that a
+- The standard's atomics are named in one header, include/fairlead/detail/sync/atomic.hpp: the seam that a
   model checker replaces. Code that goes around the seam is not checked.
 - Only the modules below may use the seam. All other modules, and what is built on the library, get by
   with what these offer. tests/ and bench/ are free: they need rivals and witnesses of their own.
@@ -13,7 +13,7 @@ import sys
 
 import tree
 
-SEAM = pathlib.Path("include/fairlead/sync/atomic.hpp")
+SEAM = pathlib.Path("include/fairlead/detail/sync/atomic.hpp")
 UMBRELLA = pathlib.Path("include/fairlead/fairlead.hpp")
 MODULES_WITH_ATOMICS = {"os", "sync", "lockfree", "sched", "coro", "io"}
 CHECKED_FOLDERS = ("include", "src", "apps", "examples")

@@ -5,7 +5,8 @@
   headers of the operating system are for the modules that the table names.
 - A public header is included as <fairlead/module/file.hpp>, a private one, which only src/ may
   include, as "module/file.hpp". Only include/fairlead/fairlead.hpp includes all modules.
-- examples/, apps/ and bench/ see public headers only. tests/ may include anything.
+- examples/ and apps/ see public headers only, bench/ the internal ones of fairlead/detail/, too.
+  tests/ may include anything.
 - Neither the table nor the files include each other in a circle.
 """
 
@@ -113,7 +114,7 @@ def check_module_include(root, layers, path, bracket, name):
     elif name.startswith("fairlead/"):
         if not (root / "include" / name).is_file():
             return f"<{name}>: no such public header"
-        target = name.removeprefix("fairlead/")
+        target = name.removeprefix("fairlead/").removeprefix("detail/")
         if path == UMBRELLA:
             return None
         if target == UMBRELLA.name:
@@ -144,6 +145,8 @@ def check_consumer_include(root, path, bracket, name):
     if name.startswith("fairlead/"):
         if bracket == '"':
             return f'"{name}": include a public header as <{name}>'
+        if name.startswith("fairlead/detail/") and path.parts[0] != "bench":
+            return f"<{name}>: is internal; bench/ and tests/ alone may include it"
         return None if (root / "include" / name).is_file() else f"<{name}>: no such public header"
     folder = root / path.parent
     own = root / path.parts[0]

@@ -18,7 +18,7 @@ def code_files(root, folders=CODE_FOLDERS):
 
 
 def module_of(path):
-    """The module of a file of the library: src/<module>/... or include/fairlead/<module>/...
+    """The module of a file: src/<module>/..., include/fairlead/<module>/..., or the same below fairlead/detail/.
 
     None for a file of another folder; "" for a file above the modules, such as fairlead.hpp.
     """
@@ -26,7 +26,7 @@ def module_of(path):
     if parts[0] == "src":
         below = parts[1:]
     elif parts[:2] == ("include", "fairlead"):
-        below = parts[2:]
+        below = parts[3:] if parts[2] == "detail" else parts[2:]
     else:
         return None
     return below[0] if len(below) > 1 else ""

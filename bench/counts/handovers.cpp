@@ -1,8 +1,8 @@
 #include "counts/handovers.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/fork_deque.hpp>
-#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/fork_deque.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
 

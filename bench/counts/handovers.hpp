@@ -5,7 +5,7 @@
 // threads take strict turns, so nothing depends on when they run.
 #pragma once
 
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <functional>
 #include <thread>

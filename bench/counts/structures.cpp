@@ -1,12 +1,12 @@
 // The structures of the library by themselves, on one thread, without contention.
 #include "counts/meter.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/fork_deque.hpp>
-#include <fairlead/lockfree/front_queue.hpp>
-#include <fairlead/lockfree/run_queue.hpp>
-#include <fairlead/sync/recycler.hpp>
-#include <fairlead/timer/deadline_heap.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/fork_deque.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
 
 #include <array>
 #include <chrono>

@@ -3,7 +3,7 @@
 #include "q1/fairlead_queues.hpp"
 #include "q1/steal_bench.hpp"
 
-#include <fairlead/timer/deadline_heap.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
 
 #include <new>
 

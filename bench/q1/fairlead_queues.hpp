@@ -4,9 +4,9 @@
 #include "q1/front_bench.hpp"
 #include "q1/node.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/front_queue.hpp>
-#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
 
 #include <cstddef>
 #include <new>

@@ -9,7 +9,7 @@
 #include "support/result.hpp"
 #include "support/threads.hpp"
 
-#include <fairlead/os/cpu.hpp>
+#include <fairlead/detail/os/cpu.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include <fairlead/base/assert.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/base/clock_override.hpp>
 #include <fairlead/base/time.hpp>
 

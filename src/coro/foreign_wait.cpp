@@ -1,5 +1,5 @@
-#include <fairlead/coro/foreign_wait.hpp>
-#include <fairlead/sync/recycler.hpp>
+#include <fairlead/detail/coro/foreign_wait.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
 
 #include <coroutine>
 

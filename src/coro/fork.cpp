@@ -1,4 +1,4 @@
-#include <fairlead/coro/fork.hpp>
+#include <fairlead/detail/coro/fork.hpp>
 
 namespace fairlead::coro {
 

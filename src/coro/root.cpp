@@ -1,6 +1,6 @@
-#include <fairlead/coro/fork.hpp>
-#include <fairlead/coro/loose_fork.hpp>
-#include <fairlead/coro/root.hpp>
+#include <fairlead/detail/coro/fork.hpp>
+#include <fairlead/detail/coro/loose_fork.hpp>
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
 
 namespace fairlead::coro {

@@ -2,7 +2,7 @@
 
 #include "sched/trace.hpp"
 
-#include <fairlead/base/assert.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <sys/epoll.h>

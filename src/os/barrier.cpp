@@ -1,4 +1,4 @@
-#include <fairlead/os/barrier.hpp>
+#include <fairlead/detail/os/barrier.hpp>
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-#include <fairlead/os/cpu.hpp>
+#include <fairlead/detail/os/cpu.hpp>
 
 #include <sched.h>
 

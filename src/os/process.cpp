@@ -1,4 +1,4 @@
-#include <fairlead/os/process.hpp>
+#include <fairlead/detail/os/process.hpp>
 
 #include <pthread.h>
 

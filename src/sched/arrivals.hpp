@@ -1,8 +1,8 @@
 // What the role has taken from the fronts, on its way to admission.
 #pragma once
 
-#include <fairlead/base/cache_line.hpp>
-#include <fairlead/lockfree/front_queue.hpp>
+#include <fairlead/detail/base/cache_line.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
 #include <fairlead/sched/task.hpp>
 
 #include <array>

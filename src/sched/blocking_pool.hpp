@@ -6,10 +6,10 @@
 #pragma once
 
 #include <fairlead/base/time.hpp>
-#include <fairlead/os/thread.hpp>
-#include <fairlead/sched/blocking_job.hpp>
-#include <fairlead/sync/mutex.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/os/thread.hpp>
+#include <fairlead/detail/sched/blocking_job.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <chrono>
 #include <memory>

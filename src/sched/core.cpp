@@ -2,11 +2,11 @@
 
 #include "sched/worker.hpp"
 
-#include <fairlead/base/assert.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/base/clock_override.hpp>
-#include <fairlead/os/cpu.hpp>
-#include <fairlead/os/process.hpp>
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/cpu.hpp>
+#include <fairlead/detail/os/process.hpp>
+#include <fairlead/detail/os/thread.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 
 #include <algorithm>

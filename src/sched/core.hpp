@@ -9,7 +9,7 @@
 #include "sched/slot.hpp"
 #include "sched/trace.hpp"
 
-#include <fairlead/os/process.hpp>
+#include <fairlead/detail/os/process.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-#include <fairlead/os/thread.hpp>
-#include <fairlead/sched/forks.hpp>
+#include <fairlead/detail/os/thread.hpp>
+#include <fairlead/detail/sched/forks.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 namespace fairlead::sched {

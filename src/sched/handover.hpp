@@ -22,9 +22,9 @@
 // Spec: Handover in spec/MAP.md.
 #pragma once
 
-#include <fairlead/sync/atomic.hpp>
-#include <fairlead/sync/mutex.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <cstddef>
 #include <cstdint>

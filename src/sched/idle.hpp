@@ -47,11 +47,11 @@
 
 #include "sched/trace.hpp"
 
-#include <fairlead/base/cache_line.hpp>
+#include <fairlead/detail/base/cache_line.hpp>
 #include <fairlead/sched/driver.hpp>
-#include <fairlead/sync/atomic.hpp>
-#include <fairlead/sync/mutex.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <cstddef>
 #include <cstdint>

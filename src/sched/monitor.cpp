@@ -4,7 +4,7 @@
 #include "sched/core.hpp"
 #include "sched/worker.hpp"
 
-#include <fairlead/os/barrier.hpp>
+#include <fairlead/detail/os/barrier.hpp>
 
 #include <algorithm>
 #include <array>

@@ -15,9 +15,9 @@
 #include "sched/sight.hpp"
 
 #include <fairlead/base/time.hpp>
-#include <fairlead/os/thread.hpp>
-#include <fairlead/sync/atomic.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/os/thread.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -10,10 +10,10 @@
 // Spec: Permits in spec/MAP.md.
 #pragma once
 
-#include <fairlead/base/list.hpp>
+#include <fairlead/detail/base/list.hpp>
 #include <fairlead/sched/permit.hpp>
-#include <fairlead/sync/atomic.hpp>
-#include <fairlead/sync/mutex.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -10,7 +10,7 @@
 // Model test: ModelParking, whose worker sleeps by it.
 #pragma once
 
-#include <fairlead/sync/atomic.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
 
 namespace fairlead::sched {
 

@@ -3,7 +3,7 @@
 #include "sched/core.hpp"
 #include "sched/worker.hpp"
 
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/thread.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -2,7 +2,7 @@
 #include "sched/core.hpp"
 #include "sched/worker.hpp"
 
-#include <fairlead/os/cpu.hpp>
+#include <fairlead/detail/os/cpu.hpp>
 
 #include <algorithm>
 

@@ -4,10 +4,10 @@
 
 #include "sched/arrivals.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/fork_deque.hpp>
-#include <fairlead/lockfree/run_queue.hpp>
-#include <fairlead/sched/forks.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/fork_deque.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
+#include <fairlead/detail/sched/forks.hpp>
 #include <fairlead/sched/task.hpp>
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <fairlead/sched/task.hpp>
-#include <fairlead/timer/deadline_heap.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
 
 #include <cstddef>
 #include <cstdint>

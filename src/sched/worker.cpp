@@ -2,7 +2,7 @@
 
 #include "sched/core.hpp"
 
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/thread.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,11 +5,11 @@
 
 #include "sched/slot.hpp"
 
-#include <fairlead/os/thread.hpp>
-#include <fairlead/sched/blocking_job.hpp>
+#include <fairlead/detail/os/thread.hpp>
+#include <fairlead/detail/sched/blocking_job.hpp>
 #include <fairlead/sched/task.hpp>
-#include <fairlead/sync/atomic.hpp>
-#include <fairlead/sync/per_thread.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/per_thread.hpp>
 
 #include <cstddef>
 #include <cstdint>

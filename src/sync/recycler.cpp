@@ -1,4 +1,4 @@
-#include <fairlead/sync/recycler.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
 
 #include <cstddef>
 #include <mutex>

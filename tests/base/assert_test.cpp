@@ -1,4 +1,4 @@
-#include <fairlead/base/assert.hpp>
+#include <fairlead/detail/base/assert.hpp>
 
 #include <gtest/gtest.h>
 

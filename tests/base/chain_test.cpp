@@ -1,4 +1,4 @@
-#include <fairlead/base/chain.hpp>
+#include <fairlead/detail/base/chain.hpp>
 
 #include <gtest/gtest.h>
 

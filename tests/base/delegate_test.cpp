@@ -1,4 +1,4 @@
-#include <fairlead/base/delegate.hpp>
+#include <fairlead/detail/base/delegate.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <fairlead/base/list.hpp>
+#include <fairlead/detail/base/list.hpp>
 
 #include <gtest/gtest.h>
 

@@ -13,10 +13,10 @@
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/coro/with_scope.hpp>
 #include <fairlead/io/tcp.hpp>
-#include <fairlead/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/timer/deadline_heap.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
 
 #include <gtest/gtest.h>
 

@@ -13,8 +13,8 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/tcp.hpp>
-#include <fairlead/os/barrier.hpp>
-#include <fairlead/os/cpu.hpp>
+#include <fairlead/detail/os/barrier.hpp>
+#include <fairlead/detail/os/cpu.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/scheduler.hpp>
 

@@ -5,11 +5,11 @@
 #include "fuzz/random_input.hpp"
 #include "fuzz/scheduler_check.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/front_queue.hpp>
-#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/timer/deadline_heap.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
 
 #include <gtest/gtest.h>
 

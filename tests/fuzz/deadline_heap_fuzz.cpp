@@ -1,7 +1,7 @@
 // Pushes, pops, erasures anywhere and bursts on the heap of deadlines, against a std::set.
 #include "fuzz/deadline_heap_check.hpp"
 
-#include <fairlead/timer/deadline_heap.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
 
 #include <memory>
 

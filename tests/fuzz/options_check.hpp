@@ -12,7 +12,7 @@
 #include "fuzz/address_model.hpp"
 #include "fuzz/input.hpp"
 
-#include <fairlead/base/assert.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/sched/scheduler.hpp>
 

@@ -4,8 +4,8 @@
 
 #include "fuzz/input.hpp"
 
-#include <fairlead/base/assert.hpp>
-#include <fairlead/base/chain.hpp>
+#include <fairlead/detail/base/assert.hpp>
+#include <fairlead/detail/base/chain.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,9 @@
 // left alone, and each is freed, the address sanitizer sees.
 #include "fuzz/queues_check.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/front_queue.hpp>
-#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
 
 #include <memory>
 

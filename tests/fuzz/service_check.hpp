@@ -10,7 +10,7 @@
 #include "fuzz/input.hpp"
 #include "fuzz/service_model.hpp"
 
-#include <fairlead/base/assert.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/io/tcp.hpp>

@@ -4,7 +4,7 @@
 
 #include "fuzz/input.hpp"
 
-#include <fairlead/base/assert.hpp>
+#include <fairlead/detail/base/assert.hpp>
 
 #include <algorithm>
 #include <array>

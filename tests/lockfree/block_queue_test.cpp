@@ -1,4 +1,4 @@
-#include <fairlead/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
 
 #include "support/watchdog.hpp"
 

@@ -1,4 +1,4 @@
-#include <fairlead/lockfree/fork_deque.hpp>
+#include <fairlead/detail/lockfree/fork_deque.hpp>
 
 #include "support/watchdog.hpp"
 

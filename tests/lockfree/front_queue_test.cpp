@@ -1,4 +1,4 @@
-#include <fairlead/lockfree/front_queue.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
 
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"

@@ -1,4 +1,4 @@
-#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
 
 #include "support/watchdog.hpp"
 

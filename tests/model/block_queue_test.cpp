@@ -1,7 +1,7 @@
 // The ready queue, with blocks of two items: its producer and consumers, blocks that are used again.
 #include "model/explore.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
 
 #include <gtest/gtest.h>
 

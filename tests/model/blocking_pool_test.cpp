@@ -2,7 +2,7 @@
 #include "sched/blocking_pool.hpp"
 #include "model/explore.hpp"
 
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include <fairlead/sched/futex_driver.hpp>
 #include <fairlead/sched/group.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "model/bell.hpp"
 #include "model/explore.hpp"
 
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

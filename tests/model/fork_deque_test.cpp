@@ -1,7 +1,7 @@
 // The forks of a worker: its owner and thieves, with every order of steps and every reading of memory.
 #include "model/explore.hpp"
 
-#include <fairlead/lockfree/fork_deque.hpp>
+#include <fairlead/detail/lockfree/fork_deque.hpp>
 
 #include <gtest/gtest.h>
 

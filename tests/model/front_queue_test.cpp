@@ -1,8 +1,8 @@
 // The front queue, with every order of steps and every reading of memory.
 #include "model/explore.hpp"
 
-#include <fairlead/lockfree/front_queue.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "sched/core.hpp"
 
 #include <fairlead/sched/group.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

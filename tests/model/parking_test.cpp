@@ -6,10 +6,10 @@
 #include "sched/idle.hpp"
 #include "sched/role_lock.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/fork_deque.hpp>
-#include <fairlead/lockfree/front_queue.hpp>
-#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/fork_deque.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "model/tasks.hpp"
 
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The recycler: blocks go from thread to thread by the batch, and nobody uses one that another has.
 #include "model/explore.hpp"
 
-#include <fairlead/sync/recycler.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The run queue of a slot: its owner and thieves, with every order of steps and every reading of memory.
 #include "model/explore.hpp"
 
-#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The signal: senders, a receiver that frees it at once, time-outs.
 #include "model/explore.hpp"
 
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "model/bell.hpp"
 #include "model/explore.hpp"
 
-#include <fairlead/sched/task_state.hpp>
+#include <fairlead/detail/sched/task_state.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Where a thread waits in the kernel, as it has noted it and as its stack says.
 #include "os/blocked_stack.hpp"
 
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/thread.hpp>
 
 #include "support/stacks.hpp"
 #include "support/threads.hpp"

@@ -1,4 +1,4 @@
-#include <fairlead/os/futex.hpp>
+#include <fairlead/detail/os/futex.hpp>
 
 #include "support/watchdog.hpp"
 

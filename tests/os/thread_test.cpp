@@ -1,4 +1,4 @@
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/thread.hpp>
 
 #include <gtest/gtest.h>
 

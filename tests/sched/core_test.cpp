@@ -4,7 +4,7 @@
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
-#include <fairlead/os/cpu.hpp>
+#include <fairlead/detail/os/cpu.hpp>
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
-#include <fairlead/lockfree/run_queue.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/thread.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 #include <fairlead/sched/group.hpp>

@@ -1,4 +1,4 @@
-#include <fairlead/sched/task_state.hpp>
+#include <fairlead/detail/sched/task_state.hpp>
 
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"

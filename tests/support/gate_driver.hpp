@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fairlead/sched/futex_driver.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <atomic>
 

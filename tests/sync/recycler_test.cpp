@@ -1,5 +1,5 @@
 // Memory that threads exchange by the batch: what one frees another gets, and the rest goes back.
-#include <fairlead/sync/recycler.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
 
 #include "support/threads.hpp"
 

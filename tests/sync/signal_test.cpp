@@ -1,4 +1,4 @@
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"

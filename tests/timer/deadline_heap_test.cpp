@@ -1,4 +1,4 @@
-#include <fairlead/timer/deadline_heap.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
 
 #include <gtest/gtest.h>
 

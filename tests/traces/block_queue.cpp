@@ -2,7 +2,7 @@
 #include "history.hpp"
 #include "recordings.hpp"
 
-#include <fairlead/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/block_queue.hpp>
 
 #include <array>
 #include <span>

@@ -3,7 +3,7 @@
 #include "history.hpp"
 #include "recordings.hpp"
 
-#include <fairlead/lockfree/front_queue.hpp>
+#include <fairlead/detail/lockfree/front_queue.hpp>
 
 #include <algorithm>
 #include <array>

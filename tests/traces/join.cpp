@@ -6,8 +6,8 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/sched/callback_task.hpp>
-#include <fairlead/sync/per_thread.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/per_thread.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <array>
 #include <optional>

@@ -2,7 +2,7 @@
 #include "history.hpp"
 #include "recordings.hpp"
 
-#include <fairlead/lockfree/run_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
 
 #include <array>
 #include <span>

@@ -2,7 +2,7 @@
 #include "history.hpp"
 #include "recordings.hpp"
 
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <utility>
 

@@ -3,8 +3,8 @@
 #include "history.hpp"
 #include "recordings.hpp"
 
-#include <fairlead/sched/task_state.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sched/task_state.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <utility>
 

@@ -12,7 +12,7 @@ class Atomics(TemporaryTree):
         return messages
 
     def test_the_seam_names_the_standard_ones(self):
-        self.assertEqual(self.find("include/fairlead/sync/atomic.hpp", "#include <atomic>",
+        self.assertEqual(self.find("include/fairlead/detail/sync/atomic.hpp", "#include <atomic>",
                                    "using std::atomic; using std::memory_order_relaxed;"), [])
 
     def test_nobody_else_does(self):
@@ -25,7 +25,7 @@ class Atomics(TemporaryTree):
                     self.assert_finds(self.find(path, "int b;", line), f"{path}:2", "only include")
 
     def test_the_seam_is_for_some_modules(self):
-        for line in ("#include <fairlead/sync/atomic.hpp>", "sync::atomic<int> a;",
+        for line in ("#include <fairlead/detail/sync/atomic.hpp>", "sync::atomic<int> a;",
                      "a.load(sync::acquire);"):
             with self.subTest(line):
                 self.assertEqual(self.find("src/sched/a.cpp", line), [])

@@ -4,13 +4,13 @@ from temporary_tree import TemporaryTree
 import headers
 
 
-LANGUAGE = (headers.tree.REPOSITORY / "include/fairlead/base/language.hpp").read_text()
-ASKS = "#include <fairlead/base/language.hpp>\n"
+LANGUAGE = (headers.tree.REPOSITORY / "include/fairlead/detail/base/language.hpp").read_text()
+ASKS = "#include <fairlead/detail/base/language.hpp>\n"
 
 
 class Headers(TemporaryTree):
     def find(self, text):
-        self.write("include/fairlead/base/language.hpp", LANGUAGE)
+        self.write("include/fairlead/detail/base/language.hpp", LANGUAGE)
         self.write("include/fairlead/base/a.hpp", text)
         return headers.check(self.root, "g++", 1)
 

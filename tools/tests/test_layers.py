@@ -8,7 +8,7 @@ class Layers(TemporaryTree):
     def setUp(self):
         super().setUp()
         self.write("include/fairlead/base/time.hpp", "#include <chrono>\n")
-        self.write("include/fairlead/sync/atomic.hpp", "#include <atomic>\n")
+        self.write("include/fairlead/detail/sync/atomic.hpp", "#include <atomic>\n")
         self.write("include/fairlead/sched/task.hpp", "#include <fairlead/base/time.hpp>\n")
         self.write("include/fairlead/sim/world.hpp")
         self.write("src/sched/round.hpp")
@@ -25,7 +25,7 @@ class Layers(TemporaryTree):
             "#include <fairlead/base/time.hpp>", "// #include <boost/asio.hpp>"), [])
 
     def test_what_a_row_names_brings_what_that_may_include(self):
-        self.assertEqual(self.find("src/coro/a.cpp", "#include <fairlead/sync/atomic.hpp>"), [])
+        self.assertEqual(self.find("src/coro/a.cpp", "#include <fairlead/detail/sync/atomic.hpp>"), [])
 
     def test_a_higher_module(self):
         self.assert_finds(
@@ -42,7 +42,7 @@ class Layers(TemporaryTree):
 
     def test_one_header_of_a_module_allows_no_other(self):
         self.write("include/fairlead/sync/parker.hpp")
-        self.assertEqual(self.find("src/lockfree/a.cpp", "#include <fairlead/sync/atomic.hpp>"), [])
+        self.assertEqual(self.find("src/lockfree/a.cpp", "#include <fairlead/detail/sync/atomic.hpp>"), [])
         self.assert_finds(self.find("src/lockfree/a.cpp", "#include <fairlead/sync/parker.hpp>"),
                           "src/lockfree/a.cpp:1", "lockfree may not include sync")
 

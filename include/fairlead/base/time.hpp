@@ -1,7 +1,7 @@
 // The time types of the library: a monotonic clock with nanoseconds.
 #pragma once
 
-#include <fairlead/base/language.hpp>
+#include <fairlead/detail/base/language.hpp>
 
 #include <chrono>
 #include <concepts>

@@ -11,7 +11,7 @@
 // them.
 #pragma once
 
-#include <fairlead/coro/root.hpp>
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>

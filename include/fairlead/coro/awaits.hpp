@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fairlead/coro/adapted_wait.hpp>
-#include <fairlead/coro/root.hpp>
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 

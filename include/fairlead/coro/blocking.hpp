@@ -8,10 +8,10 @@
 // `options.blocking_threads`; calls beyond wait in line, and hold no worker either.
 #pragma once
 
-#include <fairlead/coro/root.hpp>
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
-#include <fairlead/sched/blocking_job.hpp>
+#include <fairlead/detail/sched/blocking_job.hpp>
 
 #include <concepts>
 #include <coroutine>

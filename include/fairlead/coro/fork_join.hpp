@@ -1,10 +1,10 @@
 // Running coroutines in parallel inside a task.
 #pragma once
 
-#include <fairlead/coro/fork.hpp>
+#include <fairlead/detail/coro/fork.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
-#include <fairlead/sync/recycler.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
 
 #include <algorithm>
 #include <array>

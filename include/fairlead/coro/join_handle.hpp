@@ -1,7 +1,7 @@
 // The handle of a spawned task: waits for its result.
 #pragma once
 
-#include <fairlead/coro/spawned.hpp>
+#include <fairlead/detail/coro/spawned.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/waited.hpp>
 

@@ -10,8 +10,8 @@
 // granted in the order in which they were asked for.
 #pragma once
 
-#include <fairlead/coro/joiner.hpp>
-#include <fairlead/coro/root.hpp>
+#include <fairlead/detail/coro/joiner.hpp>
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/sched/group.hpp>

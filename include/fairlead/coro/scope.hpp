@@ -2,13 +2,13 @@
 #pragma once
 
 #include <fairlead/coro/awaits.hpp>
-#include <fairlead/coro/scope_child.hpp>
+#include <fairlead/detail/coro/scope_child.hpp>
 #include <fairlead/coro/spawn_options.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
-#include <fairlead/sync/atomic.hpp>
-#include <fairlead/sync/mutex.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The outcome of a task that is neither a result nor a failure.
 #pragma once
 
-#include <fairlead/base/language.hpp>
+#include <fairlead/detail/base/language.hpp>
 
 #include <exception>
 #include <stdexcept>

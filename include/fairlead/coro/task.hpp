@@ -1,12 +1,12 @@
 // `fl::task<T>`: a coroutine that runs as a task, or inside one.
 #pragma once
 
-#include <fairlead/base/assert.hpp>
-#include <fairlead/coro/foreign_wait.hpp>
-#include <fairlead/coro/fork.hpp>
-#include <fairlead/coro/root.hpp>
+#include <fairlead/detail/base/assert.hpp>
+#include <fairlead/detail/coro/foreign_wait.hpp>
+#include <fairlead/detail/coro/fork.hpp>
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
-#include <fairlead/sync/recycler.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
 
 #include <concepts>
 #include <coroutine>

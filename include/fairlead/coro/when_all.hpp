@@ -6,7 +6,7 @@
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
-#include <fairlead/sync/atomic.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
 
 #include <array>
 #include <cstddef>

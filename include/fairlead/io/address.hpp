@@ -1,7 +1,7 @@
 // An internet address with a port.
 #pragma once
 
-#include <fairlead/base/language.hpp>
+#include <fairlead/detail/base/language.hpp>
 
 #include <sys/socket.h>
 

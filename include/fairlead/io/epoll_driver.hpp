@@ -12,8 +12,8 @@
 
 #include <fairlead/os/unique_fd.hpp>
 #include <fairlead/sched/driver.hpp>
-#include <fairlead/sync/atomic.hpp>
-#include <fairlead/sync/mutex.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
 
 #include <sys/epoll.h>
 

@@ -1,7 +1,7 @@
 // What `scheduler_options::on_blocked` is told.
 #pragma once
 
-#include <fairlead/base/language.hpp>
+#include <fairlead/detail/base/language.hpp>
 
 #include <cstdio>
 #include <span>

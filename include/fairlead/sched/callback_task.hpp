@@ -1,7 +1,7 @@
 // A task that runs a callback for each step: a state machine without coroutines.
 #pragma once
 
-#include <fairlead/base/delegate.hpp>
+#include <fairlead/detail/base/delegate.hpp>
 #include <fairlead/sched/task.hpp>
 
 namespace fairlead {

@@ -2,7 +2,7 @@
 // belongs to the default group of the scheduler.
 #pragma once
 
-#include <fairlead/base/assert.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/base/time.hpp>
 
 #include <concepts>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <fairlead/sched/driver.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 
 #include <functional>
 #include <utility>

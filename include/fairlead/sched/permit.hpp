@@ -11,7 +11,7 @@
 // holds up a task that has begun.
 #pragma once
 
-#include <fairlead/base/list.hpp>
+#include <fairlead/detail/base/list.hpp>
 #include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/scheduler.hpp>
 

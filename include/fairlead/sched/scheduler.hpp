@@ -13,12 +13,12 @@
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
 
-#include <fairlead/sched/blocking_job.hpp>
+#include <fairlead/detail/sched/blocking_job.hpp>
 #include <fairlead/sched/executor.hpp>
-#include <fairlead/sched/forks.hpp>
+#include <fairlead/detail/sched/forks.hpp>
 #include <fairlead/sched/options.hpp>
 #include <fairlead/sched/task.hpp>
-#include <fairlead/sync/recycler.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
 
 #include <concepts>
 #include <cstddef>

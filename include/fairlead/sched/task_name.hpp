@@ -1,7 +1,7 @@
 // The name of a task, as reports, assertions and the names of threads show it.
 #pragma once
 
-#include <fairlead/base/language.hpp>
+#include <fairlead/detail/base/language.hpp>
 
 #include <string_view>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fairlead/sched/driver.hpp>
-#include <fairlead/sync/signal.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/test/manual_clock.hpp>
 
 namespace fairlead::test {

@@ -2,9 +2,9 @@
 #include "model/checker/atomic.hpp"
 
 #include <fairlead/base/clock_override.hpp>
-#include <fairlead/os/barrier.hpp>
-#include <fairlead/os/futex.hpp>
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/barrier.hpp>
+#include <fairlead/detail/os/futex.hpp>
+#include <fairlead/detail/os/thread.hpp>
 
 #include <utility>
 

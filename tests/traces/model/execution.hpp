@@ -4,7 +4,7 @@
 #include "model/checker/atomic.hpp"
 
 #include <fairlead/base/time.hpp>
-#include <fairlead/os/thread.hpp>
+#include <fairlead/detail/os/thread.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fairlead/base/time.hpp>
-#include <fairlead/sync/atomic.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
 
 #include <cstddef>
 #include <cstdint>

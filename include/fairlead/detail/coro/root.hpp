@@ -1,0 +1,273 @@
+// The bottom of a stack of coroutines: the schedulable task that resumes the innermost one.
+//
+//     root ----resumes----> leaf            task<> a() { co_await b(); }   the body
+//      ^                     | continuation  task<> b() { co_await c(); }
+//      |                     v               task<> c() { co_await sleep_for(1s); }   the leaf
+//      +------------------- body
+//
+// An await that must wait does not post anything itself: it tells the root how to wait, and returns
+// to it through the suspension. Only then does the root post itself. So the frame is suspended
+// before another worker can resume it.
+//
+// Symmetric transfer: a coroutine that awaits another, or ends, names the next one to resume. Clang
+// makes that a jump in every build. GCC does so with -O2 only, and a program cannot ask which it
+// is; elsewhere the stack would grow. So with GCC it goes through the loop in `run_coroutines`,
+// unless the program is compiled with FAIRLEAD_TAIL_CALLS.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/detail/coro/awaited_operation.hpp>
+#include <fairlead/sched/scheduler.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <coroutine>
+#include <cstdint>
+#include <utility>
+
+namespace fairlead::coro {
+
+class fork;
+class loose_fork;
+class root;
+
+/// What every coroutine of the library knows about its place in the stack, from its start on.
+struct frame_link {
+    root* bottom;
+    std::coroutine_handle<> continuation;  // what awaits this coroutine; null: the root
+    frame_link* parent;                    // the link of `continuation`
+    std::coroutine_handle<>* owner;        // the handle that would destroy this frame
+    fork* forked_by;                       // is told of its end, before `continuation`
+};
+
+/// Why a wait ended.
+enum class [[nodiscard]] wake_reason : std::uint8_t {
+    expired,    ///< the deadline has passed
+    woken,      ///< a thread or a task called `wakeup`
+    signalled,  ///< a signal was received
+    stopped,    ///< the task was asked to stop: every later wait ends so, too
+};
+
+/// Says in a frame of `holder` that the operation uses what the frames hold, until it has ended.
+class held_operation {
+public:
+    held_operation(root& holder, awaited_operation& operation) noexcept;
+    held_operation(const held_operation&) = delete;
+    held_operation& operator=(const held_operation&) = delete;
+    ~held_operation();
+
+private:
+    friend class root;
+
+    root& holder_;
+    awaited_operation& operation_;
+    held_operation* const outer_;
+};
+
+class root : public basic_task {
+public:
+    /// What ends the wait of the leaf, besides what `post_deadline` listens to.
+    enum class until : std::uint8_t {
+        anything,    // a wakeup, a signal, the deadline or a stop
+        attempt,     // that the operation succeeds when it is tried, the deadline, or a stop
+        deadline,    // only the deadline or a stop
+        signal,      // a signal, the deadline, or a stop
+        completion,  // that the operation has ended; see awaited_operation::interrupt
+    };
+
+    /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
+    root(executor where, task_name name,
+         std::uint32_t depth = scheduler::depth_of_new_task()) noexcept
+        : basic_task{kind, name, depth}, where_{where} {}
+
+    /// Where it is posted, and its children are.
+    [[nodiscard]] executor where() const noexcept { return where_; }
+
+    [[nodiscard]] scheduler& home() const noexcept { return where_.owner(); }
+
+    /// Starts at `body`, whose link is `frame`, in the next step.
+    void start_at(std::coroutine_handle<> body, frame_link& frame) noexcept {
+        resume_point_ = body;
+        leaf_ = &frame;
+    }
+
+    // --- for awaiters, on the worker that runs this root -----------------------------------------
+
+    /// `leaf` is suspended and waits: until `deadline`, or earlier as `what` says.
+    void wait_at(std::coroutine_handle<> leaf, frame_link& frame, until what,
+                 time_point deadline) noexcept {
+        resume_point_ = leaf;
+        leaf_ = &frame;
+        until_ = what;
+        deadline_ = deadline;
+        awaited_ = nullptr;
+        told_stop_ = false;
+        next_ = what_next::wait;
+    }
+
+    /// `leaf` is suspended until `operation` has ended when it was tried after `source` fired;
+    /// until `deadline`; or until a stop.
+    void retry_at(std::coroutine_handle<> leaf, frame_link& frame, retried_operation& operation,
+                  wait_source& source, time_point deadline) noexcept {
+        wait_at(leaf, frame, until::attempt, deadline);
+        operation_ = &operation;
+        source_ = &source;
+    }
+
+    /// Whether the task may go on without waiting once more in this step: it has gone on so less
+    /// than `budget_of_step` times, and has not used up its slice. Otherwise a task that always
+    /// finds its data ready would keep its worker for ever.
+    [[nodiscard]] bool may_go_on() noexcept {
+        if (budget_ == 0 || scheduler::should_yield()) return false;
+        --budget_;
+        return true;
+    }
+
+    /// `leaf` need not wait. False: it goes on at once. True: it is suspended, and other tasks have
+    /// their turn. Also for a wait that a stop keeps from beginning: a loop that ignores the stop
+    /// must not keep its worker.
+    [[nodiscard]] bool take_turn_if_due(std::coroutine_handle<> leaf, frame_link& frame) noexcept {
+        if (may_go_on()) return false;
+        wait_at(leaf, frame, until::deadline, immediately);
+        return true;
+    }
+
+    /// Whether a join of a fork asks for its slice: each 16th does.
+    [[nodiscard]] bool join_is_safepoint() noexcept { return ++joins_ % 16 == 0; }
+
+    /// After `retry_at`: other tasks have their turn before the next attempt.
+    void take_turn_first() noexcept { turn_first_ = true; }
+
+    /// `leaf` is suspended and goes on elsewhere.
+    void move_to(executor other) noexcept { where_ = other; }
+
+    /// After `wait_at` for a completion: of what.
+    void await_operation(awaited_operation& awaited) noexcept { awaited_ = &awaited; }
+
+    /// Why the last wait ended. Takes the signal if that was the reason.
+    [[nodiscard]] wake_reason reason() noexcept {
+        if (hears_signals() && receive_signal()) return wake_reason::signalled;
+        if (hears_stop()) return wake_reason::stopped;
+        return expired() ? wake_reason::expired : wake_reason::woken;
+    }
+
+    /// Whether the task was asked to stop and is not shielded from it: then every wait ends at
+    /// once.
+    [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_reaches(); }
+
+    /// Shields the task from a stop, or no longer. Gives what held before.
+    bool set_shielded(bool shielded) noexcept { return std::exchange(is_shielded_, shielded); }
+    [[nodiscard]] bool is_shielded() const noexcept { return is_shielded_; }
+
+    /// A child of a shielded task: only its owner can stop it. Called before the first step.
+    void inherit_shield(bool shielded) noexcept { inherits_shield_ = shielded; }
+    [[nodiscard]] bool shields_children() const noexcept {
+        return is_shielded_ || inherits_shield_;
+    }
+
+    /// Whether this step may have offered forked work. If so, where.
+    [[nodiscard]] bool has_forked() const noexcept { return offers_ != nullptr; }
+    [[nodiscard]] sched::offered_forks& offers() const noexcept { return *offers_; }
+    void start_forking() noexcept {
+        offers_ = &scheduler::current_offers();
+        offers_->begin(where_.home());
+    }
+
+    /// Offers `work`, which runs here unless it is taken. What there is no room for is posted.
+    void offer_fork(loose_fork& work) noexcept;
+
+    /// After `await_operation`, if it has forked: runs its loose forks first.
+    void run_forks_first() noexcept {
+        next_ = what_next::join;
+        offers_->open_if_several();
+    }
+
+    /// The handle to resume for going on with `next`, inside this root.
+    [[nodiscard]] std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {
+#if defined(__clang__) || defined(FAIRLEAD_TAIL_CALLS)
+        return next;
+#else
+        resume_point_ = next;
+        next_ = what_next::resume;
+        return std::noop_coroutine();
+#endif
+    }
+
+    /// The body has ended.
+    [[nodiscard]] std::coroutine_handle<> end() noexcept {
+        next_ = what_next::end;
+        return std::noop_coroutine();
+    }
+
+protected:
+    ~root() = default;
+
+    /// The body has ended; its frame still exists. The last touch of this object: it may free it.
+    virtual void on_end() noexcept = 0;
+
+    /// The scheduler is destroyed; all frames of the stack are gone. The last touch of this object.
+    virtual void on_abandon() noexcept = 0;
+
+    /// Whether the owner of the task has asked it to stop. Asked only if the shield is inherited.
+    [[nodiscard]] virtual bool stopped_by_owner() const noexcept { return true; }
+
+private:
+    friend class held_operation;
+
+    static constexpr std::uint8_t budget_of_step = 64;
+
+    enum class what_next : std::uint8_t { wait, resume, join, end };
+
+    static const task_kind kind;
+    static void run_step(basic_task& task) noexcept;
+    static bool can_abandon(basic_task& task) noexcept;
+    static void abandon(basic_task& task) noexcept;
+    [[nodiscard]] bool withdraw() noexcept;
+    [[nodiscard]] bool waits_to_go(awaited_operation& operation) noexcept;
+
+    [[nodiscard]] bool hears_signals() const noexcept {
+        return until_ == until::anything || until_ == until::signal;
+    }
+
+    // Not behind the shield of a parent; the task's own shield does not count.
+    [[nodiscard]] bool stop_reaches() const noexcept {
+        return stop_requested() && (!inherits_shield_ || stopped_by_owner());
+    }
+
+    [[nodiscard]] bool must_wait_on() noexcept;
+    void run_coroutines() noexcept;
+    static void run_forks(root& outermost) noexcept;
+    [[nodiscard]] bool interrupt_awaited() noexcept;
+    [[nodiscard]] bool tell_stop_once() noexcept;
+    void post_forks() noexcept;
+    void stop_forks() noexcept;
+    void post() noexcept;
+    [[nodiscard]] time_point begin_wait() noexcept;
+    void destroy_frames() noexcept;
+
+    std::coroutine_handle<> resume_point_;
+    frame_link* leaf_ = nullptr;
+    executor where_;
+    sched::offered_forks* offers_ = nullptr;  // of this step's worker, once it has forked
+    union {
+        awaited_operation* awaited_ = nullptr;  // of a completion
+        retried_operation* operation_;          // of an attempt
+    };
+    wait_source* source_ = nullptr;   // of an attempt
+    held_operation* held_ = nullptr;  // the innermost
+    time_point deadline_ = immediately;
+    until until_ = until::anything;
+    what_next next_ = what_next::wait;
+    std::uint8_t budget_ = 0;
+    std::uint8_t joins_ = 0;
+    bool turn_first_ = false;
+    bool is_shielded_ = false;
+    bool inherits_shield_ = false;
+    bool told_stop_ = false;  // the awaited operation was told of the stop
+    bool has_forks_ = false;  // children of a fork run elsewhere, and were not told of a stop
+};
+
+inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept
+    : holder_{holder}, operation_{operation}, outer_{std::exchange(holder.held_, this)} {}
+inline held_operation::~held_operation() { holder_.held_ = outer_; }
+
+}  // namespace fairlead::coro

@@ -1,0 +1,160 @@
+// The state word of a task: the whole truth about who may touch it, and every transition of it.
+//
+//     bit         set by                      cleared by                meaning
+//     waiting     the role, park              who ends the sleep        asleep
+//     deaf        the role, park              who ends the sleep        asleep, but not for signals
+//     woken       any thread, wake            begin_run                 is to run once more at least
+//     signalled   any thread, signal          the task, take_signal     a signal was not received yet
+//     completed   the operation it awaits     the task, take_completed  the operation has ended
+//     stopping    any thread, request_stop    reset                     is asked to end early
+//
+// A task is in one place: with its user, in the front, in ready, with a worker, or asleep. Without
+// `waiting` it can be in any of the others, or still among the sleepers of the role, and somebody will
+// run it or holds it.
+//
+// Duties. Who clears `waiting` has ended the sleep, and there is one for each sleep: unpark, or wake,
+// signal, complete or request_stop, which then return true: the caller must push the task to the
+// front. From that push on, and at once when they return false, the caller must not touch the task
+// again: it may have run and be gone. So the exchange in `signal` and `complete` is the sender's last
+// touch, and the receiver may free itself. A wake that ends a sleep leaves no bit: the push stands for
+// it, and the run that it causes has nothing to use up.
+//
+// Why every path is a read-modify-write, even when the bit is set already [TS1]: a waker writes data
+// and then wakes. Were a wake that finds `woken` only a load, this could happen:
+//     1. waker A sets woken; 2. the task begins to run and clears it, reading old data;
+//     3. waker B had loaded `woken` before 2 while its data was still in its store buffer, and left.
+// Nobody runs the task for B's data. As a read-modify-write B's wake stands before 2 in the order of
+// the word, and 2 sees the data; or after it, and sets the bit again.
+//
+// Sources: the states of the fair threaded task scheduler (V. Shpilevoy, HighLoad 2022); spec
+// TaskState in spec/MAP.md.
+#pragma once
+
+#include <fairlead/detail/sync/atomic.hpp>
+
+#include <cstdint>
+
+namespace fairlead {
+
+class task_state {
+public:
+    // --- the role: the task is in its hands, and nobody else parks or unparks -------------------
+
+    /// Puts the task to sleep, unless something that it listens to has happened. True: it waits now.
+    /// `is_deaf`: signals are remembered, but do not keep it awake.
+    [[nodiscard]] bool park(bool is_deaf) noexcept {
+        const std::uint32_t sleep = is_deaf ? asleep : waiting;
+        std::uint32_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
+        do {
+            if ((seen & events(is_deaf)) != 0) return false;
+            // [TS2] release: a waker that sees `waiting` also sees what the role and the poster
+            // wrote into the task, which it needs for the push. acquire: pairs with earlier wakes.
+        } while (!word_.compare_exchange_weak(seen, seen | sleep, sync::acq_rel, sync::relaxed));
+        return true;
+    }
+
+    /// Whether `park` would fail now, as far as is known.
+    [[nodiscard]] bool stays_awake(bool is_deaf) const noexcept {
+        return (word_.load(sync::relaxed) & events(is_deaf)) != 0;  // the run acquires
+    }
+
+    /// Takes the task out of sleep because its deadline passed or its event came. False: a waker was
+    /// faster, and brings the task through the front.
+    [[nodiscard]] bool unpark() noexcept {
+        std::uint32_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
+        do {
+            if ((seen & waiting) == 0) return false;
+            // Acquire and release as in park: the loser of this race must see what the winner did.
+        } while (!word_.compare_exchange_weak(seen, seen & ~asleep, sync::acq_rel, sync::relaxed));
+        return true;
+    }
+
+    // --- any thread, while the task cannot have been freed --------------------------------------
+
+    /// The task runs at least once more, and that run sees what the caller wrote before.
+    [[nodiscard]] bool wake() noexcept { return notify(0, woken); }
+
+    /// Sets the flag and wakes, in one step: the caller's last touch unless it must push.
+    [[nodiscard]] bool signal() noexcept { return notify(signalled, 0, not_the_deaf); }
+
+    /// The operation that the task awaits has ended: like signal, for the library's own awaits.
+    [[nodiscard]] bool complete() noexcept { return notify(completed, 0); }
+
+    /// Asks the task to end early, for good, and wakes it.
+    [[nodiscard]] bool request_stop() noexcept { return notify(stopping, woken); }
+
+    // --- the worker that runs the task, and the task itself -------------------------------------
+
+    /// The task starts a step: what woke it up to now is visible to it, and is used up.
+    void begin_run() noexcept {
+        // [TS1] the load and the exchange acquire what a waker wrote. Without the bit there is nothing
+        // to use up: a later wake stays for the next run.
+        if (has(woken)) word_.fetch_and(~woken, sync::acq_rel);
+    }
+
+    /// Receives the signal; after it the sender does not touch the task any more.
+    [[nodiscard]] bool take_signal() noexcept { return take(signalled); }
+
+    /// Learns that the operation has ended; after it the sender does not touch the task any more.
+    [[nodiscard]] bool take_completed() noexcept { return take(completed); }
+
+    /// The scheduler stops: the task shall see it, awake as it is.
+    void mark_stopping() noexcept {
+        word_.fetch_or(stopping, sync::relaxed);  // publishes nothing; the task's own worker
+    }
+
+    // --- any thread, as a question ---------------------------------------------------------------
+
+    [[nodiscard]] bool is_signalled() const noexcept { return has(signalled); }
+    [[nodiscard]] bool is_stopping() const noexcept { return has(stopping); }
+    [[nodiscard]] bool is_waiting() const noexcept { return has(waiting); }
+
+    /// Back to the beginning. The task is with its user, and no waker can reach it.
+    void reset() noexcept { word_.store(0, sync::relaxed); }
+
+private:
+    enum : std::uint32_t {
+        waiting = 1,
+        woken = 2,
+        signalled = 4,
+        completed = 8,
+        stopping = 16,
+        deaf = 32,
+        asleep = waiting | deaf,
+    };
+
+    static constexpr std::uint32_t events(bool is_deaf) noexcept {
+        return is_deaf ? woken | completed : woken | completed | signalled;
+    }
+
+    enum who_hears : bool { not_the_deaf, everyone };
+
+    // Sets `bits`, and ends the sleep; if there is none that it may end, sets `if_awake` as well.
+    [[nodiscard]] bool notify(std::uint32_t bits, std::uint32_t if_awake,
+                              who_hears heard_by = everyone) noexcept {
+        std::uint32_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
+        for (;;) {
+            const bool ends = (seen & waiting) != 0 && (heard_by == everyone || (seen & deaf) == 0);
+            const std::uint32_t wanted = ends ? (seen | bits) & ~asleep : seen | bits | if_awake;
+            // [TS1] release: publishes the caller's data to begin_run. [TS2] acquire: see park.
+            if (word_.compare_exchange_weak(seen, wanted, sync::acq_rel, sync::relaxed)) {
+                return ends;
+            }
+        }
+    }
+
+    [[nodiscard]] bool take(std::uint32_t bit) noexcept {
+        if (!has(bit)) return false;
+        word_.fetch_and(~bit, sync::acq_rel);  // [TS1] after the sender's exchange
+        return true;
+    }
+
+    // acquire: who acts on a bit sees what its setter wrote.
+    [[nodiscard]] bool has(std::uint32_t bit) const noexcept {
+        return (word_.load(sync::acquire) & bit) != 0;
+    }
+
+    sync::atomic<std::uint32_t> word_{0};
+};
+
+}  // namespace fairlead

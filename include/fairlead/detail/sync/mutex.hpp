@@ -1,0 +1,18 @@
+// The mutex of the library, behind the same seam as its atomics.
+#pragma once
+
+#include <fairlead/detail/base/language.hpp>
+
+#ifdef FAIRLEAD_ATOMIC_HEADER
+#include FAIRLEAD_ATOMIC_HEADER
+#else
+
+#include <mutex>
+
+namespace fairlead::sync {
+
+using mutex = std::mutex;
+
+}  // namespace fairlead::sync
+
+#endif
