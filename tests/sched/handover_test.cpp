@@ -326,7 +326,7 @@ TEST(HandoverInPlace, WithoutThreadsOfItsOwnItJustCalls) {
     scheduler scheduler{{.run_on_caller = true}};
     bool ran = false;
     scheduler.post([&] {
-        EXPECT_FALSE(scheduler::about_to_block());
+        EXPECT_FALSE(sched::access::about_to_block());
         ran = true;
     });
     scheduler.drain();
@@ -338,9 +338,9 @@ TEST(HandoverInPlace, GivesUpItsSlotOnce) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
     scheduler.post([] {
-        EXPECT_TRUE(scheduler::about_to_block());
+        EXPECT_TRUE(sched::access::about_to_block());
         EXPECT_TRUE(scheduler::should_yield());
-        EXPECT_FALSE(scheduler::about_to_block());
+        EXPECT_FALSE(sched::access::about_to_block());
     });
     scheduler.drain();
 }
@@ -350,12 +350,12 @@ TEST(HandoverInPlace, AStepThatHasForkedKeepsItsSlot) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
     const auto child = []() -> task<> {
-        EXPECT_FALSE(scheduler::about_to_block());
+        EXPECT_FALSE(sched::access::about_to_block());
         co_return;
     };
     const auto forks = [&]() -> task<> {
         co_await fork_join(child(), child());
-        EXPECT_FALSE(scheduler::about_to_block());
+        EXPECT_FALSE(sched::access::about_to_block());
     };
     block_on(scheduler, forks());
 }
@@ -365,7 +365,7 @@ TEST(HandoverInPlace, BetweenTwoStepsThereIsNothingToGiveUp) {
     class asks final : public clock_source {
     public:
         [[nodiscard]] time_point now() const noexcept override {
-            if (scheduler::about_to_block()) given_up = true;
+            if (sched::access::about_to_block()) given_up = true;
             return clock::now();
         }
         mutable std::atomic<bool> given_up{false};

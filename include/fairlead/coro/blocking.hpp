@@ -42,7 +42,7 @@ public:
         waiting_ = &bottom;
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
         bottom.await_operation(*this);
-        bottom.home().call_blocking(*this);
+        sched::access::call_blocking(bottom.home(), *this);
         return true;
     }
     result await_resume() {
@@ -73,7 +73,7 @@ private:
 
     // A call that has not begun need not begin.
     [[nodiscard]] bool withdraw() noexcept override {
-        return waiting_->home().withdraw_blocking(*this);
+        return sched::access::withdraw_blocking(waiting_->home(), *this);
     }
 
     struct nothing {};
