@@ -1,6 +1,6 @@
-#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/base/clock_override.hpp>
 #include <fairlead/base/time.hpp>
+#include <fairlead/detail/base/assert.hpp>
 
 #include <ctime>
 #include <utility>

@@ -160,8 +160,8 @@ void bulk_helper::run(basic_task& task) noexcept {
     auto& self = static_cast<bulk_helper&>(task);
     const executor where = self.target();
     scheduler& here = where.owner();
-    sched::offered_forks& offers = scheduler::current_offers();
-    offers.begin(where.home());
+    sched::offered_forks& offers = sched::access::current_offers();
+    offers.begin(sched::access::home_of(where));
     bulk::claimant step{self.loop_, here, offers};
     const bool all_claimed = step.work(nullptr);
     if (bulk_helper* const helper = step.take_back()) self.loop_.discard(*helper);

@@ -1,7 +1,7 @@
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/detail/coro/fork.hpp>
 #include <fairlead/detail/coro/loose_fork.hpp>
 #include <fairlead/detail/coro/root.hpp>
-#include <fairlead/coro/stopped.hpp>
 
 namespace fairlead::coro {
 

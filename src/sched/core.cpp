@@ -2,8 +2,8 @@
 
 #include "sched/worker.hpp"
 
-#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/base/clock_override.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/os/cpu.hpp>
 #include <fairlead/detail/os/process.hpp>
 #include <fairlead/detail/os/thread.hpp>

@@ -48,10 +48,10 @@
 #include "sched/trace.hpp"
 
 #include <fairlead/detail/base/cache_line.hpp>
-#include <fairlead/sched/driver.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 #include <fairlead/detail/sync/signal.hpp>
+#include <fairlead/sched/driver.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -12,7 +12,7 @@ permit::permit(sched::group_state& of) noexcept : of_{&of} { of.hold(); }
 
 executor permit::where() const noexcept {
     FAIRLEAD_ASSERT(of_ != nullptr, "a permit was asked where it is that is none");
-    return executor{*of_};
+    return sched::access::executor_of(*of_);
 }
 
 void permit::post(basic_task& task) && noexcept {
@@ -21,7 +21,7 @@ void permit::post(basic_task& task) && noexcept {
     sched::group_queue::give_permit(task);
     if (into.drops_to != nullptr)
         into.permits.take_one_more();  // one that is not used drops nothing
-    executor{into}.post(task);
+    sched::access::executor_of(into).post(task);
     into.let_go();
 }
 
@@ -36,7 +36,7 @@ namespace sched {
 // --- who waits ----------------------------------------------------------------------------------------------
 
 bool permit_waiter::begin(group& of) noexcept {
-    auto& from = static_cast<group_state&>(of.home());
+    auto& from = static_cast<group_state&>(access::home_of(of));
     from.hold();  // for who grants it, or takes it from the line
     waits_for_ = &from;
     if (from.drops_to == nullptr) return from.permits.enlist(*this);

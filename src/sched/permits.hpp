@@ -11,9 +11,9 @@
 #pragma once
 
 #include <fairlead/detail/base/list.hpp>
-#include <fairlead/sched/permit.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
+#include <fairlead/sched/permit.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -325,19 +325,19 @@ std::vector<worker_stats> scheduler::stats() const {
 
 driver& scheduler::driver() const noexcept { return *core_->options.driver; }
 
-void scheduler::call_blocking(sched::blocking_job& job) noexcept {
-    if (core_->options.run_on_caller) {
+void sched::access::call_blocking(scheduler& of, blocking_job& job) noexcept {
+    if (of.core_->options.run_on_caller) {
         job.run();
     } else {
-        core_->blocking.submit(job);
+        of.core_->blocking.submit(job);
     }
 }
 
-bool scheduler::withdraw_blocking(sched::blocking_job& job) noexcept {
-    return core_->blocking.withdraw(job);
+bool sched::access::withdraw_blocking(scheduler& of, blocking_job& job) noexcept {
+    return of.core_->blocking.withdraw(job);
 }
 
-[[gnu::noinline]] bool scheduler::about_to_block() noexcept {
+[[gnu::noinline]] bool sched::access::about_to_block() noexcept {
     worker* const here = worker::current();
     return here != nullptr && here->owner().handover.give_up_slot(*here);
 }
@@ -352,17 +352,20 @@ bool scheduler::withdraw_blocking(sched::blocking_job& job) noexcept {
     return here != nullptr ? here->owner().owner : nullptr;
 }
 
-[[gnu::noinline]] sched::offered_forks& scheduler::current_offers() noexcept {
+[[gnu::noinline]] sched::offered_forks& sched::access::current_offers() noexcept {
     worker* const here = worker::current();
     FAIRLEAD_ASSERT(here != nullptr, "a fork outside a task");
     return here->offers();
 }
 
-void scheduler::unhandled(std::exception_ptr failure, const char* task_name) noexcept {
-    core_->reporter(std::move(failure), task_name);
+void sched::access::report(const scheduler& of, std::exception_ptr failure,
+                           const char* task_name) noexcept {
+    of.core_->reporter(std::move(failure), task_name);
 }
 
-unhandled_reporter scheduler::reporter() const noexcept { return core_->reporter; }
+unhandled_reporter sched::access::reporter_of(const scheduler& of) noexcept {
+    return of.core_->reporter;
+}
 
 void unhandled_reporter::operator()(std::exception_ptr failure,
                                     const char* task_name) const noexcept {
@@ -382,7 +385,7 @@ void unhandled_reporter::operator()(std::exception_ptr failure,
     std::terminate();
 }
 
-[[gnu::noinline]] std::uint32_t scheduler::depth_of_new_task() noexcept {
+[[gnu::noinline]] std::uint32_t sched::access::depth_of_new_task() noexcept {
     worker* const here = worker::current();
     return here != nullptr ? here->running_depth() + 1 : 0;
 }

@@ -84,7 +84,7 @@ basic_task* worker::steal_fork(slot& victim) noexcept {
     if (groups) victim.offers.thief_comes();
     slot_.direct.add(1);  // before it disappears: see role::drained
     forked* const work = victim.offers.steal();
-    home* const of = work == nullptr ? nullptr : &work->target().home();
+    home* const of = work == nullptr ? nullptr : &access::home_of(work->target());
     if (of != nullptr && of->grouped()) {
         static_cast<group_state*>(of)->hold_for_task();
         static_cast<group_state*>(of)->begin_stolen_step();

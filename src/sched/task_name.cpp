@@ -1,5 +1,5 @@
-#include <fairlead/sched/task_name.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
+#include <fairlead/sched/task_name.hpp>
 
 #include <functional>
 #include <mutex>

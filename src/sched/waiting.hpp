@@ -4,8 +4,8 @@
 // in which of the two it is.
 #pragma once
 
-#include <fairlead/sched/task.hpp>
 #include <fairlead/detail/timer/deadline_heap.hpp>
+#include <fairlead/sched/task.hpp>
 
 #include <cstddef>
 #include <cstdint>

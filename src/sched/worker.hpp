@@ -7,9 +7,9 @@
 
 #include <fairlead/detail/os/thread.hpp>
 #include <fairlead/detail/sched/blocking_job.hpp>
-#include <fairlead/sched/task.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/per_thread.hpp>
+#include <fairlead/sched/task.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -242,7 +242,7 @@ TEST(ModelBoundGroups, ItsWorkerKeepsItsThread) {
             plain<int> steps{0};
             const auto step = [&] {
                 require(here() == 0, "it is there");
-                require(!scheduler::about_to_block(), "it does not give up its slot");
+                require(!sched::access::about_to_block(), "it does not give up its slot");
                 const void* const self = sched::worker::current();
                 require(where == nullptr || where == self, "on the same thread as before");
                 where = self;
@@ -269,7 +269,7 @@ TEST(ModelBoundGroups, ABindMeetsAHandOver) {
         scheduler scheduler{{.workers = 2, .blocked_after = 5ms}};
         group bound{scheduler};
         plain<const void*> where{nullptr};
-        task_of blocks{[&] { static_cast<void>(scheduler::about_to_block()); }};
+        task_of blocks{[&] { static_cast<void>(sched::access::about_to_block()); }};
         task_of first{[&] { where = sched::worker::current(); }};
         task_of second{[&] { require(where == sched::worker::current(), "as before"); }};
         {

@@ -134,7 +134,7 @@ TEST(ModelHandover, ADrainIsToldAfterAStepWithoutASlot) {
             scheduler scheduler{{.workers = workers, .blocked_after = 5ms}};
             plain<int> done{0};
             task_of task{[&] {
-                static_cast<void>(scheduler::about_to_block());
+                static_cast<void>(sched::access::about_to_block());
                 done = 1;
             }};
             scheduler.post(task);
@@ -226,7 +226,7 @@ TEST(ModelHandover, AWorkerIsUsedAgain) {
         std::array<std::optional<task_of>, 3> steps;
         for (std::size_t i = 0; i != steps.size(); ++i) {
             steps[i].emplace([&, i] {
-                require(scheduler::about_to_block(), "it has a slot to give up");
+                require(sched::access::about_to_block(), "it has a slot to give up");
                 if (i == 0) scheduler.post(posted.task);
                 if (i == 1) scheduler.post(other.task);
                 ended[i].send();

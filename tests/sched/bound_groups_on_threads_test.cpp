@@ -275,7 +275,7 @@ TEST(BoundGroupOnThreads, AWorkerKeepsItsThreadWhileAGroupIsBoundToIt) {
     other.bind(0);
     const auto gives_up = [&](group& in) {
         std::atomic<int> answer{-1};
-        in.post([&] { answer = scheduler::about_to_block() ? 1 : 0; });
+        in.post([&] { answer = sched::access::about_to_block() ? 1 : 0; });
         scheduler.drain();
         return answer.load();
     };
@@ -379,7 +379,7 @@ TEST(BoundGroupOnThreads, ADroppedOneLeavesItsWorker) {
     scheduler.drain();
     std::atomic<bool> gave_up{false};
     while (!gave_up) {
-        scheduler.post([&] { gave_up = scheduler::about_to_block(); });
+        scheduler.post([&] { gave_up = sched::access::about_to_block(); });
         scheduler.drain();
     }
 }

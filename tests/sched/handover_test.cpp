@@ -327,7 +327,7 @@ TEST(HandoverInPlace, WithoutThreadsOfItsOwnItJustCalls) {
     scheduler scheduler{{.run_on_caller = true}};
     bool ran = false;
     scheduler.post([&] {
-        EXPECT_FALSE(scheduler::about_to_block());
+        EXPECT_FALSE(sched::access::about_to_block());
         ran = true;
     });
     scheduler.drain();
@@ -339,9 +339,9 @@ TEST(HandoverInPlace, GivesUpItsSlotOnce) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
     scheduler.post([] {
-        EXPECT_TRUE(scheduler::about_to_block());
+        EXPECT_TRUE(sched::access::about_to_block());
         EXPECT_TRUE(scheduler::should_yield());
-        EXPECT_FALSE(scheduler::about_to_block());
+        EXPECT_FALSE(sched::access::about_to_block());
     });
     scheduler.drain();
 }
@@ -351,12 +351,12 @@ TEST(HandoverInPlace, AStepThatHasForkedKeepsItsSlot) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
     const auto child = []() -> task<> {
-        EXPECT_FALSE(scheduler::about_to_block());
+        EXPECT_FALSE(sched::access::about_to_block());
         co_return;
     };
     const auto forks = [&]() -> task<> {
         co_await fork_join(child(), child());
-        EXPECT_FALSE(scheduler::about_to_block());
+        EXPECT_FALSE(sched::access::about_to_block());
     };
     block_on(scheduler, forks());
 }
@@ -380,7 +380,7 @@ TEST(HandoverInPlace, BetweenTwoStepsThereIsNothingToGiveUp) {
 
     private:
         void ask() noexcept {
-            if (scheduler::about_to_block()) given_up_ = true;
+            if (sched::access::about_to_block()) given_up_ = true;
         }
         std::atomic<bool>& given_up_;
         futex_driver real_;

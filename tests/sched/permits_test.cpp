@@ -95,7 +95,7 @@ TEST(Permits, OneThatIsNotUsedIsGivenBack) {
     }
     permit second = one.try_permit();
     ASSERT_TRUE(second);
-    EXPECT_EQ(&second.where().home(), &one.home());
+    EXPECT_EQ(second.where(), executor{one});
     permit moved = std::move(second);
     EXPECT_FALSE(second);
     EXPECT_FALSE(one.try_permit());

@@ -511,7 +511,7 @@ TEST(RateOfAGroupOnThreads, WhoWaitsKeepsNoOtherGroup) {
     while (!gave_up) {
         std::atomic<bool> ran{false};
         scheduler.post([&] {
-            gave_up = scheduler::about_to_block();
+            gave_up = sched::access::about_to_block();
             ran = true;
             ran.notify_one();
         });

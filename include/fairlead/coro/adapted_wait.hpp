@@ -11,10 +11,10 @@
 // them.
 #pragma once
 
-#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
+#include <fairlead/detail/coro/root.hpp>
 
 #include <concepts>
 #include <coroutine>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <fairlead/coro/adapted_wait.hpp>
-#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/root.hpp>
 
 #include <coroutine>
 

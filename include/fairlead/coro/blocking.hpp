@@ -8,9 +8,9 @@
 // `options.blocking_threads`; calls beyond wait in line, and hold no worker either.
 #pragma once
 
-#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/detail/sched/blocking_job.hpp>
 
 #include <concepts>
@@ -43,7 +43,7 @@ public:
         waiting_ = &bottom;
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
         bottom.await_operation(*this);
-        bottom.home().call_blocking(*this);
+        sched::access::call_blocking(bottom.home(), *this);
         return true;
     }
     result await_resume() {
@@ -74,7 +74,7 @@ private:
 
     // A call that has not begun need not begin.
     [[nodiscard]] bool withdraw() noexcept override {
-        return waiting_->home().withdraw_blocking(*this);
+        return sched::access::withdraw_blocking(waiting_->home(), *this);
     }
 
     struct nothing {};

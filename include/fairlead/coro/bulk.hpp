@@ -20,14 +20,14 @@
 //      The first helper lies in the loop, so this needs no memory.
 #pragma once
 
-#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/base/time.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/coro/root.hpp>
 #include <fairlead/detail/sched/forks.hpp>
-#include <fairlead/sched/task.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 #include <fairlead/detail/sync/recycler.hpp>
+#include <fairlead/sched/task.hpp>
 
 #include <chrono>
 #include <coroutine>

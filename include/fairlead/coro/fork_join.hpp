@@ -1,9 +1,9 @@
 // Running coroutines in parallel inside a task.
 #pragma once
 
-#include <fairlead/detail/coro/fork.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/fork.hpp>
 #include <fairlead/detail/sync/recycler.hpp>
 
 #include <algorithm>

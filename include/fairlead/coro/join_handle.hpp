@@ -1,9 +1,9 @@
 // The handle of a spawned task: waits for its result.
 #pragma once
 
-#include <fairlead/detail/coro/spawned.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/waited.hpp>
+#include <fairlead/detail/coro/spawned.hpp>
 
 #include <coroutine>
 #include <expected>

@@ -10,10 +10,10 @@
 // granted in the order in which they were asked for.
 #pragma once
 
-#include <fairlead/detail/coro/joiner.hpp>
-#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
+#include <fairlead/detail/coro/joiner.hpp>
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/sched/group.hpp>
 
 #include <coroutine>

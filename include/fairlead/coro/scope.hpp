@@ -2,11 +2,12 @@
 #pragma once
 
 #include <fairlead/coro/awaits.hpp>
-#include <fairlead/detail/coro/scope_child.hpp>
 #include <fairlead/coro/spawn_options.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
+#include <fairlead/detail/coro/scope_child.hpp>
+#include <fairlead/detail/sched/held_executor.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 
@@ -53,7 +54,7 @@ public:
     /// Starts a child. Any thread, until the join has ended. False: the scope was asked to stop,
     /// and the child was not started. Allocates one object; throws `std::bad_alloc`.
     bool spawn(task<> body, spawn_options options = {.name = "scope child"}) {
-        const std::uint32_t depth = std::max(depth_, scheduler::depth_of_new_task());
+        const std::uint32_t depth = std::max(depth_, sched::access::depth_of_new_task());
         auto* const started =
             options.stop.stop_possible()
                 ? make_child_with_token(body, options, depth)
@@ -255,7 +256,8 @@ private:
     }
 
     const sched::held_executor where_;
-    const std::uint32_t depth_ = scheduler::depth_of_new_task();  // children go before their owner
+    const std::uint32_t depth_ =
+        sched::access::depth_of_new_task();  // children go before their owner
     mutable sync::mutex mutex_;
     coro::scope_child* children_ = nullptr;  // guarded by mutex_
     std::size_t size_ = 0;                   // of the list; guarded by mutex_

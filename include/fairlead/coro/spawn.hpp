@@ -1,9 +1,9 @@
 // Starting a coroutine on a scheduler, from anywhere.
 #pragma once
 
-#include <fairlead/detail/coro/blocked_on.hpp>
 #include <fairlead/coro/join_handle.hpp>
 #include <fairlead/coro/spawn_options.hpp>
+#include <fairlead/detail/coro/blocked_on.hpp>
 #include <fairlead/detail/coro/spawned.hpp>
 #include <fairlead/sched/permit.hpp>
 

@@ -1,11 +1,11 @@
 // `fl::task<T>`: a coroutine that runs as a task, or inside one.
 #pragma once
 
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/coro/foreign_wait.hpp>
 #include <fairlead/detail/coro/fork.hpp>
 #include <fairlead/detail/coro/root.hpp>
-#include <fairlead/coro/stopped.hpp>
 #include <fairlead/detail/sync/recycler.hpp>
 
 #include <concepts>

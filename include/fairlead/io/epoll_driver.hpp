@@ -10,10 +10,10 @@
 //     an edge comes -> the role fires the task, or, if none waits, remembers the edge for the next
 #pragma once
 
-#include <fairlead/os/unique_fd.hpp>
-#include <fairlead/sched/driver.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
+#include <fairlead/os/unique_fd.hpp>
+#include <fairlead/sched/driver.hpp>
 
 #include <sys/epoll.h>
 

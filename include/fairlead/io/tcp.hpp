@@ -14,11 +14,11 @@
 // driver of the stream. Operations allocate nothing. Writes never raise SIGPIPE.
 #pragma once
 
-#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/epoll_driver.hpp>
-#include <fairlead/detail/sync/atomic.hpp>
 
 #include <coroutine>
 #include <cstddef>

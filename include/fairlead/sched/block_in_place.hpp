@@ -21,7 +21,7 @@ namespace fairlead {
 /// nothing runs beside the workers.
 template <std::invocable Function>
 decltype(auto) block_in_place(Function&& function) {
-    static_cast<void>(scheduler::about_to_block());
+    static_cast<void>(sched::access::about_to_block());
     return std::invoke(std::forward<Function>(function));
 }
 

@@ -2,8 +2,9 @@
 // belongs to the default group of the scheduler.
 #pragma once
 
-#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/base/time.hpp>
+#include <fairlead/detail/base/assert.hpp>
+#include <fairlead/detail/sched/access.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -101,8 +102,6 @@ public:
     }
 
     /// @cond internal
-    [[nodiscard]] sched::home& home() const noexcept { return *home_; }
-
 protected:
     post_target() = default;
     explicit post_target(sched::home& of) noexcept : home_{&of} {}
@@ -112,11 +111,14 @@ protected:
     ~post_target() = default;
 
     void refer_to(sched::home& of) noexcept { home_ = &of; }
+    [[nodiscard]] sched::home& home() const noexcept { return *home_; }
 
     friend bool operator==(const post_target&, const post_target&) = default;
     /// @endcond
 
 private:
+    friend class sched::access;
+
     [[nodiscard]] bool accept(basic_task& task, time_point deadline) const noexcept;
     void submit(basic_task& task, time_point deadline, bool last) const noexcept;
 
@@ -130,31 +132,20 @@ public:
     /// Refers to nothing.
     executor() = default;
 
-    /// @cond internal
-    explicit executor(sched::home& of) noexcept : post_target{of} {}
-    /// @endcond
-
     /// Whether tasks that are posted to both go to the same place.
     friend bool operator==(executor left, executor right) noexcept {
         return static_cast<const post_target&>(left) == static_cast<const post_target&>(right);
     }
-};
-
-namespace sched {
-
-/// An executor that may outlive the handle of its group.
-class held_executor {
-public:
-    explicit held_executor(executor of) noexcept : held_{of} { held_.home().hold(); }
-    held_executor(const held_executor&) = delete;
-    held_executor& operator=(const held_executor&) = delete;
-    ~held_executor() { held_.home().let_go(); }
-
-    operator executor() const noexcept { return held_; }
 
 private:
-    const executor held_;
+    friend class sched::access;
+
+    explicit executor(sched::home& of) noexcept : post_target{of} {}
 };
 
-}  // namespace sched
+inline sched::home& sched::access::home_of(const post_target& target) noexcept {
+    return *target.home_;
+}
+inline executor sched::access::executor_of(home& of) noexcept { return executor{of}; }
+
 }  // namespace fairlead

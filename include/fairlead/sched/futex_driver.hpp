@@ -5,8 +5,8 @@
 //     fl::scheduler scheduler{{.run_on_caller = true, .driver = std::move(driver)}};
 #pragma once
 
-#include <fairlead/sched/driver.hpp>
 #include <fairlead/detail/sync/signal.hpp>
+#include <fairlead/sched/driver.hpp>
 
 #include <functional>
 #include <utility>

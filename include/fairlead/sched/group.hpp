@@ -107,7 +107,7 @@ class group : public post_target {
 public:
     /// Where tasks of the group are posted. An executor does not keep the group: use it while the
     /// group has a handle or a task.
-    operator executor() const noexcept { return executor{home()}; }
+    operator executor() const noexcept { return sched::access::executor_of(home()); }
 
     /// Makes a group of `owner`. Allocates it, some 700 bytes. Throws `std::invalid_argument` for a
     /// wrong option, and `std::bad_alloc`.

@@ -13,12 +13,13 @@
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
 
+#include <fairlead/detail/sched/access.hpp>
 #include <fairlead/detail/sched/blocking_job.hpp>
-#include <fairlead/sched/executor.hpp>
 #include <fairlead/detail/sched/forks.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
+#include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/options.hpp>
 #include <fairlead/sched/task.hpp>
-#include <fairlead/detail/sync/recycler.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -77,7 +78,7 @@ public:
     ~scheduler();
 
     /// Where tasks of the default group are posted.
-    operator executor() const noexcept { return executor{home()}; }
+    operator executor() const noexcept { return sched::access::executor_of(home()); }
 
     // --- life cycle: from outside the workers --------------------------------------------------
 
@@ -141,43 +142,14 @@ public:
     /// The driver that was passed in.
     [[nodiscard]] fairlead::driver& driver() const noexcept;
 
-    /// Reports an exception as if it had left a task without a joiner: see `options.on_unhandled`.
-    void unhandled(std::exception_ptr failure, const char* task_name) noexcept;
-
-    /// What `unhandled` calls, for tasks that may outlive the scheduler.
-    [[nodiscard]] unhandled_reporter reporter() const noexcept;
-
-    /// The depth of a task that the calling thread starts now: one more than that of the task that
-    /// runs on the thread. When a scheduler is destroyed, deeper tasks are given back first, so
-    /// that children go before what they refer to.
-    [[nodiscard]] static std::uint32_t depth_of_new_task() noexcept;
-
     /// Whether the step that runs on the calling thread should post itself again and end, because
     /// it has used up its slice (`options.slice`), or because a due task waits for its worker.
     /// False on other threads. Costs a few loads; with `run_on_caller` a look at the clock from the
     /// first question on. Coroutines await `checkpoint()` instead.
     [[nodiscard]] static bool should_yield() noexcept;
 
-    /// The step that runs on the calling thread is about to block: its worker goes on on another
-    /// thread. See `block_in_place`. False: nothing was done. Then there is no step, or the step
-    /// has lost its worker already or has forked, or no thread can be made.
-    static bool about_to_block() noexcept;
-
-    /// @cond internal
-    /// Runs the job on a thread that may block; see `blocking`. Any thread.
-    void call_blocking(sched::blocking_job& job) noexcept;
-
-    /// Takes back a job that has not begun. False: the job has begun, or is over.
-    [[nodiscard]] bool withdraw_blocking(sched::blocking_job& job) noexcept;
-    /// @endcond
-
     /// The scheduler whose worker is the calling thread, or null.
     [[nodiscard]] static scheduler* current() noexcept;
-
-    /// @cond internal
-    /// Where the step that runs on the calling thread may offer forked work. Only in a step.
-    [[nodiscard]] static sched::offered_forks& current_offers() noexcept;
-    /// @endcond
 
     /// How many tasks that became ready later can start before a task, at most, if steps are short:
     /// the runs of the other workers. A worker that the kernel preempts with a task in its hands
@@ -186,6 +158,7 @@ public:
 
 private:
     friend class group;
+    friend class sched::access;
 
     void halt() noexcept;
     [[nodiscard]] bool on_own_worker() const noexcept;
@@ -213,7 +186,7 @@ private:
         try {
             self->callable_();
         } catch (...) {
-            scheduler::current()->unhandled(std::current_exception(), self->name());
+            access::report(*scheduler::current(), std::current_exception(), self->name());
         }
     }
 

@@ -6,11 +6,11 @@
 // and otherwise they belong to the user. Only the state word is shared.
 #pragma once
 
+#include <fairlead/base/time.hpp>
 #include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/base/chain.hpp>
-#include <fairlead/base/time.hpp>
-#include <fairlead/sched/task_name.hpp>
 #include <fairlead/detail/sched/task_state.hpp>
+#include <fairlead/sched/task_name.hpp>
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 // A driver that does not sleep: it moves the clock.
 #pragma once
 
-#include <fairlead/sched/driver.hpp>
 #include <fairlead/detail/sync/signal.hpp>
+#include <fairlead/sched/driver.hpp>
 #include <fairlead/test/manual_clock.hpp>
 
 namespace fairlead::test {

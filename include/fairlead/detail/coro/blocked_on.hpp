@@ -1,11 +1,11 @@
 // The task behind `block_on`.
 #pragma once
 
-#include <fairlead/detail/coro/joiner.hpp>
 #include <fairlead/coro/spawn_options.hpp>
-#include <fairlead/detail/coro/stop_on_token.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/joiner.hpp>
+#include <fairlead/detail/coro/stop_on_token.hpp>
 
 #include <utility>
 

@@ -22,8 +22,8 @@
 // destroyed instead of resumed ends the wait with `stopped_error`.
 #pragma once
 
-#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/coro/stopped.hpp>
+#include <fairlead/detail/coro/root.hpp>
 
 #include <concepts>
 #include <coroutine>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/detail/sync/signal.hpp>
 
 namespace fairlead::coro {
 

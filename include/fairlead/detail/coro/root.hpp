@@ -76,7 +76,7 @@ public:
 
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
     root(executor where, task_name name,
-         std::uint32_t depth = scheduler::depth_of_new_task()) noexcept
+         std::uint32_t depth = sched::access::depth_of_new_task()) noexcept
         : basic_task{kind, name, depth}, where_{where} {}
 
     /// Where it is posted, and its children are.
@@ -168,8 +168,8 @@ public:
     [[nodiscard]] bool has_forked() const noexcept { return offers_ != nullptr; }
     [[nodiscard]] sched::offered_forks& offers() const noexcept { return *offers_; }
     void start_forking() noexcept {
-        offers_ = &scheduler::current_offers();
-        offers_->begin(where_.home());
+        offers_ = &sched::access::current_offers();
+        offers_->begin(sched::access::home_of(where_));
     }
 
     /// Offers `work`, which runs here unless it is taken. What there is no room for is posted.

@@ -1,10 +1,10 @@
 // The children of a scope: the root of each, and what the scope keeps of it.
 #pragma once
 
+#include <fairlead/coro/task.hpp>
 #include <fairlead/detail/coro/loose_fork.hpp>
 #include <fairlead/detail/coro/root.hpp>
 #include <fairlead/detail/coro/stop_on_token.hpp>
-#include <fairlead/coro/task.hpp>
 #include <fairlead/detail/sync/recycler.hpp>
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // The task that `spawn` makes: the root of a coroutine, with its result and its joiner.
 #pragma once
 
-#include <fairlead/detail/coro/joiner.hpp>
-#include <fairlead/detail/coro/stop_on_token.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/joiner.hpp>
+#include <fairlead/detail/coro/stop_on_token.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 
 #include <exception>
@@ -65,7 +65,8 @@ public:
 protected:
     // The last that runs of it, but for what its handle asks.
     void on_end() noexcept override {
-        if (!abandoned_ && body_.outcome().failure() != nullptr) reporter_ = home().reporter();
+        if (!abandoned_ && body_.outcome().failure() != nullptr)
+            reporter_ = sched::access::reporter_of(home());
         // [SP1] release: publishes the result; acquire: sees the joiner. The last touch, unless the
         // handle is gone, or its owner waits to be told: then it frees this object after that.
         const std::uint8_t before = state_.exchange(has_ended, sync::acq_rel);

@@ -9,9 +9,9 @@
 
 #include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/lockfree/fork_deque.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/task.hpp>
-#include <fairlead/detail/sync/atomic.hpp>
 
 #include <cstddef>
 #include <cstdint>
