@@ -311,7 +311,7 @@ class Scan:
             if self.tokens[i].text == "{" and i in self.pairs and \
                     kind_of_brace(self.tokens, self.pairs, i, None) in BODY:
                 i = self.pairs[i]
-            elif self.tokens[i].text == "co_await":
+            elif self.tokens[i].text == "co_await" and self.tokens[i - 1].text != "operator":
                 return self.tokens[i].line
             i += 1
         return None

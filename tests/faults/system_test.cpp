@@ -284,7 +284,7 @@ TEST_F(system_failures, a_slot_is_passed_on_later_if_it_fails_at_first) {
                 home.post([&, i] {
                     begun[i].count_down();
                     if (i + 1 == begun.size()) return;
-                    if (says_so) static_cast<void>(scheduler::about_to_block());
+                    if (says_so) static_cast<void>(sched::access::about_to_block());
                     begun[i + 1].wait();
                 });
             }

@@ -156,8 +156,8 @@ public:
         return awaiter{*this, never, on_stop::leave};
     }
 
-    /// Waits and gives `waited<T>`: the result, `expired` or `stopped`. After the last two the handle
-    /// has its task, and can wait again. An exception of the task is rethrown.
+    /// Waits and gives `waited<T>`: the result, `expired` or `stopped`. After the last two the
+    /// handle has its task, and can wait again. An exception of the task is rethrown.
     [[nodiscard]] awaiter_of_result join_until(time_point deadline,
                                                on_stop what = on_stop::leave) noexcept
         requires(!std::is_reference_v<T>)

@@ -143,9 +143,11 @@ private:
     explicit executor(sched::home& of) noexcept : post_target{of} {}
 };
 
+/// @cond internal
 inline sched::home& sched::access::home_of(const post_target& target) noexcept {
     return *target.home_;
 }
 inline executor sched::access::executor_of(home& of) noexcept { return executor{of}; }
+/// @endcond
 
 }  // namespace fairlead

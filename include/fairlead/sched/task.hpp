@@ -62,7 +62,7 @@ protected:
 /// which derive from it, and meets this class as the thing to wake, to signal and to stop.
 class basic_task {
 public:
-    /// `name`: for reports. `depth`: see scheduler::depth_of_new_task.
+    /// `name`: for reports. `depth`: see sched::access::depth_of_new_task.
     basic_task(const task_kind& kind, task_name name, std::uint32_t depth = 0) noexcept
         : kind_{&kind}, name_{name.c_str()}, depth_{depth} {}
     basic_task(const basic_task&) = delete;
