@@ -1,7 +1,7 @@
 // Groups of a scheduler that runs on this thread in simulated time: of any weight, priority, limit, rate and bound, that
 // are posted to from outside and by steps, sleep, are paused and resumed, and dropped while they have tasks.
 //
-// The model has a line for each group: what was posted without a place, and what with one, in order; who sleeps until
+// The model has a line for each group: what was posted without a permit, and what with one, in order; who sleeps until
 // when; and a bucket of tokens. From that follows:
 //   - plain posts of a group run in their order, and those with places in theirs;
 //   - the time of all steps of a group is what it is charged, to the nanosecond;
@@ -136,7 +136,7 @@ private:
         std::optional<reference_bucket> bucket;
         std::array<sleeper, 3> sleepers;
         std::deque<std::uint64_t> plain;   // posted, in order
-        std::deque<std::uint64_t> placed;  // likewise, with a place
+        std::deque<std::uint64_t> placed;  // likewise, with a permit
         std::deque<std::uint64_t>
             doomed;  // a later one has run: they are dropped, in a step to come
         bool paused = false;
@@ -230,8 +230,8 @@ private:
         if (!may_post(to)) return;
         const bool free = to.options.queue_max == 0 || to.options.drop_oldest ||
                           to.placed.size() < to.options.queue_max;
-        place one = to.own->try_permit();
-        FAIRLEAD_ASSERT(static_cast<bool>(one) == free, "a place is refused if all are taken");
+        permit one = to.own->try_permit();
+        FAIRLEAD_ASSERT(static_cast<bool>(one) == free, "a permit is refused if all are taken");
         if (!free) {
             ++to.refused;
             return;

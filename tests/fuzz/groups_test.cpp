@@ -36,9 +36,9 @@ struct group_that_counts_a_step_twice : group {
     }
 };
 
-struct group_that_has_always_a_place : group {
+struct group_that_has_always_a_permit : group {
     using group::group;
-    [[nodiscard]] place try_permit() noexcept {
+    [[nodiscard]] permit try_permit() noexcept {
         set_queue_max(0);
         return group::try_permit();
     }
@@ -56,7 +56,7 @@ TEST(GroupsAgainstAModelDeathTest, SeeAStepThatIsChargedTwice) {
     EXPECT_DEATH(check_some<group_that_counts_a_step_twice>(), "is charged the time of its steps");
 }
 TEST(GroupsAgainstAModelDeathTest, SeeAPlaceTooMany) {
-    EXPECT_DEATH(check_some<group_that_has_always_a_place>(), "a place is refused");
+    EXPECT_DEATH(check_some<group_that_has_always_a_permit>(), "a permit is refused");
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(ModelBoundGroups, ABindIsSeenByThisRoundOrTheNext) {
             core.role.round(*core.slots[own]);
             core.role.release();
         };
-        executor{*group}.post(task);
+        sched::access::executor_of(*group).post(task);
         model::in_threads([&] { round(0); }, [&] { core.bind(*group, 1); });
         if (core.slots[0]->next == nullptr) {
             require(core.role.has_backlog() || core.slots[1]->bound_wait.load(sync::relaxed),

@@ -42,7 +42,7 @@ struct parts {
         core.role.turns().let_all_go(core.slots);
     }
 
-    void post(callback_task& task) { executor{*group}.post(task); }
+    void post(callback_task& task) { sched::access::executor_of(*group).post(task); }
 
     void round(std::size_t own = 0) {
         if (!core.role.try_acquire()) return;

@@ -17,7 +17,7 @@ namespace {
 class scenario {
 public:
     explicit scenario(history& calls) : calls_{calls} {
-        for (callback_task& each : tasks_) executor{*group_}.post(each);
+        for (callback_task& each : tasks_) sched::access::executor_of(*group_).post(each);
     }
     scenario(const scenario&) = delete;
     scenario& operator=(const scenario&) = delete;
