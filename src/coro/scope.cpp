@@ -69,13 +69,15 @@ void scope::list_forked(coro::scope_child& child) noexcept {
     if (is_stopping()) child.request_stop();
 }
 
-void scope::child_ended(coro::scope_child& child, std::exception_ptr failure, ending how) noexcept {
+// The child is listed, or has no result, or may be the last.
+void scope::end_of_child(coro::scope_child& child, std::exception_ptr failure,
+                         ending how) noexcept {
     coro::root* to_tell = nullptr;
     if (failure != nullptr && coro::is_stop(failure)) {
         failure = nullptr;
         how = ending::stopped;
     }
-    if (child.is_listed_ || failure != nullptr || how != ending::whole || !leave_others()) {
+    {
         std::lock_guard lock{mutex_};
         if (child.is_listed_) {
             unlist(child);

@@ -384,7 +384,7 @@ TEST_F(stream_test, a_stop_while_joining_does_not_reach_an_older_read) {
     static constexpr auto reads_then_joins =
         [](tcp_stream& from, join_handle<wake_reason> other) -> task<wake_reason> {
         EXPECT_EQ(co_await reads(from, 10), "data");
-        co_return co_await other;
+        co_return co_await shielded(other);
     };
     static constexpr auto waits = []() -> task<wake_reason> {
         co_return co_await receive_signal();

@@ -247,7 +247,11 @@ private:
     enum class ending : std::uint8_t { whole, stopped, given_back };
 
     // The last touch of the scope by a child, which it frees.
-    void child_ended(coro::scope_child& child, std::exception_ptr failure, ending how) noexcept;
+    void child_ended(coro::scope_child& child) noexcept {
+        if (child.is_listed_ || !leave_others()) return end_of_child(child, nullptr, ending::whole);
+        delete &child;
+    }
+    void end_of_child(coro::scope_child& child, std::exception_ptr failure, ending how) noexcept;
 
     // Whether something is missing that the joiner must hear of. Once.
     [[nodiscard]] bool take_missing(const coro::root& joiner) noexcept {
@@ -274,13 +278,16 @@ private:
 
 /// @cond internal
 inline void coro::scope_child::on_end() noexcept {
-    std::exception_ptr failure = body_.outcome().failure();
+    std::exception_ptr failure;
+    const bool failed = body_.outcome().has_failed();
+    if (failed) failure = body_.outcome().failure();
     body_ = {};  // its parameters may refer to what the joiner destroys next
-    owner_.child_ended(*this, std::move(failure), scope::ending::whole);
+    if (!failed) return owner_.child_ended(*this);
+    owner_.end_of_child(*this, std::move(failure), scope::ending::whole);
 }
 
 inline void coro::scope_child::on_abandon() noexcept {
-    owner_.child_ended(*this, nullptr, scope::ending::given_back);
+    owner_.end_of_child(*this, nullptr, scope::ending::given_back);
 }
 
 inline void coro::forked_scope_child::begin_here() noexcept {

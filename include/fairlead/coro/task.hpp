@@ -52,6 +52,7 @@ public:
         holds_ = a_failure;
     }
 
+    [[nodiscard]] bool has_failed() const noexcept { return holds_ == a_failure; }
     [[nodiscard]] std::exception_ptr failure() const noexcept {
         return holds_ == a_failure ? failure_ : nullptr;
     }
@@ -83,6 +84,7 @@ class result<T&> {
 public:
     void return_value(T& value) noexcept { value_ = std::addressof(value); }
     void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+    [[nodiscard]] bool has_failed() const noexcept { return failure_ != nullptr; }
     [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
     [[nodiscard]] T& take() {
         if (failure_) std::rethrow_exception(std::move(failure_));
@@ -99,6 +101,7 @@ class result<void> {
 public:
     void return_void() const noexcept {}
     void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+    [[nodiscard]] bool has_failed() const noexcept { return failure_ != nullptr; }
     [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
     void take() {
         if (failure_) std::rethrow_exception(std::move(failure_));

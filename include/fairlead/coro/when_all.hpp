@@ -111,19 +111,20 @@ public:
         }
     }
 
-    // The failure of this child, if it was the first.
-    void rethrow_if_first() {
-        if (this == group_.first_failed()) static_cast<void>(body_.outcome().take());
+    // Rethrows the failure of this child, if it is `first`.
+    void rethrow_if(const basic_task* first) {
+        if (this == first) static_cast<void>(body_.outcome().take());
     }
 
 private:
     using ending = all_children::ending;
 
     void on_end() noexcept override {
-        const std::exception_ptr failure = body_.outcome().failure();
-        group_.child_ended(*this, failure == nullptr ? ending::with_result
-                                  : is_stop(failure) ? ending::stopped
-                                                     : ending::failed);
+        ending how = ending::with_result;
+        if (body_.outcome().has_failed()) {
+            how = is_stop(body_.outcome().failure()) ? ending::stopped : ending::failed;
+        }
+        group_.child_ended(*this, how);
     }
     void on_abandon() noexcept override {
         abandoned_ = true;
@@ -159,15 +160,20 @@ private:
 
 // The results of children that have all ended; throws if one has none.
 template <class... T>
-std::tuple<value_of<T>...> results_of(std::tuple<child<T>...>& children) {
-    std::apply([](auto&... each) { (each.rethrow_if_first(), ...); }, children);
+std::tuple<value_of<T>...> results_of(const all_children& group,
+                                      std::tuple<child<T>...>& children) {
+    if (const basic_task* const first = group.first_failed()) {
+        std::apply([first](auto&... each) { (each.rethrow_if(first), ...); }, children);
+    }
     return std::apply([](auto&... each) { return std::tuple<value_of<T>...>{each.take()...}; },
                       children);
 }
 
 template <class T>
-std::vector<value_of<T>> results_of(std::deque<child<T>>& children) {
-    for (child<T>& each : children) each.rethrow_if_first();
+std::vector<value_of<T>> results_of(const all_children& group, std::deque<child<T>>& children) {
+    if (const basic_task* const first = group.first_failed()) {
+        for (child<T>& each : children) each.rethrow_if(first);
+    }
     std::vector<value_of<T>> results;
     results.reserve(children.size());
     for (child<T>& each : children) results.push_back(each.take());
@@ -187,7 +193,7 @@ task<waited<std::tuple<value_of<T>...>>> all_until(time_point deadline, task<T>.
         [](auto&... each) { return std::array<basic_task*, sizeof...(T)>{&each...}; }, children);
     co_await all_ended{group, tasks, deadline};
     try {
-        co_return results_of(children);
+        co_return results_of(group, children);
     } catch (const stopped_error&) {
         const auto why = group.is_late() ? wait_error::expired : wait_error::stopped;
         co_return std::unexpected{why};
@@ -206,7 +212,7 @@ task<waited<std::vector<value_of<T>>>> all_until(time_point deadline, std::vecto
     }
     co_await all_ended{group, tasks, deadline};
     try {
-        co_return results_of(children);
+        co_return results_of(group, children);
     } catch (const stopped_error&) {
         const auto why = group.is_late() ? wait_error::expired : wait_error::stopped;
         co_return std::unexpected{why};

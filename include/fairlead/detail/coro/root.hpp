@@ -155,7 +155,11 @@ public:
     [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_reaches(); }
 
     /// Shields the task from a stop, or no longer. Gives what held before.
-    bool set_shielded(bool shielded) noexcept { return std::exchange(is_shielded_, shielded); }
+    bool set_shielded(bool shielded) noexcept {
+        const bool before = is_shielded_;
+        is_shielded_ = shielded;
+        return before;
+    }
     [[nodiscard]] bool is_shielded() const noexcept { return is_shielded_; }
 
     /// A child of a shielded task: only its owner can stop it. Called before the first step.
@@ -260,8 +264,8 @@ private:
     std::uint8_t budget_ = 0;
     std::uint8_t joins_ = 0;
     bool turn_first_ = false;
-    bool is_shielded_ = false;
-    bool inherits_shield_ = false;
+    bool is_shielded_ : 1 = false;  // one byte with the next
+    bool inherits_shield_ : 1 = false;
     bool told_stop_ = false;  // the awaited operation was told of the stop
     bool has_forks_ = false;  // children of a fork run elsewhere, and were not told of a stop
 };
