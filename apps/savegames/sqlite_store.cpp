@@ -140,6 +140,16 @@ std::expected<writer, std::string> open_writer(const sqlite_options& options) {
     return result;
 }
 
+// Without memory the queue is full.
+template <class Op>
+grant push_to(bounded_queue<Op>& queue, Op& op, std::size_t bytes) {
+    try {
+        return queue.push(op.key.game.text(), op, bytes);
+    } catch (const std::bad_alloc&) {
+        return grant::exhausted;
+    }
+}
+
 bool run(sqlite_statement& statement) {
     const bool done = statement.step() == sqlite_statement::outcome::done;
     statement.reset();
@@ -153,7 +163,7 @@ public:
     state(const sqlite_options& options, descriptor lock)
         : options_{options},
           lock_{std::move(lock)},
-          reads_{{options.queue_max, SIZE_MAX}},
+          reads_{{options.queue_max, SIZE_MAX}, options.readers},
           writes_{{options.queue_max, options.queue_bytes_max}} {}
 
     ~state() { stop(); }
@@ -220,12 +230,12 @@ void sqlite_store::state::stop() {
 }
 
 void sqlite_store::state::submit(read_op op) {
-    const grant answer = reads_.push(op.key.game.text(), op, 0);
+    const grant answer = push_to(reads_, op, 0);
     if (answer != grant::granted) op.done(std::unexpected(refuse(answer)));
 }
 
 void sqlite_store::state::submit(write_op op, std::size_t bytes) {
-    const grant answer = writes_.push(op.key.game.text(), op, bytes);
+    const grant answer = push_to(writes_, op, bytes);
     if (answer != grant::granted) op.done(std::unexpected(refuse(answer)));
 }
 
@@ -250,8 +260,11 @@ void sqlite_store::state::note_failure(const sqlite_connection& connection) {
 }
 
 void sqlite_store::state::serve_reads(reader& with) {
+    std::vector<read_op> taken;
+    taken.reserve(1);
     for (;;) {
-        std::vector<read_op> taken = reads_.take(1, SIZE_MAX);
+        taken.clear();
+        reads_.take(taken, 1, SIZE_MAX);
         if (taken.empty()) return;
         auto result = read(with, taken.front().key);
         {
@@ -290,8 +303,11 @@ std::expected<save, error> sqlite_store::state::read(reader& with, const profile
 }
 
 void sqlite_store::state::serve_writes(writer& with) {
+    std::vector<write_op> group;
+    group.reserve(options_.group_max);
     for (;;) {
-        std::vector<write_op> group = writes_.take(options_.group_max, options_.group_bytes_max);
+        group.clear();  // here, so that what was written is not kept while there is nothing to do
+        writes_.take(group, options_.group_max, options_.group_bytes_max);
         if (group.empty()) return;
         commit_outcome outcome = write_together(with, group);
         std::size_t commits = outcome == commit_outcome::committed ? 1 : 0;
