@@ -21,6 +21,9 @@ namespace fl = fairlead;
 constexpr std::size_t buffer_min = std::size_t{4} << 10;  // what an idle connection holds
 constexpr std::size_t buffer_max = std::size_t{64} << 10;
 
+// What each connection counts for besides its buffer and its head: its task, and the parser. About.
+constexpr std::size_t connection_bytes = std::size_t{4} << 10;
+
 // After an answer to a request that was not read to its end, the rest is read and dropped for a
 // while: closing at once would reset the connection, and the client might lose the answer.
 constexpr std::chrono::seconds linger_time{2};
@@ -55,10 +58,16 @@ public:
           number_{number},
           runs_in_{home},
           parser_{service.limits.http},
+          own_{service.tenants.memory(), service.tenants.connections()},
           buffer_(buffer_min) {
+        own_.grow(connection_bytes + buffer_min);
         const auto peer = stream_.peer_address();
         peer_is_local_ = peer && peer->is_loopback();
     }
+
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+    ~connection() { service_.trimmer.note(own_.size()); }
 
     void sit(fl::basic_task& self) { seat_.sit(self); }
 
@@ -89,7 +98,11 @@ private:
     response answer_directly(request_kind kind) const;
     void count(request_kind kind, int status);
     void feed_parser();
+    bool make_room();
     void shrink_buffer();
+    void count_head(std::size_t size);
+    void begin_next();
+    [[nodiscard]] reserve_function reserving() const;
     [[nodiscard]] bool has_buffered() const noexcept { return begin_ != end_; }
 
     const service_parts& service_;
@@ -97,9 +110,12 @@ private:
     connection_table::seat seat_;
     const std::size_t number_;
     bool peer_is_local_ = false;
-    std::optional<tenant_table::stay> game_;  // of the latest request that named one
-    fl::executor runs_in_;                    // its group, from its first request on
+    std::shared_ptr<tenant_table::stay> game_;  // of the latest request that named one
+    fl::executor runs_in_;                      // its group, from its first request on
     http_parser parser_;
+    budget::share own_;              // for the buffer and the head
+    std::size_t head_bytes_ = 0;     // of these, for the head
+    bool filled_ = false;            // the latest read has filled the buffer: there may be more
     std::vector<std::byte> buffer_;  // [begin_, end_): read, but not parsed
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
@@ -126,15 +142,12 @@ fl::task<bool> connection::serve_request() {
     }
     const bool whole = co_await read_body();
     if (!whole) co_return false;
+    if (!has_buffered()) shrink_buffer();
     const bool goes_on = co_await run_route(std::move(*where), held);
     if (!goes_on) co_return false;
-    parser_.reset();
-    if (has_buffered()) {
-        co_await fl::
-            yield();  // others come before the next request that this client has sent already
-    } else {
-        shrink_buffer();
-    }
+    begin_next();
+    // Other tasks come before the next request that this client has sent already.
+    if (has_buffered()) co_await fl::yield();
     co_return true;
 }
 
@@ -192,27 +205,38 @@ fl::task<bool> connection::read_body() {
 }
 
 fl::task<connection::input> connection::read_more(time_point deadline) {
-    if (begin_ == end_) begin_ = end_ = 0;
-    const bool large = parser_.at() == http_parser::stage::body;
-    if (large && buffer_.size() < buffer_max) buffer_.resize(buffer_max);
-    if (end_ == buffer_.size()) {
-        if (begin_ != 0) {
-            std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-            end_ -= begin_;
-            begin_ = 0;
-        } else if (buffer_.size() < buffer_max) {
-            buffer_.resize(2 * buffer_.size());
-        } else {
-            co_return input::too_long;
-        }
-    }
+    if (!make_room()) co_return input::too_long;
+    const std::size_t room = buffer_.size() - end_;
     const auto size = co_await stream_.read_some(std::span{buffer_}.subspan(end_), deadline);
     if (!size) {
         co_return size.error() == std::errc::timed_out ? input::timed_out : input::ended;
     }
     if (*size == 0) co_return input::ended;
     end_ += *size;
+    filled_ = *size == room;
+    if (parser_.at() == http_parser::stage::head) count_head(*size);
     co_return input::got;
+}
+
+// Room in the buffer for the next read. The buffer grows for a part of the head that is larger, and for a body that
+// comes faster than it is read: a client that sends little at a time has a small one. False: that part is too long.
+bool connection::make_room() {
+    if (begin_ != 0) {
+        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    const bool full = end_ == buffer_.size();
+    if (!full && !filled_) return true;
+    if (buffer_.size() == buffer_max) return !full;
+    const std::size_t more = buffer_.size();
+    if (full) {
+        own_.grow(more);
+    } else if (own_.try_grow(more) != grant::granted) {
+        return true;
+    }
+    buffer_.resize(2 * more);
+    return true;
 }
 
 void connection::feed_parser() {
@@ -221,8 +245,42 @@ void connection::feed_parser() {
 }
 
 void connection::shrink_buffer() {
-    if (buffer_.size() > buffer_min) std::vector<std::byte>(buffer_min).swap(buffer_);
     begin_ = end_ = 0;
+    filled_ = false;
+    if (buffer_.size() == buffer_min) return;
+    const std::size_t size = buffer_.size();
+    std::vector<std::byte>(buffer_min).swap(buffer_);
+    own_.give_back(size - buffer_min);
+}
+
+void connection::count_head(std::size_t size) {
+    own_.grow(size);
+    head_bytes_ += size;
+}
+
+// Ready for the next request.
+void connection::begin_next() {
+    parser_.reset();
+    own_.give_back(std::exchange(head_bytes_, 0));
+    if (!has_buffered()) shrink_buffer();
+}
+
+// What pays for the texts that a job makes: a part of its game's. A job may outlive the connection.
+reserve_function connection::reserving() const {
+    return [&memory = service_.tenants.memory(),
+            game = game_](std::size_t bytes) -> std::expected<reservation, grant> {
+        struct payment {
+            payment(budget& of, std::shared_ptr<tenant_table::stay> in)
+                : game{std::move(in)}, share{of, game->memory()} {}
+            std::shared_ptr<tenant_table::stay> game;
+            budget::share share;
+        };
+        const auto made = std::make_shared<payment>(memory, game);
+        if (const grant given = made->share.try_grow(bytes); given != grant::granted) {
+            return std::unexpected(given);
+        }
+        return made;
+    };
 }
 
 // What the head alone decides.
@@ -255,7 +313,10 @@ std::expected<void, response> connection::take_part(const route& where, std::uin
         if (!game) {
             return std::unexpected(make_error(error::bad_request, "game: " + game.error()));
         }
-        if (!game_ || game_->game() != where.game) game_.emplace(tenants.enter(*game));
+        if (!game_ || game_->game() != where.game) {
+            game_.reset();
+            game_ = std::make_shared<tenant_table::stay>(tenants.enter(*game));
+        }
         memory = &game_->memory();
         const grant begun = held.request.emplace(tenants.requests(), game_->requests()).try_grow(1);
         if (begun == grant::over_share) {
@@ -288,7 +349,8 @@ fl::task<bool> connection::run_route(route where, holdings& held) {
                             .game = std::move(where.game),
                             .player = std::move(where.player),
                             .body = parser_.take_body(),
-                            .deadline = started_ + service_.limits.request_timeout};
+                            .deadline = started_ + service_.limits.request_timeout,
+                            .reserve = reserving()};
         auto work = std::make_unique<job>(std::move(request), service_.jobs);
         const std::unique_ptr<job> finished = co_await service_.run.run(std::move(work));
         answer = finished != nullptr ? std::move(finished->answer())
@@ -298,7 +360,9 @@ fl::task<bool> connection::run_route(route where, holdings& held) {
     }
     count(where.kind, answer.status);
     held.memory->grow(answer.body.size());
+    const std::size_t held_bytes = held.memory->size() + answer.content().size();
     const bool goes_on = co_await send(std::move(answer), parser_.head().keep_alive);
+    if (held_bytes >= memory_trimmer::note_min) service_.trimmer.note(held_bytes);
     co_return goes_on;
 }
 
@@ -316,7 +380,7 @@ fl::task<bool> connection::refuse(response answer, request_kind kind, bool must_
     const bool keep_alive = !unread && parser_.head().keep_alive;
     const bool goes_on = co_await send(std::move(answer), keep_alive);
     if (goes_on) {
-        parser_.reset();
+        begin_next();
     } else if (unread) {
         co_await linger();
     }
@@ -339,8 +403,8 @@ fl::task<bool> connection::send(response answer, bool keep_alive) {
     const time_point deadline = clock::now() + service_.limits.write_timeout;
     const auto sent = co_await stream_.write_all(bytes_of(head), deadline);
     if (!sent) co_return false;
-    if (!framing.head_only && answer.body.size() > inline_max) {
-        const auto rest = co_await stream_.write_all(bytes_of(answer.body), deadline);
+    if (!framing.head_only && answer.content().size() > inline_max) {
+        const auto rest = co_await stream_.write_all(bytes_of(answer.content()), deadline);
         if (!rest) co_return false;
     }
     co_return framing.keep_alive;
@@ -349,7 +413,7 @@ fl::task<bool> connection::send(response answer, bool keep_alive) {
 fl::task<> connection::linger() {
     const time_point deadline = clock::now() + linger_time;
     if (!stream_.shutdown_send()) co_return;
-    buffer_.resize(buffer_max);
+    shrink_buffer();
     for (std::size_t dropped = 0; dropped < linger_bytes;) {
         const auto size = co_await stream_.read_some(std::span{buffer_}, deadline);
         if (!size || *size == 0) co_return;

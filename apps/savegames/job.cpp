@@ -29,6 +29,8 @@ std::string_view store_message(error code) {
     }
 }
 
+constexpr std::string_view no_memory_message = "too many large saves are under way";
+
 }  // namespace
 
 // A store operation that is under way: shared by the job and the store's callback, because either
@@ -292,17 +294,40 @@ step_result job::after_download() {
     auto result = std::move(operation_->result<save>());
     operation_.reset();
     if (!result) return fail(result.error(), store_message(result.error()));
-    auto text = unpack(*result, context_.save_limits.size_max);
-    if (!text) return fail(text.error().code, text.error().message);
-    if (request_.kind == job_kind::get) {
-        answer_ = {200,
-                   std::move(*text),
-                   {{"Content-Type", "application/json"},
-                    {"Save-Version", std::to_string(result->version)},
-                    {"Save-Checksum", checksum_text(result->checksum)}}};
-        return finish();
+    return request_.kind == job_kind::get ? answer_read(*result) : patch_text(*result);
+}
+
+step_result job::answer_read(const save& stored) {
+    const bool large = stored.size >= shared_text_min && context_.texts != nullptr;
+    shared_text shared = large ? context_.texts->find(*key_, stored) : nullptr;
+    std::string own;
+    if (shared == nullptr) {
+        auto paid = large ? reserve(stored.size) : reservation{};
+        if (!paid) return fail(paid.error(), no_memory_message);
+        auto text = unpack(stored, context_.save_limits.size_max);
+        if (!text) return fail(text.error().code, text.error().message);
+        if (large) {
+            shared = context_.texts->add(*key_, stored, std::move(*text), std::move(*paid));
+        } else {
+            own = std::move(*text);
+        }
     }
-    base_version_ = result->version;
+    answer_ = {200,
+               std::move(own),
+               {{"Content-Type", "application/json"},
+                {"Save-Version", std::to_string(stored.version)},
+                {"Save-Checksum", checksum_text(stored.checksum)}},
+               std::move(shared)};
+    return finish();
+}
+
+step_result job::patch_text(const save& stored) {
+    auto paid = reserve(2 * stored.size + request_.body.size());  // the text before and after
+    if (!paid) return fail(paid.error(), no_memory_message);
+    paid_ = std::move(*paid);
+    auto text = unpack(stored, context_.save_limits.size_max);
+    if (!text) return fail(text.error().code, text.error().message);
+    base_version_ = stored.version;
     auto patched = apply_merge_patch(*text, request_.body, context_.save_limits);
     if (!patched) return fail(patched.error().code, patched.error().message);
     text_ = std::move(*patched);
@@ -315,6 +340,7 @@ step_result job::pack_text() {
     if (!packed) return fail(packed.error().code, packed.error().message);
     packed_ = std::move(*packed);
     std::string{}.swap(text_);  // megabytes that need not wait with us
+    paid_.reset();
     return holds_lock_ ? start_upload() : start_lock();
 }
 
@@ -370,6 +396,14 @@ std::shared_ptr<job::operation> job::new_operation(phase next) {
 step_result job::wait() const {
     const time_point wake = phase_ == phase::backoff ? retry_at_ : time_point::max();
     return {step_result::kind::waiting, std::min(wake, request_.deadline)};
+}
+
+std::expected<reservation, error> job::reserve(std::size_t bytes) const {
+    if (!request_.reserve) return reservation{};
+    auto paid = request_.reserve(bytes);
+    if (paid) return std::move(*paid);
+    return std::unexpected(paid.error() == grant::over_share ? error::over_share
+                                                             : error::overloaded);
 }
 
 step_result job::fail(error code, std::string_view message) {

@@ -43,13 +43,18 @@
 #include <utility>
 #include <vector>
 
+#include "savegames/budget.hpp"
 #include "savegames/model.hpp"
 #include "savegames/patch.hpp"
+#include "savegames/shared_texts.hpp"
 #include "savegames/store.hpp"
 
 namespace savegames {
 
 enum class job_kind : std::uint8_t { get, put, update, erase };
+
+// Pays for so many bytes of text before the job makes them. Any thread. Null: not needed.
+using reserve_function = std::function<std::expected<reservation, grant>(std::size_t bytes)>;
 
 struct job_request {
     job_kind kind = job_kind::get;
@@ -57,6 +62,7 @@ struct job_request {
     std::string player{};
     std::string body;  // put: the save; update: the merge patch
     time_point deadline = time_point::max();
+    reserve_function reserve{};
 };
 
 // What all jobs of a server share. Outlives them and their detached operations.
@@ -69,13 +75,22 @@ struct job_context {
     std::chrono::milliseconds lease{10'000};     // more than the longest request
     std::chrono::milliseconds backoff_min{2};    // first wait for a lock, halved at random
     std::chrono::milliseconds backoff_max{100};  // later waits double up to this
+    shared_texts* texts = nullptr;               // null: each answer has a copy of its own
 };
 
 struct response {
     int status = 0;
     std::string body;                                          // JSON, or empty with status 204
     std::vector<std::pair<std::string, std::string>> headers;  // Content-Type, Save-Version, ...
+    shared_text shared{};                                      // instead of `body`: a large save
+
+    [[nodiscard]] std::string_view content() const noexcept {
+        return shared != nullptr ? std::string_view{*shared} : std::string_view{body};
+    }
 };
+
+// Saves of at least so many bytes are answered from `shared`.
+inline constexpr std::size_t shared_text_min = std::size_t{16} << 10;
 
 // An answer with `status` and the body {"error":code,"message":message}.
 [[nodiscard]] response make_error(int status, std::string_view code, std::string_view message);
@@ -139,6 +154,8 @@ private:
     step_result begin();
     step_result after_lock(time_point now);
     step_result after_download();
+    step_result answer_read(const save& stored);
+    step_result patch_text(const save& stored);
     step_result pack_text();
     step_result after_upload();
     step_result after_erase();
@@ -150,6 +167,7 @@ private:
 
     std::shared_ptr<operation> new_operation(phase next);
     step_result wait() const;
+    std::expected<reservation, error> reserve(std::size_t bytes) const;
     step_result fail(error code, std::string_view message);
     step_result finish();
     void report_upload(std::uint64_t version);
@@ -168,6 +186,7 @@ private:
     time_point retry_at_{};
     std::optional<profile_key> key_;             // once the ids are known to be good
     std::optional<std::uint64_t> base_version_;  // update: what was downloaded
+    reservation paid_;                           // for text_
     std::string text_;                           // the new save
     save packed_;
     std::shared_ptr<operation> operation_;  // the one under way

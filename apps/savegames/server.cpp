@@ -46,6 +46,7 @@ server::server(const server_options& options, const job_context& jobs, const sql
              .stats = stats_,
              .tenants = tenants_,
              .table = table_,
+             .trimmer = trimmer_,
              .tokens =
                  [this] {
                      const std::lock_guard lock{tokens_mutex_};
@@ -81,6 +82,7 @@ std::expected<std::unique_ptr<server>, std::string> server::start(
 
 server::~server() {
     if (serving_) stop(std::chrono::milliseconds{0});
+    runner_.reset();  // jobs that go on in it have paid for their texts out of tenants_
 }
 
 void server::set_tokens(std::shared_ptr<const token_table> tokens) {
@@ -102,6 +104,7 @@ fl::task<> server::serve_all() {
     fl::scheduler& home = co_await fl::current_scheduler();
     fl::scope connections{home};
     connections.spawn(sweep_games(), {.name = "sweep"});
+    connections.spawn(trimmer_.run(), {.name = "trim"});
     {
         const closing_at_end listening{*listener_};
         fl::join_handle<void> accepting = fl::spawn(
@@ -166,6 +169,7 @@ std::string server::stats_json() const {
         .accept_starved = listener_->starved(),
         .failures = stats_.failures(),
         .memory_used = tenants_.memory().used(),
+        .memory_of_connections = tenants_.connection_bytes(),
         .memory_max = tenants_.memory().max(),
         .games = tenants_.report(games_named),
         .workers = scheduler_.stats(),

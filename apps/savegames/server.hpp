@@ -4,6 +4,7 @@
 //     accept           one task; ends first when the service stops
 //     connection ...   one task for each client
 //     sweep            one task, which drops idle games
+//     trim             one task, which gives memory back
 #pragma once
 
 #include <fairlead/coro/scope.hpp>
@@ -25,6 +26,7 @@
 #include "savegames/connection.hpp"
 #include "savegames/game_settings.hpp"
 #include "savegames/job.hpp"
+#include "savegames/memory_trimmer.hpp"
 #include "savegames/runner.hpp"
 #include "savegames/sqlite_store.hpp"
 #include "savegames/tenants.hpp"
@@ -38,7 +40,7 @@ struct server_options {
     std::size_t io_workers = 2;  // threads of the front end of a baseline
     std::size_t max_connections = 10'000;
     connection_limits limits{};
-    std::size_t memory_max = std::size_t{1} << 30;  // bytes in all bodies, about
+    std::size_t memory_max = std::size_t{1} << 30;  // bytes that all clients hold, about
     bool groups = true;  // each game in a group of its own; only with fairlead
     std::chrono::milliseconds game_idle{60'000};
     game_settings games{};
@@ -90,6 +92,7 @@ private:
     std::shared_ptr<const token_table> tokens_;
     service_stats stats_;
     connection_table table_;
+    memory_trimmer trimmer_;
     std::unique_ptr<runner> runner_;
     service_parts parts_;
     std::stop_source stop_accepting_;

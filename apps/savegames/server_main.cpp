@@ -82,7 +82,8 @@ int serve(settings& given, const sigset_t& awaited) {
         remote.emplace(**store, **store, parse_store_latency(given.latency));
     profile_store& profiles = remote ? static_cast<profile_store&>(*remote) : **store;
     blob_store& blobs = remote ? static_cast<blob_store&>(*remote) : **store;
-    job_context context{.profiles = profiles, .blobs = blobs};
+    shared_texts texts;
+    job_context context{.profiles = profiles, .blobs = blobs, .texts = &texts};
     context.save_limits.size_max = given.server.limits.http.body_max;
     // A lease must not end before the request does, whose clock may start a little later.
     context.lease = std::max(context.lease, 2 * given.server.limits.request_timeout);
@@ -108,6 +109,7 @@ int serve(settings& given, const sigset_t& awaited) {
 }  // namespace savegames
 
 int main(int count, char** values) {
+    savegames::map_large_texts();
     savegames::settings given;
     CLI::App app{"The save-game service: saves of games over HTTP.", "savegames"};
     savegames::add_options(app, given);

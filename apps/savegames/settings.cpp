@@ -119,7 +119,8 @@ void add_options(CLI::App& app, settings& to) {
     app.add_option("--body-max", to.server.limits.http.body_max, "bytes in a body, and in a save")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
         ->capture_default_str();
-    app.add_option("--memory-max", to.memory_max_mib, "MiB in the bodies of all requests, about")
+    app.add_option("--memory-max", to.memory_max_mib,
+                   "MiB that all clients hold: buffers, heads, bodies, answers; about")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
         ->capture_default_str();
     app.add_option("--max-connections", to.max_connections,

@@ -394,5 +394,37 @@ TEST_F(job_test, error_texts_are_json_whatever_is_in_them) {
     EXPECT_TRUE(check_json(wrong.body, {}).has_value()) << wrong.body;
 }
 
+// Before a text is made, there is room for it, or the answer is 429 or 503.
+TEST_F(job_test, pays_for_texts_before_they_are_made) {
+    shared_texts texts;
+    context.texts = &texts;
+    const std::string text = '"' + std::string(shared_text_min, 'x') + '"';
+    ASSERT_EQ(run(job_kind::put, text).status, 200);
+    std::vector<std::size_t> asked;
+    std::expected<reservation, grant> paid = reservation{};
+    const auto ask = [&](job_kind what) {
+        auto work = make(what, what == job_kind::update ? R"({"a":1})" : "");
+        job_request request = work->request();
+        request.reserve = [&](std::size_t bytes) {
+            asked.push_back(bytes);
+            return paid;
+        };
+        job paying{std::move(request), context};
+        return run(paying);
+    };
+    EXPECT_EQ(ask(job_kind::get).content(), text);
+    EXPECT_EQ(asked, std::vector{text.size()});
+    for (const auto& [refusal, status] :
+         {std::pair{grant::over_share, 429}, {grant::exhausted, 503}}) {
+        paid = std::unexpected(refusal);
+        EXPECT_EQ(ask(job_kind::get).status, status);
+        EXPECT_EQ(ask(job_kind::update).status, status);
+        EXPECT_TRUE(unlocked());
+    }
+    EXPECT_EQ(header(run(job_kind::get), "Save-Version"), "1");
+    EXPECT_EQ(asked.back(), 2 * text.size() + 7);
+    EXPECT_EQ(texts.size(), 0U);
+}
+
 }  // namespace
 }  // namespace savegames
