@@ -3,8 +3,10 @@
 #include <fairlead/coro/awaits.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <expected>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -28,6 +30,13 @@ constexpr std::size_t connection_bytes = std::size_t{4} << 10;
 // while: closing at once would reset the connection, and the client might lose the answer.
 constexpr std::chrono::seconds linger_time{2};
 constexpr std::size_t linger_bytes = std::size_t{16} << 20;
+
+// The answer to a request for which an allocation has failed. Sending it allocates nothing.
+constexpr std::string_view no_memory_answer =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
+    "Content-Length: 69\r\nConnection: close\r\n\r\n"
+    R"({"error":"overloaded","message":"the service has too little memory"})"
+    "\n";
 
 constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -71,8 +80,16 @@ public:
 
     void sit(fl::basic_task& self) { seat_.sit(self); }
 
-    // Serves one request. False: the connection ends.
+    // Serves one request. False: the connection ends. Throws std::bad_alloc.
     fl::task<bool> serve_request();
+
+    // What a client gets whose request has failed for want of memory; empty if part of an answer was sent. Then the
+    // connection ends.
+    [[nodiscard]] std::string_view answer_without_memory() noexcept;
+    [[nodiscard]] fl::io::tcp_stream& stream() noexcept { return stream_; }
+    [[nodiscard]] fl::time_point write_deadline() const {
+        return clock::now() + service_.limits.write_timeout;
+    }
 
 private:
     enum class input : std::uint8_t { got, ended, timed_out, too_long };
@@ -119,6 +136,7 @@ private:
     std::vector<std::byte> buffer_;  // [begin_, end_): read, but not parsed
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
+    bool answering_ = false;      // some of the answer may have been sent
     time_point started_{};        // of the request; later, when it had come as a whole
     time_point read_deadline_{};  // of the request
 };
@@ -260,6 +278,7 @@ void connection::count_head(std::size_t size) {
 
 // Ready for the next request.
 void connection::begin_next() {
+    answering_ = false;
     parser_.reset();
     own_.give_back(std::exchange(head_bytes_, 0));
     if (!has_buffered()) shrink_buffer();
@@ -400,7 +419,8 @@ fl::task<bool> connection::send(response answer, bool keep_alive) {
                                .http_1_0 = parser_.head().http_1_0,
                                .head_only = parser_.head().method == "HEAD"};
     const std::string head = print_answer(answer, framing);
-    const time_point deadline = clock::now() + service_.limits.write_timeout;
+    const time_point deadline = write_deadline();
+    answering_ = true;
     const auto sent = co_await stream_.write_all(bytes_of(head), deadline);
     if (!sent) co_return false;
     if (!framing.head_only && answer.content().size() > inline_max) {
@@ -421,12 +441,37 @@ fl::task<> connection::linger() {
     }
 }
 
+std::string_view connection::answer_without_memory() noexcept {
+    return answering_ ? std::string_view{} : no_memory_answer;
+}
+
 void connection::count(request_kind kind, int status) {
     service_.stats.count_request(number_, kind, status, clock::now() - started_);
 }
 
-fl::task<> serve_requests(connection& client) {
-    for (bool goes_on = true; goes_on;) goes_on = co_await client.serve_request();
+// Its frame is there before memory is short, and operations on streams allocate nothing: so a client is answered, and
+// can read the answer, when no allocation succeeds.
+fl::task<> serve_requests(connection& client, service_stats& stats) {
+    bool short_of_memory = false;
+    try {
+        for (bool goes_on = true; goes_on;) goes_on = co_await client.serve_request();
+    } catch (const std::bad_alloc&) {
+        short_of_memory = true;
+    }
+    if (!short_of_memory) co_return;
+    stats.count_failure();
+    const std::string_view answer = client.answer_without_memory();
+    if (answer.empty()) co_return;
+    fl::io::tcp_stream& stream = client.stream();
+    if (!co_await stream.write_all(bytes_of(answer), client.write_deadline())) co_return;
+    if (!stream.shutdown_send()) co_return;
+    const time_point deadline = clock::now() + linger_time;
+    std::array<std::byte, 1024> dropped;
+    for (std::size_t count = 0; count < linger_bytes;) {
+        const auto size = co_await stream.read_some(dropped, deadline);
+        if (!size || *size == 0) co_return;
+        count += *size;
+    }
 }
 
 }  // namespace
@@ -438,7 +483,7 @@ fl::task<> serve_connection(const service_parts& service, fl::io::tcp_stream str
         fl::scheduler& home = co_await fl::current_scheduler();
         connection client{service, std::move(stream), std::move(seat), number, home};
         client.sit(self);
-        co_await serve_requests(client);
+        co_await serve_requests(client, service.stats);
     } catch (const std::exception&) {
         service.stats.count_failure();  // memory is short: this client goes, the others stay
     }

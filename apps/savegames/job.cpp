@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <variant>
 
 #include <fmt/format.h>
@@ -116,11 +117,15 @@ private:
 };
 
 response make_error(int status, std::string_view code, std::string_view message) {
-    // Texts of clients may be in the message: what is no UTF-8 is replaced.
-    nlohmann::json body{{"error", code}, {"message", message}};
+    // Texts of clients may be in the message: what is no UTF-8 is replaced. Plain strings and no object, whose
+    // destructor would allocate.
+    const auto quote = [](std::string_view text) {
+        return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    };
     return {status,
-            body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-            {{"Content-Type", "application/json"}}};
+            "{\"error\":" + quote(code) + ",\"message\":" + quote(message) + "}",
+            {{"Content-Type", "application/json"}},
+            {}};
 }
 
 response make_error(error code, std::string_view message) {
@@ -137,7 +142,7 @@ job::job(job_request request, const job_context& context, owner_token owner)
       owner_{owner},
       random_{std::to_underlying(owner)} {}
 
-job::~job() { expire(); }
+job::~job() { let_go(); }
 
 void job::on_notify(std::function<void()> notify) { notify_ = std::move(notify); }
 
@@ -194,10 +199,19 @@ void job::expire() {
                       ? make_error(error::locked, "the profile is locked by another request")
                       : make_error(error::deadline, "the time of the request is over");
     }
-    if (operation_) {
-        operation_->abandon();  // unlocks too
-    } else if (holds_lock_) {
-        context_.profiles.release(*key_, owner_, [](std::expected<void, error>) {});
+    let_go();
+}
+
+// Ends without an answer: gives the lock back, and is notified no more.
+void job::let_go() noexcept {
+    if (finished()) return;
+    try {
+        if (operation_) {
+            operation_->abandon();  // unlocks too
+        } else if (holds_lock_) {
+            context_.profiles.release(*key_, owner_, [](std::expected<void, error>) {});
+        }
+    } catch (const std::bad_alloc&) {  // the lease ends by itself
     }
     operation_.reset();
     holds_lock_ = false;
@@ -240,10 +254,10 @@ step_result job::begin() {
 }
 
 step_result job::start_lock() {
-    auto started = new_operation(phase::locking);
-    context_.profiles.acquire(*key_, owner_, context_.lease,
-                              operation::callback<lock_result>(started));
-    return wait();
+    return start(phase::locking, [&](const std::shared_ptr<operation>& started) {
+        context_.profiles.acquire(*key_, owner_, context_.lease,
+                                  operation::callback<lock_result>(started));
+    });
 }
 
 step_result job::after_lock(time_point now) {
@@ -285,9 +299,9 @@ std::chrono::milliseconds job::next_backoff(std::chrono::milliseconds lease_left
 }
 
 step_result job::start_download() {
-    auto started = new_operation(phase::downloading);
-    context_.blobs.get(*key_, operation::callback<save>(started));
-    return wait();
+    return start(phase::downloading, [&](const std::shared_ptr<operation>& started) {
+        context_.blobs.get(*key_, operation::callback<save>(started));
+    });
 }
 
 step_result job::after_download() {
@@ -345,12 +359,12 @@ step_result job::pack_text() {
 }
 
 step_result job::start_upload() {
-    auto started = new_operation(phase::uploading);
     save value = std::move(packed_);
     packed_ = {.version = 0, .checksum = value.checksum, .size = value.size, .data = {}};
-    context_.blobs.put(*key_, {.expected_version = base_version_, .owner = owner_},
-                       std::move(value), operation::callback<std::uint64_t>(started));
-    return wait();
+    return start(phase::uploading, [&](const std::shared_ptr<operation>& started) {
+        context_.blobs.put(*key_, {.expected_version = base_version_, .owner = owner_},
+                           std::move(value), operation::callback<std::uint64_t>(started));
+    });
 }
 
 step_result job::after_upload() {
@@ -372,10 +386,10 @@ void job::report_upload(std::uint64_t version) {
 }
 
 step_result job::start_erase() {
-    auto started = new_operation(phase::erasing);
-    context_.blobs.erase(*key_, {.expected_version = {}, .owner = owner_},
-                         operation::callback<void>(started));
-    return wait();
+    return start(phase::erasing, [&](const std::shared_ptr<operation>& started) {
+        context_.blobs.erase(*key_, {.expected_version = {}, .owner = owner_},
+                             operation::callback<void>(started));
+    });
 }
 
 step_result job::after_erase() {
@@ -386,11 +400,19 @@ step_result job::after_erase() {
     return finish();
 }
 
-std::shared_ptr<job::operation> job::new_operation(phase next) {
+// Calls the store. If the call throws, nothing is under way, and a lock that is held is given back at the end.
+template <class Call>
+step_result job::start(phase next, Call call) {
     const bool unlocks = next == phase::locking || (holds_lock_ && next != phase::unlocking);
     operation_ = std::make_shared<operation>(context_.profiles, *key_, owner_, unlocks, notify_);
     phase_ = next;
-    return operation_;
+    try {
+        call(operation_);
+    } catch (...) {
+        operation_.reset();
+        throw;
+    }
+    return wait();
 }
 
 step_result job::wait() const {
@@ -414,10 +436,10 @@ step_result job::fail(error code, std::string_view message) {
 // The answer is complete: gives the lock back, if any, and ends.
 step_result job::finish() {
     if (holds_lock_) {
-        auto started = new_operation(phase::unlocking);
-        holds_lock_ = false;
-        context_.profiles.release(*key_, owner_, operation::callback<void>(started));
-        return wait();
+        return start(phase::unlocking, [&](const std::shared_ptr<operation>& started) {
+            context_.profiles.release(*key_, owner_, operation::callback<void>(started));
+            holds_lock_ = false;
+        });
     }
     phase_ = phase::finished;
     return {step_result::kind::finished};

@@ -109,7 +109,7 @@ public:
     // `owner` names the job to the lock, and seeds its backoff.
     job(job_request request, const job_context& context, owner_token owner = new_owner_token());
 
-    // Ends the job as `expire` does when it has not finished. Never blocks.
+    // Ends the job as `expire` does when it has not finished, but without an answer. Never blocks.
     ~job();
     job(const job&) = delete;
     job& operator=(const job&) = delete;
@@ -165,7 +165,9 @@ private:
     step_result start_upload();
     step_result start_erase();
 
-    std::shared_ptr<operation> new_operation(phase next);
+    template <class Call>
+    step_result start(phase next, Call call);
+    void let_go() noexcept;
     step_result wait() const;
     std::expected<reservation, error> reserve(std::size_t bytes) const;
     step_result fail(error code, std::string_view message);

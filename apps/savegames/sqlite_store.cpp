@@ -256,7 +256,11 @@ sqlite_counters sqlite_store::state::counters() const {
 
 void sqlite_store::state::note_failure(const sqlite_connection& connection) {
     const std::lock_guard lock{counters_mutex_};
-    counters_.last_failure = connection.message();
+    try {
+        counters_.last_failure = connection.message();
+    } catch (const std::bad_alloc&) {
+        counters_.last_failure.clear();
+    }
 }
 
 void sqlite_store::state::serve_reads(reader& with) {

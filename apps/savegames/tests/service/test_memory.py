@@ -1,6 +1,8 @@
 """What clients hold counts towards --memory-max, and goes back to the system when they have gone."""
 
+import collections
 import pathlib
+import resource
 import unittest
 
 from service import BINARY, Server, request, save_path, wait_for
@@ -130,6 +132,42 @@ class Afterwards(unittest.TestCase):
                 client.close()
             wait_for(lambda: resident(server) - before < 16 * MIB,
                      f"memory of {peak // MIB} MiB to go back to {before // MIB}")
+
+
+@unittest.skipIf(SANITIZED, "a sanitizer needs an address space without a limit")
+class OutOfMemory(unittest.TestCase):
+    """RLIMIT_AS as it would be in a container, and below what the requests need."""
+
+    CLIENTS = 16
+
+    def test_a_failed_allocation_is_a_503(self):
+        fields = ",".join(f'"field{number}":[{number}]' for number in range(100_000))
+        save = ("{" + fields + "}").encode()
+        with Server() as server:
+            server.ask("PUT", save_path("small"), b"{}")
+            clients = [server.client() for _ in range(self.CLIENTS)]
+            status = pathlib.Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii")
+            limit = int(status.split()[0]) * 4 * KIB + 24 * MIB
+            resource.prlimit(server.process.pid, resource.RLIMIT_AS,
+                             (limit, resource.RLIM_INFINITY))
+            statuses = collections.Counter()
+            for _ in range(3):
+                for method, path, body in (("PUT", "", save), ("POST", "/update", b'{"a":1}'),
+                                           ("GET", "", None)):
+                    for number, client in enumerate(clients):
+                        client.send(request(method, save_path(f"player{number}") + path, body))
+                    for number, client in enumerate(clients):
+                        answer = client.read()
+                        statuses[answer.status] += 1
+                        if answer.headers.get("connection") == "close":
+                            client.close()
+                            clients[number] = server.client()
+            self.assertLessEqual(set(statuses), {200, 404, 503})
+            self.assertGreater(statuses[503], 0)
+            self.assertIsNone(server.process.poll())
+            for client in clients:
+                client.close()
+            wait_for(lambda: server.ask("GET", save_path("small")).status == 200, "memory again")
 
 
 if __name__ == "__main__":
