@@ -174,9 +174,10 @@ fl::task<bool> connection::serve_request() {
 fl::task<bool> connection::read_head() {
     started_ = clock::now();
     read_deadline_ = started_ + service_.limits.read_timeout;
+    bool slow = false;  // the head has come in parts
     for (;;) {
         feed_parser();
-        if (parser_.at() != http_parser::stage::head) co_return true;
+        if (parser_.at() != http_parser::stage::head) co_return !slow || seat_.become_busy();
         if (parser_.untouched()) {
             const time_point now = clock::now();
             if (!seat_.become_idle(now)) co_return false;
@@ -186,8 +187,11 @@ fl::task<bool> connection::read_head() {
             read_deadline_ = started_ + service_.limits.read_timeout;
             continue;
         }
+        slow = true;
+        if (!seat_.become_reading(started_)) co_return false;
         const input got = co_await read_more(read_deadline_);
         if (got == input::timed_out) {
+            if (!seat_.become_busy()) co_return false;
             response answer = make_error(408, "timeout", "the request took too long to arrive");
             co_await refuse(std::move(answer), request_kind::other, true);
         }

@@ -2,6 +2,7 @@
 
 #include <fairlead/sched/scheduler.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace savegames {
@@ -13,47 +14,105 @@ void connection_table::seat::sit(fairlead::basic_task& task) {
 
 bool connection_table::seat::become_idle(time_point now) {
     const std::lock_guard lock{table_->mutex_};
-    if (table_->draining_) return false;
-    place_->idle = true;
-    place_->idle_since = now;
-    table_->idle_.splice(table_->idle_.end(), table_->busy_, place_);
-    // Whoever waits for room does not know when this one may be ended, unless another is before it.
-    if (table_->idle_.size() == 1) table_->wake_acceptor();
+    if (table_->draining_ || place_->at == activity::stopped) return false;
+    place_->since = now;
+    table_->put(place_, activity::idle);
+    return true;
+}
+
+bool connection_table::seat::become_reading(time_point since) {
+    const std::lock_guard lock{table_->mutex_};
+    if (place_->at == activity::stopped) return false;
+    if (place_->at == activity::reading) return true;
+    place_->since = since;
+    table_->put(place_, activity::reading);
     return true;
 }
 
 bool connection_table::seat::become_busy() {
     const std::lock_guard lock{table_->mutex_};
-    if (!std::exchange(place_->idle, false)) return false;
-    table_->busy_.splice(table_->busy_.end(), table_->idle_, place_);
+    if (place_->at == activity::stopped) return false;
+    table_->put(place_, activity::busy);
     return true;
 }
 
-std::optional<connection_table::seat> connection_table::enter(fairlead::basic_task& acceptor,
-                                                              time_point now, time_point* retry) {
+bool connection_table::admits(const network& from, time_point now) {
     const std::lock_guard lock{mutex_};
-    if (busy_.size() + idle_.size() < limit_) {
+    const auto known = of_networks_.find(from);
+    if (of_network_ == 0 || known == of_networks_.end() || known->second < of_network_) return true;
+    for (std::list<entry>* const waiting : {&idle_, &reading_}) {
+        for (auto each = waiting->begin(); each != waiting->end() && each->since + grace <= now;
+             ++each) {
+            if (each->from != from) continue;
+            evict(each);
+            return true;
+        }
+    }
+    ++refused_;
+    return false;
+}
+
+std::optional<connection_table::seat> connection_table::enter(fairlead::basic_task& acceptor,
+                                                              time_point now, time_point* retry,
+                                                              const network& from) {
+    const std::lock_guard lock{mutex_};
+    if (open() < limit_) {
+        std::size_t& known = of_networks_[from];
+        busy_.emplace_back().from = from;
+        ++known;
         acceptor_ = nullptr;
-        busy_.emplace_back();
         ++accepted_;
         return seat{*this, std::prev(busy_.end())};
     }
     if (acceptor_ == nullptr) ++waited_;
     acceptor_ = &acceptor;
     *retry = time_point::max();
-    if (!idle_.empty()) {
-        const auto oldest = idle_.begin();
-        *retry = oldest->idle_since + idle_grace;
+    if (const auto first = first_to_go(now)) {
+        *retry = (*first)->since + grace;
         if (*retry <= now) {
             *retry = time_point::max();  // its end signals
-            oldest->idle = false;
-            busy_.splice(busy_.end(), idle_, oldest);
-            ++evicted_;
-            oldest->task->request_stop();
+            evict(*first);
         }
     }
     return std::nullopt;
 }
+
+// The longest idle connection or the slowest head. If both have waited for `grace`: that of the network with more
+// connections.
+std::optional<connection_table::place> connection_table::first_to_go(time_point now) {
+    if (idle_.empty() && reading_.empty()) return std::nullopt;
+    if (idle_.empty()) return reading_.begin();
+    if (reading_.empty()) return idle_.begin();
+    const place idle = idle_.begin();
+    const place slow = reading_.begin();
+    const std::size_t of_idle = of_networks_[idle->from];
+    const std::size_t of_slow = of_networks_[slow->from];
+    const bool both_may_go = std::max(idle->since, slow->since) + grace <= now;
+    if (both_may_go && of_idle != of_slow) return of_idle > of_slow ? idle : slow;
+    return idle->since < slow->since ? idle : slow;
+}
+
+void connection_table::evict(place where) {
+    put(where, activity::stopped);
+    ++evicted_;
+    where->task->request_stop();
+}
+
+std::list<connection_table::entry>& connection_table::list_of(activity at) {
+    if (at == activity::idle) return idle_;
+    return at == activity::reading ? reading_ : busy_;
+}
+
+void connection_table::put(place where, activity at) {
+    std::list<entry>& to = list_of(at);
+    to.splice(to.end(), list_of(where->at), where);
+    where->at = at;
+    // The task that waits for room does not know when this one may be ended, unless another is
+    // before it.
+    if ((at == activity::idle || at == activity::reading) && to.size() == 1) wake_acceptor();
+}
+
+std::size_t connection_table::open() const { return busy_.size() + reading_.size() + idle_.size(); }
 
 void connection_table::forget_acceptor() {
     const std::lock_guard lock{mutex_};
@@ -68,34 +127,37 @@ bool connection_table::crowded() const {
 void connection_table::drain() {
     const std::lock_guard lock{mutex_};
     draining_ = true;
-    for (entry& each : idle_) {
-        each.idle = false;
-        each.task->request_stop();
+    while (!idle_.empty()) {
+        const auto first = idle_.begin();
+        put(first, activity::stopped);
+        first->task->request_stop();
     }
-    busy_.splice(busy_.end(), idle_);
 }
 
 std::size_t connection_table::wait_until_empty(time_point deadline) {
     std::unique_lock lock{mutex_};
-    emptied_.wait_until(lock, deadline, [this] { return busy_.empty() && idle_.empty(); });
-    return busy_.size() + idle_.size();
+    emptied_.wait_until(lock, deadline, [this] { return open() == 0; });
+    return open();
 }
 
 connection_table::counters connection_table::count() const {
     const std::lock_guard lock{mutex_};
-    return {.open = busy_.size() + idle_.size(),
+    return {.open = open(),
             .idle = idle_.size(),
             .limit = limit_,
             .accepted = accepted_,
             .evicted = evicted_,
+            .refused = refused_,
             .waited = waited_};
 }
 
-void connection_table::leave(std::list<entry>::iterator place) {
+void connection_table::leave(place where) {
     const std::lock_guard lock{mutex_};
-    (place->idle ? idle_ : busy_).erase(place);
+    const auto known = of_networks_.find(where->from);
+    if (--known->second == 0) of_networks_.erase(known);
+    list_of(where->at).erase(where);
     wake_acceptor();
-    if (busy_.empty() && idle_.empty()) emptied_.notify_all();
+    if (open() == 0) emptied_.notify_all();
 }
 
 void connection_table::wake_acceptor() {

@@ -38,7 +38,7 @@ server::server(const server_options& options, const job_context& jobs, const sql
     : options_{options},
       store_{store},
       tokens_{std::move(tokens)},
-      table_{options.max_connections},
+      table_{options.max_connections, options.connections_per_address},
       runner_{make_runner(options.scheduler, options.workers)},
       parts_{.limits = options.limits,
              .jobs = jobs,
@@ -132,7 +132,10 @@ fl::task<> server::accept_all(fl::scope& connections) {
 fl::task<bool> server::accept_one(fl::scope& connections, std::size_t number) {
     auto stream = co_await listener_->accept();
     if (!stream) co_return false;
-    auto seat = co_await wait_for_seat();
+    const auto peer = stream->peer_address();
+    const network from = peer ? network_of(*peer, options_.address_bits) : network{};
+    if (!table_.admits(from, clock::now())) co_return true;
+    auto seat = co_await wait_for_seat(from);
     if (!seat) co_return false;
     connections.spawn(serve_connection(parts_, std::move(*stream), std::move(*seat), number),
                       {.name = "connection"});
@@ -140,11 +143,11 @@ fl::task<bool> server::accept_one(fl::scope& connections, std::size_t number) {
 }
 
 // Nothing: the service stops.
-fl::task<std::optional<connection_table::seat>> server::wait_for_seat() {
+fl::task<std::optional<connection_table::seat>> server::wait_for_seat(network from) {
     fl::basic_task& self = co_await fl::current_task();
     for (;;) {
         time_point retry{};
-        auto seat = table_.enter(self, clock::now(), &retry);
+        auto seat = table_.enter(self, clock::now(), &retry, from);
         if (seat) co_return seat;
         const fl::wake_reason reason = co_await fl::receive_signal(retry);
         if (reason == fl::wake_reason::stopped) co_return std::nullopt;

@@ -39,6 +39,8 @@ struct server_options {
     std::size_t workers = 4;     // threads that run jobs; with fairlead, all threads
     std::size_t io_workers = 2;  // threads of the front end of a baseline
     std::size_t max_connections = 10'000;
+    std::size_t connections_per_address = 0;  // 0: any number
+    network_bits address_bits{};              // of what counts as one address
     connection_limits limits{};
     std::size_t memory_max = std::size_t{1} << 30;  // bytes that all clients hold, about
     bool groups = true;  // each game in a group of its own; only with fairlead
@@ -78,7 +80,7 @@ private:
 
     fairlead::task<> serve_all();
     fairlead::task<> accept_all(fairlead::scope& connections);
-    fairlead::task<std::optional<connection_table::seat>> wait_for_seat();
+    fairlead::task<std::optional<connection_table::seat>> wait_for_seat(network from);
     fairlead::task<> sweep_games();
     fairlead::task<bool> accept_one(fairlead::scope& connections, std::size_t number);
     [[nodiscard]] std::string stats_json() const;

@@ -72,6 +72,9 @@ void wait_for_end(const sigset_t& awaited, const settings& given, server& runnin
 
 int serve(settings& given, const sigset_t& awaited) {
     complete(given);
+    for (const std::string& warning : given.warnings) {
+        fmt::print(stderr, "savegames: warning: {}\n", warning);
+    }
     std::shared_ptr<const token_table> tokens;
     if (!given.tokens_file.empty()) tokens = load_tokens(given.tokens_file);
 

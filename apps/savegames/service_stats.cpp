@@ -180,6 +180,7 @@ std::string stats_report::to_json() const {
                         {"limit", connections.limit},
                         {"accepted", connections.accepted},
                         {"evicted", connections.evicted},
+                        {"refused", connections.refused},
                         {"waited", connections.waited},
                         {"accept_starved", accept_starved},
                         {"failures", failures}}},
