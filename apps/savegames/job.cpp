@@ -162,6 +162,8 @@ step_result job::step(time_point now) {
             return start_lock();
         case phase::downloading:
             return after_download();
+        case phase::patching:
+            return patch_text();
         case phase::packing:
             return pack_text();
         case phase::uploading:
@@ -181,6 +183,23 @@ bool job::due(time_point now) const {
     if (now >= request_.deadline) return true;
     if (phase_ == phase::backoff) return now >= retry_at_;
     return operation_ == nullptr || operation_->done();
+}
+
+std::size_t job::next_bytes() const {
+    switch (phase_) {
+        case phase::start:
+            return request_.body.size();
+        case phase::downloading: {
+            if (!operation_->done()) return 0;
+            const auto& stored = operation_->result<save>();
+            return stored ? stored->size : 0;
+        }
+        case phase::patching:
+        case phase::packing:
+            return text_.size() + request_.body.size();
+        default:
+            return 0;
+    }
 }
 
 void job::expire() {
@@ -308,7 +327,7 @@ step_result job::after_download() {
     auto result = std::move(operation_->result<save>());
     operation_.reset();
     if (!result) return fail(result.error(), store_message(result.error()));
-    return request_.kind == job_kind::get ? answer_read(*result) : patch_text(*result);
+    return request_.kind == job_kind::get ? answer_read(*result) : unpack_to_patch(*result);
 }
 
 step_result job::answer_read(const save& stored) {
@@ -335,14 +354,20 @@ step_result job::answer_read(const save& stored) {
     return finish();
 }
 
-step_result job::patch_text(const save& stored) {
+step_result job::unpack_to_patch(const save& stored) {
     auto paid = reserve(2 * stored.size + request_.body.size());  // the text before and after
     if (!paid) return fail(paid.error(), no_memory_message);
     paid_ = std::move(*paid);
     auto text = unpack(stored, context_.save_limits.size_max);
     if (!text) return fail(text.error().code, text.error().message);
     base_version_ = stored.version;
-    auto patched = apply_merge_patch(*text, request_.body, context_.save_limits);
+    text_ = std::move(*text);
+    phase_ = phase::patching;
+    return {step_result::kind::ready};
+}
+
+step_result job::patch_text() {
+    auto patched = apply_merge_patch(text_, request_.body, context_.save_limits);
     if (!patched) return fail(patched.error().code, patched.error().message);
     text_ = std::move(*patched);
     phase_ = phase::packing;

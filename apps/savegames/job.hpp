@@ -2,7 +2,7 @@
 //
 //   get     download ─> unpack
 //   put     check ─> pack ─> lock ─> upload ─> unlock
-//   update  check ─> lock ─> download ─> unpack, patch ─> pack ─> upload ─> unlock
+//   update  check ─> lock ─> download ─> unpack ─> patch ─> pack ─> upload ─> unlock
 //   erase   lock ─> erase ─> unlock
 //
 // Each arrow is a store operation or a turn of the scheduler; each word between two arrows is one
@@ -124,6 +124,10 @@ public:
     // Whether `step(now)` would make progress. For drivers that poll. Any moment but during `step`.
     [[nodiscard]] bool due(time_point now) const;
 
+    // About how many bytes of text the next step works on. For drivers that divide long work. Any moment but during
+    // `step`.
+    [[nodiscard]] std::size_t next_bytes() const;
+
     // Ends the job now: 409 when it has only waited for the lock, 504 else; but a write that was
     // committed is reported as such. Never blocks.
     void expire();
@@ -144,6 +148,7 @@ private:
         locking,      // acquire is under way
         backoff,      // the lock was refused; until retry_at_
         downloading,  // get is under way
+        patching,     // text_ is the old save, not yet patched
         packing,      // text_ is the new save, not yet packed
         uploading,    // put is under way
         erasing,      // erase is under way
@@ -155,7 +160,8 @@ private:
     step_result after_lock(time_point now);
     step_result after_download();
     step_result answer_read(const save& stored);
-    step_result patch_text(const save& stored);
+    step_result unpack_to_patch(const save& stored);
+    step_result patch_text();
     step_result pack_text();
     step_result after_upload();
     step_result after_erase();
@@ -189,7 +195,7 @@ private:
     std::optional<profile_key> key_;             // once the ids are known to be good
     std::optional<std::uint64_t> base_version_;  // update: what was downloaded
     reservation paid_;                           // for text_
-    std::string text_;                           // the new save
+    std::string text_;                           // the new save, or the one to patch
     save packed_;
     std::shared_ptr<operation> operation_;  // the one under way
     response answer_;

@@ -145,7 +145,8 @@ TEST_F(job_test, heavy_parts_are_steps_of_their_own) {
     auto work = make(job_kind::update, R"({"a":2})");
     EXPECT_EQ(work->step(now).what, kind::waiting);  // lock
     EXPECT_EQ(work->step(now).what, kind::waiting);  // download
-    EXPECT_EQ(work->step(now).what, kind::ready);    // unpack, patch
+    EXPECT_EQ(work->step(now).what, kind::ready);    // unpack
+    EXPECT_EQ(work->step(now).what, kind::ready);    // patch
     EXPECT_EQ(work->step(now).what, kind::waiting);  // pack; upload
     EXPECT_EQ(work->step(now).what, kind::waiting);  // unlock
     EXPECT_EQ(work->step(now).what, kind::finished);
@@ -424,6 +425,25 @@ TEST_F(job_test, pays_for_texts_before_they_are_made) {
     EXPECT_EQ(header(run(job_kind::get), "Save-Version"), "1");
     EXPECT_EQ(asked.back(), 2 * text.size() + 7);
     EXPECT_EQ(texts.size(), 0U);
+}
+
+// Each part of the work on a text is a step of its own, and the driver is told before how long it is.
+TEST_F(job_test, tells_of_long_steps_before) {
+    const std::string text = R"({"a":")" + std::string(100'000, 'x') + R"("})";
+    const auto long_steps = [&](job_kind what, std::string body) {
+        auto work = make(what, std::move(body));
+        std::vector<std::size_t> bytes;
+        for (auto result = step_result{}; result.what != kind::finished;) {
+            if (const std::size_t next = work->next_bytes(); next > 1'000) bytes.push_back(next);
+            result = work->step(now);
+        }
+        EXPECT_EQ(work->answer().status, 200);
+        return bytes;
+    };
+    const std::size_t size = text.size();
+    EXPECT_EQ(long_steps(job_kind::put, text), (std::vector{size, size}));
+    EXPECT_EQ(long_steps(job_kind::get, ""), std::vector{size});
+    EXPECT_EQ(long_steps(job_kind::update, R"({"b":1})"), (std::vector{size, size + 7, size + 13}));
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ class OutOfMemory(unittest.TestCase):
     def test_a_failed_allocation_is_a_503(self):
         fields = ",".join(f'"field{number}":[{number}]' for number in range(100_000))
         save = ("{" + fields + "}").encode()
-        with Server() as server:
+        with Server("--request-timeout", "3000") as server:
             server.ask("PUT", save_path("small"), b"{}")
             clients = [server.client() for _ in range(self.CLIENTS)]
             status = pathlib.Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii")

@@ -1,0 +1,159 @@
+#include "savegames/step_gate.hpp"
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <vector>
+
+#include "savegames/runner.hpp"
+#include "savegames/tests/memory_store.hpp"
+#include "savegames/tests/support.hpp"
+
+namespace savegames {
+namespace {
+
+namespace fl = fairlead;
+
+class step_gate_test : public testing::Test {
+protected:
+    static fl::scheduler_options on_caller() {
+        fl::scheduler_options options;
+        options.run_on_caller = true;
+        return options;
+    }
+
+    // Has its turn until it gets a signal that is not the gate's: until it is asked to stop.
+    fl::task<> visit(std::string game, time_point deadline = time_point::max()) {
+        fl::basic_task& self = co_await fl::current_task();
+        latest = &self;
+        step_gate::turn turn{gate};
+        const bool granted = co_await turn.wait(game, deadline);
+        order.push_back(granted ? game : "not " + game);
+        if (!granted) co_return;
+        fl::wake_reason reason = fl::wake_reason::woken;
+        while (reason != fl::wake_reason::stopped) reason = co_await fl::receive_signal();
+    }
+
+    auto begin(std::string game, time_point deadline = time_point::max()) {
+        auto begun = fl::spawn(home, visit(std::move(game), deadline));
+        home.run_until_idle();
+        return begun;
+    }
+
+    void end(fl::join_handle<void>& task) {
+        task.request_stop();
+        home.run_until_idle();
+    }
+
+    fl::scheduler home{on_caller()};
+    step_gate gate{2};
+    std::vector<std::string> order;
+    fl::basic_task* latest = nullptr;  // that has come
+};
+
+using names = std::vector<std::string>;
+
+TEST_F(step_gate_test, games_have_their_turn) {
+    std::vector<fl::join_handle<void>> tasks;
+    for (const char* const game : {"noisy", "noisy", "noisy", "noisy", "quiet"}) {
+        tasks.push_back(begin(game));
+    }
+    EXPECT_EQ(order, (names{"noisy", "noisy"}));
+    EXPECT_EQ(gate.count().waiting, 3U);
+    for (auto& task : tasks) end(task);
+    EXPECT_EQ(order, (names{"noisy", "noisy", "quiet", "noisy", "noisy"}));
+    EXPECT_EQ(gate.count().running, 0U);
+    EXPECT_EQ(gate.count().running_max, 2U);
+}
+
+TEST_F(step_gate_test, a_signal_of_the_store_is_no_turn) {
+    auto first = begin("chess");
+    auto second = begin("chess");
+    auto third = begin("chess");
+    latest->signal();
+    home.run_until_idle();
+    EXPECT_EQ(order, (names{"chess", "chess"}));
+    end(first);
+    EXPECT_EQ(order, (names{"chess", "chess", "chess"}));
+    end(second);
+    end(third);
+}
+
+TEST_F(step_gate_test, a_task_that_gives_up_leaves_the_line) {
+    auto first = begin("chess");
+    auto second = begin("chess");
+    auto stopped = begin("chess");
+    auto late = begin("go", fl::clock::now());
+    end(stopped);
+    EXPECT_EQ(order, (names{"chess", "chess", "not go", "not chess"}));
+    EXPECT_EQ(gate.count().waiting, 0U);
+    end(first);
+    end(second);
+    EXPECT_EQ(gate.count().running, 0U);
+    EXPECT_TRUE(late.ended());
+}
+
+fl::task<int> status_of(runner& run, std::unique_ptr<job> work) {
+    const std::unique_ptr<job> finished = co_await run.run(std::move(work));
+    co_return finished->answer().status;
+}
+
+// While long steps of one game run, as many as may at once, a worker is left for a short one of another.
+TEST(step_gate_on_threads, a_short_request_passes_long_ones) {
+    memory_store store;
+    const job_context context{.profiles = store, .blobs = store};
+    const std::string large = R"({"a":")" + std::string(step_gate::bytes_min, 'x') + R"("})";
+    ASSERT_TRUE(put(store, key_of("short"), packed("{}")).has_value());
+    fl::scheduler_options options;
+    options.workers = 2;
+    options.blocked_after = fl::duration::zero();  // a step that waits keeps its worker
+    fl::scheduler home{std::move(options)};
+    const auto run = make_runner(scheduler_choice::fairlead, 2, 1);
+
+    constexpr int long_ones = 4;
+    std::binary_semaphore in_long_step{0};
+    std::latch may_go_on{1};
+    std::atomic<int> inside = 0;
+    std::atomic<int> inside_max = 0;
+    const auto begin = [&](job_kind what, std::string player, reserve_function reserve) {
+        job_request request{.kind = what,
+                            .game = "chess",
+                            .player = std::move(player),
+                            .body = what == job_kind::update ? R"({"b":1})" : "",
+                            .reserve = std::move(reserve)};
+        return fl::spawn(home, status_of(*run, std::make_unique<job>(std::move(request), context)));
+    };
+    const auto wait_inside = [&](std::size_t) -> std::expected<reservation, grant> {
+        const int now = ++inside;
+        int most = inside_max.load();
+        while (most < now && !inside_max.compare_exchange_weak(most, now)) continue;
+        in_long_step.release();
+        may_go_on.wait();
+        --inside;
+        return reservation{};
+    };
+    std::vector<fl::join_handle<int>> updates;
+    for (int i = 0; i != long_ones; ++i) {
+        const std::string player = "long" + std::to_string(i);
+        ASSERT_TRUE(put(store, key_of(player), packed(large)).has_value());
+        updates.push_back(begin(job_kind::update, player, wait_inside));
+    }
+    in_long_step.acquire();
+    EXPECT_EQ(begin(job_kind::get, "short", {}).get(), 200);
+    may_go_on.count_down();
+    for (auto& each : updates) EXPECT_EQ(each.get(), 200);
+    EXPECT_EQ(inside_max, 1);
+}
+
+}  // namespace
+}  // namespace savegames
