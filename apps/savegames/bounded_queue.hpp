@@ -3,17 +3,21 @@
 // Each game has a lane. Items are taken from the lanes in turn, and in a lane in order; and no lane may fill the queue
 // (see budget.hpp). So what a game has queued neither delays nor refuses the items of others, however much it is.
 //
-// Thread-safe by one mutex. A full queue refuses, so that overload shows at once instead of as memory.
+// Thread-safe by one mutex. A full queue refuses, so that overload shows at once instead of as
+// memory.
 //
-// Callers of `push` are workers of a scheduler: a worker that waits for a lock is a worker lost. So under the mutex
-// nothing is allocated, freed or moved but pointers, and no thread is woken: a woken thread would take the processor
-// of the thread that holds the mutex, and every caller would wait until the kernel gives it back. What a call needs is
-// made before the mutex, and what a call drops goes after it.
+// Callers of `push` are workers of a scheduler: a worker that waits for a lock is a worker lost. So
+// under the mutex nothing is allocated, freed or moved but pointers, and no thread is woken: a
+// woken thread would take the processor of the thread that holds the mutex, and every caller would
+// wait until the kernel gives it back. What a call needs is made before the mutex, and what a call
+// drops goes after it.
 //
-// Each taker sleeps on a semaphore of its own. Rejected: a condition variable, because the one of glibc makes a caller
-// of notify_one wait in the kernel until threads that were notified earlier have run.
+// Each taker sleeps on a semaphore of its own. Rejected: a condition variable, because the one of
+// glibc makes a caller of notify_one wait in the kernel until threads that were notified earlier
+// have run.
 //
-// A queue ends after every call of `push` has returned: the call wakes a taker when the item may be served already.
+// A queue ends after every call of `push` has returned: the call wakes a taker when the item may be
+// served already.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +52,8 @@ public:
         last_.reserve(id_size_max);  // names of games are assigned to it under the mutex
     }
 
-    // Unless granted, `item` stays as it was. A closed queue is exhausted. O(log lanes). Throws std::bad_alloc.
+    // Unless granted, `item` stays as it was. A closed queue is exhausted. O(log lanes). Throws
+    // std::bad_alloc.
     [[nodiscard]] grant push(std::string game, T& item, std::size_t bytes) {
         std::list<entry> added;
         added.push_back({std::nullopt, bytes});
@@ -63,8 +68,9 @@ public:
         return answer;
     }
 
-    // Waits for items; puts as many as fit both bounds, at least one, into `to`, which is empty and has room for
-    // `count_max`. None only when the queue is closed and nothing is left. Allocates nothing.
+    // Waits for items; puts as many as fit both bounds, at least one, into `to`, which is empty and
+    // has room for `count_max`. None only when the queue is closed and nothing is left. Allocates
+    // nothing.
     void take(std::vector<T>& to, std::size_t count_max, std::size_t bytes_max) {
         std::list<entry> taken;
         lane_map emptied;
@@ -120,7 +126,8 @@ private:
         return grant_of(has ? found->second.bytes : 0, bytes, bytes_, limits_.bytes_max);
     }
 
-    // `added` is one item, and `fresh` is the lane for it if there is none. Nodes of lists and maps change hands.
+    // `added` is one item, and `fresh` is the lane for it if there is none. Nodes of lists and maps
+    // change hands.
     grant add(std::list<entry>& added, lane_map& fresh, sleeper*& to_wake) {
         const std::size_t bytes = added.front().bytes;
         const std::lock_guard lock{mutex_};

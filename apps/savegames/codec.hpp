@@ -1,8 +1,9 @@
 // JSON text <-> stored save: zstd compression and the XXH3 checksum.
 //
-// Pure CPU work, any thread. The contexts of zstd are kept for the next call, because making one costs more than
-// compressing a small save: as many as there were calls at once. Rejected: a thread_local context. Its destructor is
-// registered at the first use in each thread, and glibc ends the process if there is no memory for that.
+// Pure CPU work, any thread. The contexts of zstd are kept for the next call, because making one
+// costs more than compressing a small save: as many as there were calls at once. Rejected: a
+// thread_local context. Its destructor is registered at the first use in each thread, and glibc
+// ends the process if there is no memory for that.
 #pragma once
 
 #include <cstddef>

@@ -83,8 +83,8 @@ public:
     // Serves one request. False: the connection ends. Throws std::bad_alloc.
     fl::task<bool> serve_request();
 
-    // What a client gets whose request has failed for want of memory; empty if part of an answer was sent. Then the
-    // connection ends.
+    // What a client gets whose request has failed for want of memory; empty if part of an answer
+    // was sent. Then the connection ends.
     [[nodiscard]] std::string_view answer_without_memory() noexcept;
     [[nodiscard]] fl::io::tcp_stream& stream() noexcept { return stream_; }
     [[nodiscard]] fl::time_point write_deadline() const {
@@ -240,8 +240,9 @@ fl::task<connection::input> connection::read_more(time_point deadline) {
     co_return input::got;
 }
 
-// Room in the buffer for the next read. The buffer grows for a part of the head that is larger, and for a body that
-// comes faster than it is read: a client that sends little at a time has a small one. False: that part is too long.
+// Room in the buffer for the next read. The buffer grows for a part of the head that is larger, and
+// for a body that comes faster than it is read: a client that sends little at a time has a small
+// one. False: that part is too long.
 bool connection::make_room() {
     if (begin_ != 0) {
         std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -453,8 +454,8 @@ void connection::count(request_kind kind, int status) {
     service_.stats.count_request(number_, kind, status, clock::now() - started_);
 }
 
-// Its frame is there before memory is short, and operations on streams allocate nothing: so a client is answered, and
-// can read the answer, when no allocation succeeds.
+// Its frame is there before memory is short, and operations on streams allocate nothing: so a
+// client is answered, and can read the answer, when no allocation succeeds.
 fl::task<> serve_requests(connection& client, service_stats& stats) {
     bool short_of_memory = false;
     try {

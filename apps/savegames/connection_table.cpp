@@ -77,8 +77,8 @@ std::optional<connection_table::seat> connection_table::enter(fairlead::basic_ta
     return std::nullopt;
 }
 
-// The longest idle connection or the slowest head. If both have waited for `grace`: that of the network with more
-// connections.
+// The longest idle connection or the slowest head. If both have waited for `grace`: that of the
+// network with more connections.
 std::optional<connection_table::place> connection_table::first_to_go(time_point now) {
     if (idle_.empty() && reading_.empty()) return std::nullopt;
     if (idle_.empty()) return reading_.begin();

@@ -7,9 +7,10 @@
 //
 // At the limit the newest connection, accepted already, waits for room, and those after it wait in
 // the kernel's backlog. Meanwhile answers say "Connection: close" (see `crowded`), and connections
-// are closed that were idle, or at the head of one request, for `grace`: of the longest idle one and
-// the slowest head the one whose network has more connections, and if these are equal the one that
-// waits longer. So a crowd is served in turns, and slow heads keep no place from other clients.
+// are closed that were idle, or at the head of one request, for `grace`: of the longest idle one
+// and the slowest head the one whose network has more connections, and if these are equal the one
+// that waits longer. So a crowd is served in turns, and slow heads keep no place from other
+// clients.
 //
 // A network may have a limit of its own. A newcomer from a network at its limit takes the place of
 // a connection of that network that is idle or slow, or is closed.
@@ -73,8 +74,8 @@ public:
         // It waits for a request. False: the service ends, so it must not.
         [[nodiscard]] bool become_idle(time_point now);
 
-        // It has some of a head, and waits for the rest. False: it was asked to stop meanwhile, so it
-        // must close. Harmless when repeated.
+        // It has some of a head, and waits for the rest. False: it was asked to stop meanwhile, so
+        // it must close. Harmless when repeated.
         [[nodiscard]] bool become_reading(time_point since);
 
         // Its wait has ended. False: it was asked to stop meanwhile, so it must close.

@@ -117,8 +117,8 @@ private:
 };
 
 response make_error(int status, std::string_view code, std::string_view message) {
-    // Texts of clients may be in the message: what is no UTF-8 is replaced. Plain strings and no object, whose
-    // destructor would allocate.
+    // Texts of clients may be in the message: what is no UTF-8 is replaced. Plain strings and no
+    // object, whose destructor would allocate.
     const auto quote = [](std::string_view text) {
         return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     };
@@ -425,7 +425,8 @@ step_result job::after_erase() {
     return finish();
 }
 
-// Calls the store. If the call throws, nothing is under way, and a lock that is held is given back at the end.
+// Calls the store. If the call throws, nothing is under way, and a lock that is held is given back
+// at the end.
 template <class Call>
 step_result job::start(phase next, Call call) {
     const bool unlocks = next == phase::locking || (holds_lock_ && next != phase::unlocking);

@@ -124,8 +124,8 @@ public:
     // Whether `step(now)` would make progress. For drivers that poll. Any moment but during `step`.
     [[nodiscard]] bool due(time_point now) const;
 
-    // About how many bytes of text the next step works on. For drivers that divide long work. Any moment but during
-    // `step`.
+    // About how many bytes of text the next step works on. For drivers that divide long work. Any
+    // moment but during `step`.
     [[nodiscard]] std::size_t next_bytes() const;
 
     // Ends the job now: 409 when it has only waited for the lock, 504 else; but a write that was

@@ -15,7 +15,8 @@ namespace fl = fairlead;
 constexpr std::chrono::seconds quiet{1};
 constexpr int waits_max = 10;
 
-// As the allocator has it by default, but it raises the limit when large blocks are freed unless the limit is set.
+// As the allocator has it by default, but it raises the limit when large blocks are freed unless
+// the limit is set.
 constexpr int map_min = 128 << 10;
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Gives memory back to the system when a burst of requests has ended.
 //
-// The allocator keeps what is freed in small pieces, such as the values of a parsed save: after a burst that is most
-// of what the burst took. So whatever frees much notes it here, and when enough was noted, and a second has passed
-// without a note (or ten seconds, if notes go on), the task calls malloc_trim on a thread that may block.
+// The allocator keeps what is freed in small pieces, such as the values of a parsed save: after a
+// burst that is most of what the burst took. So whatever frees much notes it here, and when enough
+// was noted, and a second has passed without a note (or ten seconds, if notes go on), the task
+// calls malloc_trim on a thread that may block.
 //
-// Any thread; one mutex, held for an addition. Nothing polls: the task sleeps until enough was noted.
+// Any thread; one mutex, held for an addition. Nothing polls: the task sleeps until enough was
+// noted.
 #pragma once
 
 #include <fairlead/coro/task.hpp>
@@ -16,8 +18,8 @@
 
 namespace savegames {
 
-// Makes the allocator map each large text by itself, so that a text goes back to the system when it is freed. Before
-// there are threads.
+// Makes the allocator map each large text by itself, so that a text goes back to the system when it
+// is freed. Before there are threads.
 void map_large_texts();
 
 class memory_trimmer {

@@ -70,8 +70,9 @@ std::expected<void, failure> check_shape(std::string_view text, const json_limit
 // The parser takes a null character, which no JSON text has, for the end of the text.
 bool seems_shorter(std::string_view text) { return text.contains('\0'); }
 
-// Leaves an empty container or a plain value, whose destructor allocates nothing. The destructor of a full container
-// allocates, and ends the process if there is no memory. Recurses: no tree here is deeper than depth_max.
+// Leaves an empty container or a plain value, whose destructor allocates nothing. The destructor of
+// a full container allocates, and ends the process if there is no memory. Recurses: no tree here is
+// deeper than depth_max.
 void empty(json& tree) noexcept {
     if (tree.is_object()) {
         for (auto& [name, value] : tree.get_ref<json::object_t&>()) empty(value);
@@ -102,7 +103,8 @@ std::expected<json_tree, failure> parse(std::string_view text, const json_limits
     return tree;
 }
 
-// RFC 7396, section 2. Takes `changes` apart, so that nothing is copied. Recurses no deeper than `changes`.
+// RFC 7396, section 2. Takes `changes` apart, so that nothing is copied. Recurses no deeper than
+// `changes`.
 void merge(json& target, json& changes) {
     if (!changes.is_object()) {
         target.swap(changes);

@@ -21,7 +21,8 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
     return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
 }
 
-// `wanted` connections, or as many as there may be descriptors for, after asking for all that we may have.
+// `wanted` connections, or as many as there may be descriptors for, after asking for all that we
+// may have.
 std::size_t possible_connections(std::size_t wanted) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;

@@ -1,9 +1,11 @@
-// The texts of large saves that are being sent: one copy for all clients that read the same version.
+// The texts of large saves that are being sent: one copy for all clients that read the same
+// version.
 //
 //   job ──find──> a text that is being sent to another client ──> the answer of this one, too
 //   job ──add───> its own text, from now on found by others
 //
-// A text is immutable, and goes when the last answer that has it has been sent. What was paid for it goes with it.
+// A text is immutable, and goes when the last answer that has it has been sent. What was paid for
+// it goes with it.
 //
 // Any thread; one mutex, held for a table lookup. Texts are freed outside of it.
 #pragma once
@@ -29,8 +31,8 @@ public:
     // The text of `stored`, if it is being sent; else null.
     [[nodiscard]] shared_text find(const profile_key& key, const save& stored) const;
 
-    // `text` is that of `stored`, and `paid` was given for it. Answers another copy, and drops this one, if there is
-    // one by now. Throws std::bad_alloc.
+    // `text` is that of `stored`, and `paid` was given for it. Answers another copy, and drops this
+    // one, if there is one by now. Throws std::bad_alloc.
     [[nodiscard]] shared_text add(const profile_key& key, const save& stored, std::string text,
                                   reservation paid);
 

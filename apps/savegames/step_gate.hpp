@@ -1,9 +1,10 @@
-// How many long steps run at once: fewer than there are workers, so that a worker is left for short ones.
+// How many long steps run at once: fewer than there are workers, so that a worker is left for short
+// ones.
 //
-// A step cannot be interrupted. Where the steps of one game parse, patch and compress large saves, its group has no
-// more than its share of the workers' time, but every worker may be in such a step when a request of another game
-// comes. So a task takes a turn before a long step, and gives it back after. Games have their turn one after the
-// other, and the tasks of a game in order.
+// A step cannot be interrupted. Where the steps of one game parse, patch and compress large saves,
+// its group has no more than its share of the workers' time, but every worker may be in such a step
+// when a request of another game comes. So a task takes a turn before a long step, and gives it
+// back after. Games have their turn one after the other, and the tasks of a game in order.
 //
 // Any thread; one mutex, held for a table lookup. A task that waits for its turn sleeps.
 #pragma once
@@ -46,7 +47,8 @@ public:
         turn& operator=(const turn&) = delete;
         ~turn();
 
-        // Waits for it. False: the task was asked to stop, or the time is over. Throws std::bad_alloc.
+        // Waits for it. False: the task was asked to stop, or the time is over. Throws
+        // std::bad_alloc.
         [[nodiscard]] fairlead::task<bool> wait(std::string game, time_point deadline);
 
     private:

@@ -1,5 +1,5 @@
-// The n-th allocation of a thread fails, for n = 1, 2, ... until none fails: a request then ends, and the process
-// goes on.
+// The n-th allocation of a thread fails, for n = 1, 2, ... until none fails: a request then ends,
+// and the process goes on.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -42,7 +42,8 @@ void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
 namespace savegames {
 namespace {
 
-// Calls `attempt` until no allocation of it fails. Every allocation after the failed one fails, too.
+// Calls `attempt` until no allocation of it fails. Every allocation after the failed one fails,
+// too.
 template <class Attempt>
 void sweep(Attempt attempt) {
     int failures = 0;

@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -119,8 +120,8 @@ struct eventful {
     eventful& operator=(eventful&& other) noexcept = default;
 };
 
-// The kernel may stop a thread while the thread moves an item out of the queue. Workers push meanwhile: if the queue
-// moved items under its mutex, this test would not end.
+// The kernel may stop a thread while the thread moves an item out of the queue. Workers push
+// meanwhile: if the queue moved items under its mutex, this test would not end.
 TEST(bounded_queue, a_taker_keeps_no_pusher_waiting) {
     bounded_queue<eventful> queue{{.items_max = 10, .bytes_max = 100}};
     bool taking = false;
@@ -157,31 +158,32 @@ TEST(bounded_queue, a_pusher_keeps_no_pusher_waiting) {
 TEST(bounded_queue, loses_nothing_between_threads) {
     constexpr int each = 2'000;
     bounded_queue<int> queue{{.items_max = 64, .bytes_max = 100}, 2};
-    std::atomic<int> granted = 0;
-    std::atomic<int> taken = 0;
+    std::array<int, 3> granted{};  // of each pusher
+    std::array<int, 2> taken{};    // of each taker
     {
         std::vector<std::jthread> takers;
-        for (int i = 0; i != 2; ++i) {
+        for (int& count : taken) {
             takers.emplace_back([&] {
-                while (const std::size_t got = take(queue, 3, 100).size())
-                    taken += static_cast<int>(got);
+                while (const std::size_t got = take(queue, 3, 100).size()) {
+                    count += static_cast<int>(got);
+                }
             });
         }
         {
             std::vector<std::jthread> pushers;
-            for (const char* const game : {"chess", "go", "tag"}) {
-                pushers.emplace_back([&, game] {
-                    for (int i = 0; i != each; ++i) {
-                        int item = i;
-                        granted += queue.push(game, item, 0) == grant::granted ? 1 : 0;
+            for (int& count : granted) {
+                pushers.emplace_back([&, game = "game" + std::to_string(&count - granted.data())] {
+                    for (int item = 0, pushed = 0; pushed != each; ++pushed, item = pushed) {
+                        count += queue.push(game, item, 0) == grant::granted ? 1 : 0;
                     }
                 });
             }
         }
         queue.close();
     }
-    EXPECT_GT(granted, 0);
-    EXPECT_EQ(taken, granted);
+    EXPECT_GT(std::accumulate(granted.begin(), granted.end(), 0), 0);
+    EXPECT_EQ(std::accumulate(taken.begin(), taken.end(), 0),
+              std::accumulate(granted.begin(), granted.end(), 0));
 }
 
 }  // namespace

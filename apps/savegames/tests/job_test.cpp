@@ -427,7 +427,8 @@ TEST_F(job_test, pays_for_texts_before_they_are_made) {
     EXPECT_EQ(texts.size(), 0U);
 }
 
-// Each part of the work on a text is a step of its own, and the driver is told before how long it is.
+// Each part of the work on a text is a step of its own, and the driver is told before how long it
+// is.
 TEST_F(job_test, tells_of_long_steps_before) {
     const std::string text = R"({"a":")" + std::string(100'000, 'x') + R"("})";
     const auto long_steps = [&](job_kind what, std::string body) {

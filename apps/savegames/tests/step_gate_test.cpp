@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <semaphore>
 #include <string>
 #include <vector>
@@ -108,7 +108,8 @@ fl::task<int> status_of(runner& run, std::unique_ptr<job> work) {
     co_return finished->answer().status;
 }
 
-// While long steps of one game run, as many as may at once, a worker is left for a short one of another.
+// While long steps of one game run, as many as may at once, a worker is left for a short one of
+// another.
 TEST(step_gate_on_threads, a_short_request_passes_long_ones) {
     memory_store store;
     const job_context context{.profiles = store, .blobs = store};
@@ -123,8 +124,9 @@ TEST(step_gate_on_threads, a_short_request_passes_long_ones) {
     constexpr int long_ones = 4;
     std::binary_semaphore in_long_step{0};
     std::latch may_go_on{1};
-    std::atomic<int> inside = 0;
-    std::atomic<int> inside_max = 0;
+    std::mutex mutex;
+    int inside = 0;
+    int inside_max = 0;
     const auto begin = [&](job_kind what, std::string player, reserve_function reserve) {
         job_request request{.kind = what,
                             .game = "chess",
@@ -134,11 +136,13 @@ TEST(step_gate_on_threads, a_short_request_passes_long_ones) {
         return fl::spawn(home, status_of(*run, std::make_unique<job>(std::move(request), context)));
     };
     const auto wait_inside = [&](std::size_t) -> std::expected<reservation, grant> {
-        const int now = ++inside;
-        int most = inside_max.load();
-        while (most < now && !inside_max.compare_exchange_weak(most, now)) continue;
+        {
+            const std::lock_guard lock{mutex};
+            inside_max = std::max(inside_max, ++inside);
+        }
         in_long_step.release();
         may_go_on.wait();
+        const std::lock_guard lock{mutex};
         --inside;
         return reservation{};
     };
