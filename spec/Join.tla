@@ -3,8 +3,9 @@
 
    The end and the handle meet at one word: nobody, joins, detached, ended. Each changes it once, and who comes
    second frees, or has the result: with the handle that is who takes it. Who joins may be a coroutine that is
-   destroyed before: it withdraws, or, if the end was faster, waits to be told, and so does not go while the end
-   tells it. A joiner may go as soon as it was told. Each access of something shared is a step; an access of
+   destroyed before, or whose wait is ended by a stop or a deadline: it withdraws, or, if the end was faster, waits
+   to be told, and so does not go while the end tells it. After a stop or a deadline the handle may join again.
+    A joiner may go as soon as it was told. Each access of something shared is a step; an access of
    what was freed or has gone is `touched`.
 
    The children live in the frame of who waits for them, which goes on, and is gone, when the last has ended.
@@ -71,11 +72,11 @@ End == LookEarly \/ OnEnd \/ Linger \/ Report \/ Tell \/ AfterTell
 
 \* --- the handle ---------------------------------------------------------------------------------------------
 \* join_handle::ended, of who may then take the result at once.
-AskEnded == /\ handle = "has" /\ handle' = (IF word = "ended" THEN "take" ELSE "join") /\ TouchesTask
+AskEnded == /\ handle \in {"has", "withdrawn"} /\ handle' = (IF word = "ended" THEN "take" ELSE "join") /\ TouchesTask
             /\ UNCHANGED <<task, ender, join, group>>
 \* Writes who is told, then changes the word.
 WriteJoiner == /\ handle = "join" /\ joiner' = (Bug # 4) /\ handle' = "join, written" /\ TouchesTask \* bug 4: writes it late
-               /\ UNCHANGED <<word, result, frees, ender, join, group>>
+               /\ gone' = FALSE /\ UNCHANGED <<word, result, frees, ender, told, saw, group>>    \* a new joiner
 Join == /\ handle = "join, written" /\ TouchesTask
         /\ IF word = "nobody" THEN word' = "joins" /\ handle' = IF Bug = 4 THEN "write late" ELSE "waits"
                               ELSE handle' = "take" /\ UNCHANGED word
@@ -83,7 +84,8 @@ Join == /\ handle = "join, written" /\ TouchesTask
 WriteLate == /\ handle = "write late" /\ joiner' = TRUE /\ handle' = "waits" /\ TouchesTask
              /\ UNCHANGED <<word, result, frees, ender, join, group>>
 Told == /\ handle = "waits" /\ told > 0 /\ handle' = "take" /\ UNCHANGED <<task, ender, join, group, touched>>
-\* Who joins is destroyed: it withdraws and goes, with its handle. If it is being told it waits for that.
+\* Who joins is destroyed, or a stop or a deadline ends its wait: it withdraws and goes. If it is being told it waits
+\* for that.
 Withdraw == /\ handle = "waits" /\ told = 0 /\ TouchesTask
             /\ IF word = "joins" THEN word' = "nobody" /\ handle' = "withdrawn" /\ gone' = TRUE
                ELSE /\ handle' = (IF Bug = 5 THEN "withdrawn" ELSE "waits") /\ gone' = (Bug = 5) \* bug 5: goes all the same

@@ -23,7 +23,7 @@ import tomllib
 import tree
 
 BOUNDS = pathlib.Path("bench/counts/bounds.toml")
-PAGE = pathlib.Path("docs/performance.md")
+PAGE = pathlib.Path("docs/internals/performance.md")
 MARKS = 3               # of each path: after the warm-up, after one size, after two
 DEARER = 1.02           # than its bound: the check fails
 CHEAPER = 0.95          # the check says that the bound can be lower
@@ -41,7 +41,7 @@ NEWER = ("AVX2", "AVX_Fast_Unaligned_Load", "AVX512F", "AVX512VL", "ERMS", "FSRM
 
 HEADER = """\
 # What each hot path may cost, for one operation. Written by ./do counts --write, and compared by the test `counts`:
-# more than 2 % above fails. What a row means is in docs/performance.md.
+# more than 2 % above fails. What a row means is in docs/internals/performance.md.
 #
 # Instructions and lines are those of this build; another is held to the other bounds only.
 """

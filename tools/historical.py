@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that docs/historical.md says what the test of historical bugs has recorded.
+"""Checks that docs/internals/historical.md says what the test of historical bugs has recorded.
 
 Reads what `historical_test --gtest_output=json:FILE` writes, and tests/historical/elsewhere.toml, whose
 tests and seeded bugs must exist, with tests/historical/planted.json, which has a figure for each. With --write
@@ -15,7 +15,7 @@ import tomllib
 
 import tree
 
-PAGE = pathlib.Path("docs/historical.md")
+PAGE = pathlib.Path("docs/internals/historical.md")
 SCENARIOS = pathlib.Path("tests/historical")
 ELSEWHERE = SCENARIOS / "elsewhere.toml"
 PLANTED = SCENARIOS / "planted.json"
@@ -23,10 +23,10 @@ PLANTED = SCENARIOS / "planted.json"
 TITLE = """\
 # Historical bugs
 
-Bugs that other projects shipped, or caught in review, each rebuilt as the smallest program that still has
-it. The first tables are of the [model checker](testing.md#model-tests), which must find each bug and pass
-the same program with the fix. The code is ours, with the shape of the mistake; what was left out is said
-beside it.
+Other projects shipped these bugs, or caught them in review. Each is rebuilt here as the smallest program that
+still has it. The first tables are of the [model checker](testing.md#model-tests), which must find each bug,
+and must pass the same program with the fix. The code is ours, with the shape of the mistake; a comment
+beside the code says what was left out.
 
 ```sh
 build/release/tests/historical/historical_test --gtest_filter='*/tokio_1788'
@@ -34,27 +34,37 @@ build/release/tests/historical/historical_test --gtest_output=json:results.json
 python3 tools/historical.py results.json --write     # this page
 ```
 
-*Weak memory* is needed where no order of steps shows the bug as long as every load returns the newest store.
-The figures are executions: until the systematic search finds the bug, which goes depth first, so that a
-small one may be luck; until a search at random and one by random priorities find it, the median of 25
-seeds; and all that there are of the fixed program within the same bounds. Where all are 1, the program
-has one thread, or fails in nearly any order, or the checker sees that nothing orders a use and the
-destruction, whichever comes first. The time is that of the systematic search, on the machine that wrote
-this page.
+*Weak memory* is needed for a bug if no order of steps shows the bug as long as every load returns the newest
+store. *Found as* is the message of the checker. The figures are numbers of executions:
+
+- *systematic*: until the systematic search finds the bug. That search goes depth first, so a small number may
+  be luck.
+- *at random*, *by priorities*: until a search at random, and one by random priorities, find the bug; the median
+  of 25 seeds.
+- *all, fixed*: all executions of the fixed program within the same bounds.
+
+Where all figures are 1, the program has one thread, or fails in nearly any order, or the checker sees that
+nothing orders a use and the destruction, whichever comes first. The time is that of the systematic search, on
+the machine that wrote this page.
 
 """
 ELSEWHERE_TITLE = """\
 ## Shown elsewhere
 
-By other layers, or by tests of what is ours. `Parking bug 2` is a bug that is seeded in a
-[specification](../spec/MAP.md), where TLC must find it; the others are tests.
+Other layers show these bugs, or tests of our own code do. `Parking bug 2` is a bug that is seeded in a
+[specification](../../spec/MAP.md), where TLC must find it; the other names are tests.
 
-The figures are of `python3 tools/planted.py`: the states that TLC has generated when the first of its properties is
-violated, with one thread; the executions of a test whose program is the bug; else the mistake is planted in a copy
-of the library, as [elsewhere.toml](../tests/historical/elsewhere.toml) says, and the test is run five times, of
-which the time is the median, start and all. A test that has not ended after 20 s hangs, which its watchdog says
-later. Where a test by chance has passed with the bug, its window is a few instructions wide: the specification is
-what finds it.
+`python3 tools/planted.py --historical` measures the figures:
+
+- For a specification: the states that TLC has generated, with one thread, when the first of its properties is
+  violated.
+- For a test that has the bug in itself: the number of executions.
+- For every other test: the mistake is planted in a copy of the library, as
+  [elsewhere.toml](../../tests/historical/elsewhere.toml) says, and the test runs five times. The time is the
+  median, with the start of the program. A test that has not ended after 20 s hangs; its watchdog says so later.
+
+A test by chance may pass with the bug, if the window of the bug is a few instructions wide. In that case the
+specification is what finds it.
 """
 TESTS = {"IsFound", "IsFoundByOrderAlone", "IsFoundByChance", "FixPasses"}  # of each bug
 CLASSES = ((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "100 ms"), (1, "1 s"))  # a time is below one of them
@@ -129,7 +139,7 @@ def table_of_bugs(bugs):
         found, chance, fixed = tests["IsFound"], tests["IsFoundByChance"], tests["FixPasses"]
         weak = "needed" if tests["IsFoundByOrderAlone"]["order_alone"] == "no" else ""
         bound = f", ≤ {fixed['preemptions']} preemptions" if "preemptions" in fixed else ""
-        lines.append(row(f"`{name}`", found["where"], found["mistake"], found["found_as"], found["fix"],
+        lines.append(row(f"`{name}`", found["where"], found["mistake"], f"`{found['found_as']}`", found["fix"],
                          weak, found["executions"], chance["at_random"], chance["by_priorities"],
                          fixed["executions"] + bound, time_class(found["time"])))
     return lines
@@ -144,7 +154,7 @@ def make_page(root, bugs, elsewhere, planted):
         by_file.setdefault(file_of(root, name), []).append((name, tests))
     for path, bugs_of_file in by_file.items():
         title = path.stem.replace("_", " ").capitalize()
-        lines += ["", f"## {title}", "", f"[{path.name}](../{path.relative_to(root)})", ""]
+        lines += ["", f"## {title}", "", f"[{path.name}](../../{path.relative_to(root)})", ""]
         lines += table_of_bugs(bugs_of_file)
     lines += ["", *ELSEWHERE_TITLE.splitlines(), "",
               row("where", "mistake", "layer", "shown by", "how fast"), "|---|---|---|---|---|"]
@@ -152,7 +162,7 @@ def make_page(root, bugs, elsewhere, planted):
         shown_by = ", ".join(f"`{each}`" for each in bug["shown_by"])
         missing = [each for each in bug["shown_by"] if each not in planted]
         if missing:
-            raise HistoricalError(f"{PLANTED}: has no figure for {missing[0]}; run tools/planted.py")
+            raise HistoricalError(f"{PLANTED}: has no figure for {missing[0]}; run tools/planted.py --historical")
         found = "; ".join(how_fast(planted[each]) for each in bug["shown_by"])
         lines.append(row(bug["where"], bug["mistake"], bug["layer"], shown_by, found))
     return "\n".join(lines) + "\n"

@@ -3,7 +3,7 @@
 
 Prints a table and writes build/verify/models.json. Fails if a test fails, whose output is printed with the
 choices that lead to the failure, or if there were too few executions for the time. With --write the table in
-docs/verification.md is made anew.
+docs/internals/verification.md is made anew.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import tree
 # is divided by the suites, so that a small structure has its share, and half by the searches: the whole scheduler has
 # hundreds of them.
 SECONDS = 540
-PAGE = tree.REPOSITORY / "docs" / "verification.md"
+PAGE = tree.REPOSITORY / "docs" / "internals" / "verification.md"
 EXECUTIONS_MIN = 10_000_000  # in all; in proportion to --times, if less
 
 
@@ -80,7 +80,7 @@ def main(arguments=None):
     parser.add_argument("--output", type=pathlib.Path, default=tree.REPOSITORY / "build/verify/models.json")
     parser.add_argument("--times", type=float, default=1, metavar="FACTOR", help="as long as usual, times this")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: the time")
-    parser.add_argument("--write", action="store_true", help="write the table in docs/verification.md")
+    parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args(arguments)
 
     print(f"seed {asked.seed}\n{'suite':<18} {'scenarios':>9} {'executions':>13} {'steps':>15} {'s':>7}")

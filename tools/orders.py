@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Weakens each memory order of the public headers by one notch and sees whether a model test fails.
+"""Weakens each memory order of the public headers, and of the lock of the role, by one notch and sees whether a model test fails.
 
 A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the written
 one stays. Neither more nor less may stand there, and each order must be run by some test. With --write the
-table in docs/orders.md is made anew.
+table in docs/internals/orders.md is made anew.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 import tree
 
 REASONS = pathlib.Path("tests/model/orders.toml")
-PAGE = pathlib.Path("docs/orders.md")
-# The lock-free structures, the signal, the state of a task, and joins.
-CHECKED = ("include/",)
+PAGE = pathlib.Path("docs/internals/orders.md")
+# The lock-free structures, the signal, the state of a task, and joins; and of src/ the lock of the role.
+CHECKED = ("include/", "src/sched/role_lock.hpp")
 LIMIT_S = 900  # of a suite with a weaker order; the slowest takes about a minute as it is
 NOT_SEARCHED = ("Checker", "Litmus", "Oracle", "InterleavingsCheck")  # they check the checker, and a check
 
@@ -40,11 +40,11 @@ ORDER = re.compile(r"[:( ](acquire|release|acq_rel|seq_cst)[,)]")  # as an argum
 
 HEAD = """# Each memory order, and what a weaker one breaks
 
-Made by `./do verify orders --write`: each order of the public headers that is not relaxed and that the model
-tests run, made one notch weaker, and the first model test that fails then. {killed} of {total} are found by a test; the others
-have the reason why they stay. See [memory_order.md](memory_order.md) for the argument, and
-[verification.md](verification.md) for what the model tests cannot see: an order that a test does not miss
-may still be needed there.
+Made by `./do verify orders --write`. The table has each order of the public headers and of the lock of the role
+that is not relaxed and that the model tests run. The command makes the order one notch weaker, and names the first model test that fails.
+Tests find {killed} of {total}; for the rest the table has the reason why the order stays. See
+[memory_order.md](memory_order.md) for the argument, and [verification.md](verification.md) for what the model
+tests cannot see: an order that no test needs may still be necessary there.
 
 | function | code | weaker | found by, or why it stays |
 |---|---|---|---|
@@ -161,15 +161,19 @@ def mutants_of(used, root):
             for weaker in WEAKER[site.access].get(site.written, [])]
 
 
+def checked_files(root):
+    """The files whose orders are made weaker, relative to root."""
+    return sorted({path for path in tree.code_files(root, ("include", "src"))
+                   if str(path).startswith(CHECKED)})
+
+
 def never_run(sites, root):
     """Where an order stands that no model test runs. Its access begins there, or a line before."""
     run = {(site.file, site.line) for site in sites}
-    for folder in CHECKED:
-        for path in sorted((root / folder).rglob("*.[ch]pp")):
-            file = str(path.relative_to(root))
-            for number, line in enumerate(path.read_text().splitlines(), start=1):
-                if ORDER.search(line.split("//")[0]) and not run & {(file, number), (file, number - 1)}:
-                    yield f"{file}:{number}: no model test runs it: {line.strip()}"
+    for path in checked_files(root):
+        for number, line in enumerate((root / path).read_text().splitlines(), start=1):
+            if ORDER.search(line.split("//")[0]) and not run & {(str(path), number), (str(path), number - 1)}:
+                yield f"{path}:{number}: no model test runs it: {line.strip()}"
 
 
 def judge(mutants, reasons):

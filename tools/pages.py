@@ -4,7 +4,7 @@
 - spec/MAP.md has a section for each specification; its tables name actions that the specification
   defines, each action of it, and functions that the code has.
 - The tests that it and the pages of docs/ that are about tests name exist.
-- Rows of docs/orders.md are of memory orders that the headers have, and each order has a row.
+- Rows of docs/internals/orders.md are of memory orders that the headers have, and each order has a row.
 """
 
 import re
@@ -15,7 +15,7 @@ import tree
 
 MAP = "spec/MAP.md"
 # Where each name of the form Suite.Test must be one; elsewhere it may be a member of a class.
-OF_TESTS = (MAP, "docs/features.md", "docs/historical.md", "docs/memory_order.md", "docs/orders.md")
+OF_TESTS = (MAP, "docs/features.md", "docs/internals/historical.md", "docs/internals/memory_order.md", "docs/internals/orders.md")
 
 NAMED_TEST = re.compile(r"([A-Za-z]\w*)\.(\w+|\*)")
 DEFINITION = re.compile(r"^([A-Z]\w*)(?:\([^)]*\))? ==(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
@@ -110,13 +110,12 @@ def check_orders(root):
     if not page.is_file():
         return
     code = {}  # of each line of a header, stripped: where it stands, if an order is in it or in the next
-    for folder in orders.CHECKED:
-        for path in tree.code_files(root, (folder,)):
-            lines = [line.split("//")[0].strip() for line in (root / path).read_text(encoding="utf-8").splitlines()]
-            for number, line in enumerate(lines, start=1):
-                following = lines[number] if number < len(lines) else ""
-                if orders.ORDER.search(line) or orders.ORDER.search(following):
-                    code.setdefault(line, (f"{path}:{number}", bool(orders.ORDER.search(line)), following))
+    for path in orders.checked_files(root):
+        lines = [line.split("//")[0].strip() for line in (root / path).read_text(encoding="utf-8").splitlines()]
+        for number, line in enumerate(lines, start=1):
+            following = lines[number] if number < len(lines) else ""
+            if orders.ORDER.search(line) or orders.ORDER.search(following):
+                code.setdefault(line, (f"{path}:{number}", bool(orders.ORDER.search(line)), following))
     rows = set()
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
         row = re.match(r"\| `[^`]+` \| `(?P<code>.*?)` \| \w+ → ", line)

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Measures how soon the bugs of tests/historical/elsewhere.toml are found, each planted where that file says.
+"""Plants bugs in a copy of the library, and sees whether the tests that must find them do.
 
-A seeded bug of a specification is given to TLC, as ./do verify does. For a test, `good` becomes `bad` in a copy of
-the library, and the test is run some times. Writes tests/historical/planted.json, which is what
-tools/historical.py puts into the page. Fails if a bug cannot be planted, TLC does not find it, or
-a test passes with it in all its runs.
+By default: the mutants of tests/planted/*.toml, each with the test that must fail. Prints how many are killed, and
+fails if a mutant lives that is not listed as a survivor, with its reason, or if one is killed that is.
+
+With --historical: those of tests/historical/elsewhere.toml. A seeded bug of a specification is given to TLC, as
+./do verify does; a test is run some times, to measure how soon it finds the bug. Writes tests/historical/planted.json,
+which is what tools/historical.py puts into the page. Fails if TLC does not find one, or a test passes in all its runs.
+
+With --check nothing is built: each mutant must have its place in the code, once, and its test must exist.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -24,11 +29,19 @@ import verify
 
 ELSEWHERE = pathlib.Path("tests/historical/elsewhere.toml")
 FOUND = pathlib.Path("tests/historical/planted.json")
+MUTANTS = pathlib.Path("tests/planted")
 MODEL_TEST = pathlib.Path("build/release/tests/model/model_test")
 WORK = tree.REPOSITORY / "build" / "planted"
 RUNS = 5
 HANGS_AFTER_S = 20
+LIMIT_S = 120  # of the test of a mutant that is not said to hang
 MODULES = ("base", "os", "sync", "sched", "coro")
+# What a program of tests needs beside them: those of some folders, further modules and files of the tests.
+FURTHER_MODULES = {"io": ("io",), "faults": ("io",), "stress": ("io",), "conformance": ("io",)}
+FURTHER_FILES = {"faults": ("tests/faults/faults.cpp",)}
+# The model tests compile the library against the checker, as tests/model/CMakeLists.txt says.
+OF_THE_CHECKER = ("src/base/assert.cpp", "src/os/cpu.cpp", "src/os/process.cpp", "tests/model/monitor.cpp")
+NOT_OF_THE_CHECKER = ("monitor.cpp", "blocked_step.cpp")
 
 
 class PlantedError(Exception):
@@ -42,42 +55,83 @@ def plant(text, bug):
     return text.replace(bug["good"], bug["bad"])
 
 
-def build(root, bug):
-    """The program with the test and the mistake."""
+def copy_with(root, bug):
+    """A copy of the library with the mistake. Always in one place, where only what differs is written, so that ccache
+    knows what did not change."""
     copy = WORK / "tree"
-    shutil.rmtree(copy, ignore_errors=True)
-    for folder in ("include", "src"):
-        shutil.copytree(root / folder, copy / folder)
-    file = copy / bug["file"]
-    file.write_text(plant(file.read_text(encoding="utf-8"), bug), encoding="utf-8")
-    sources = [path for module in MODULES for path in sorted((copy / "src" / module).glob("*.cpp"))]
+    wanted = {path: (root / path).read_text(encoding="utf-8") for path in tree.code_files(root, ("include", "src"))}
+    wanted[pathlib.Path(bug["file"])] = plant(wanted[pathlib.Path(bug["file"])], bug)
+    for path in tree.code_files(copy, ("include", "src")):
+        if path not in wanted:
+            (copy / path).unlink()
+    for path, text in wanted.items():
+        file = copy / path
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    return copy
+
+
+def sources_of(root, copy, test):
+    """The files of the library, of the tests, and of the checker, if it is a model test."""
+    folder = test.parts[1]
+    if folder == "model":
+        files = [path for module in ("coro", "sched", "sync") for path in sorted((copy / "src" / module).glob("*.cpp"))
+                 if path.name not in NOT_OF_THE_CHECKER]
+        files += [(copy if each.startswith("src/") else root) / each for each in OF_THE_CHECKER]
+        return files, [root / test], sorted((root / "tests/model/checker").glob("*.cpp"))
+    modules = (*MODULES, *FURTHER_MODULES.get(folder, ()))
+    files = [path for module in modules for path in sorted((copy / "src" / module).glob("*.cpp"))]
+    return files, [root / test, *(root / each for each in FURTHER_FILES.get(folder, ()))], []
+
+
+def build(root, bug):
+    """The program with the test and the mistake, in a folder of its own."""
+    copy = copy_with(root, bug)
+    library, tests, checker = sources_of(root, copy, tree.tests(root)[bug["test"]])
     compiler = ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
-    flags = ["-std=c++23", "-O2", "-g1", "-DNDEBUG", f"-I{copy}/include", f"-I{copy}/src", f"-I{root}/tests"]
-    if "sanitizer" in bug:
-        flags.append(f"-fsanitize={bug['sanitizer']}")
-    objects = []
-    for source in [*sources, root / tree.tests(root)[bug["test"]]]:
-        objects.append(WORK / f"{source.parent.name}-{source.stem}.o")
-        subprocess.run([*compiler, *flags, "-c", source, "-o", objects[-1]], check=True)
-    program = WORK / "test"
-    subprocess.run(["g++", *flags, *objects, "-o", program, "-lgtest_main", "-lgtest", "-pthread"], check=True)
+    flags = ["-std=c++23", "-O2", "-g1", "-DNDEBUG", "-w", f"-I{copy}/include", f"-I{copy}/src", f"-I{root}/tests"]
+    sanitizer = [f"-fsanitize={bug['sanitizer']}"] if "sanitizer" in bug else []
+    if checker:
+        flags.append('-DFAIRLEAD_ATOMIC_HEADER="model/checker/atomic.hpp"')
+    folder = WORK / bug.get("name", "test")
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def compile_one(source):
+        made = folder / f"{source.parent.name}-{source.stem}.o"
+        instrumented = ["-fsanitize=thread"] if checker and source not in checker else sanitizer
+        subprocess.run([*compiler, *flags, *instrumented, "-c", source, "-o", made], check=True,
+                       env={"CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime", **os.environ})
+        return made
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compile_one, [*library, *tests, *checker]))
+    program = folder / "test"
+    subprocess.run(["g++", *sanitizer, *objects, "-o", program, "-lgtest_main", "-lgtest", "-pthread"], check=True)
+    for each in objects:
+        each.unlink()
     return program
 
 
-def run(program, test):
-    """How it ended, and after how many seconds."""
+def run(program, test, limit_s=HANGS_AFTER_S, fixed_addresses=False):
+    """How it ended, and after how many seconds. Also of a test with parameters."""
+    command = [program, f"--gtest_filter={test}:*/{test}/*"]
+    if fixed_addresses and shutil.which("setarch"):  # the sanitizers of GCC 12, see ./do
+        command = ["setarch", "--addr-no-randomize", *command]
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "halt_on_error=1"}
     begin = time.monotonic()
     try:
-        done = subprocess.run([program, f"--gtest_filter={test}"], capture_output=True, text=True,
-                              timeout=HANGS_AFTER_S, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=environment)
     except subprocess.TimeoutExpired:
-        return "hung", HANGS_AFTER_S
+        return "hung", limit_s
+    if "[==========] Running 0 tests" in done.stdout:
+        raise PlantedError(f"{test}: the program has no such test")
     return "failed" if done.returncode else "passed", time.monotonic() - begin
 
 
 def measure_test(root, bug):
     program = build(root, bug)
-    runs = [run(program, bug["test"]) for _ in range(RUNS)]
+    runs = [run(program, bug["test"], fixed_addresses="sanitizer" in bug) for _ in range(RUNS)]
     found = {how: sum(each == how for each, _ in runs) for how in ("failed", "hung", "passed")}
     if found["passed"] == RUNS:
         raise PlantedError(f"{bug['test']}: passes with its bug, {RUNS} times of {RUNS}")
@@ -116,18 +170,13 @@ def measure(root, bug, shown_by):
     return measure_checker(root, shown_by)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--only", default="", metavar="TEXT",
-                        help="only those with this in their name; the rest stay as they are")
-    asked = parser.parse_args()
-    root = tree.REPOSITORY
-    WORK.mkdir(parents=True, exist_ok=True)
+def measure_historical(root, only):
+    """How many of them are not found."""
     found = json.loads((root / FOUND).read_text(encoding="utf-8")) if (root / FOUND).is_file() else {}
     failures = 0
     for bug in tomllib.loads((root / ELSEWHERE).read_text(encoding="utf-8"))["bug"]:
         for shown_by in bug["shown_by"]:
-            if asked.only not in shown_by:
+            if only not in shown_by:
                 continue
             try:
                 found[shown_by] = measure(root, bug, shown_by)
@@ -136,6 +185,94 @@ def main():
             except PlantedError as error:
                 failures += 1
                 print(error, flush=True)
+    return failures
+
+
+# --- mutants --------------------------------------------------------------------------------------------
+
+
+def mutants_of(root):
+    return [{**mutant, "from": path.name} for path in sorted((root / MUTANTS).glob("*.toml"))
+            for mutant in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]]
+
+
+def check(root):
+    """The messages: each mutant has its place in the code, a test, and a name of its own."""
+    messages = []
+    tests = tree.tests(root)
+    names = [mutant["name"] for mutant in mutants_of(root)]
+    for mutant in mutants_of(root):
+        place = f"{MUTANTS}/{mutant['from']}: {mutant['name']}"
+        if names.count(mutant["name"]) != 1:
+            messages.append(f"{place}: the name stands there twice")
+        if mutant["test"] not in tests:
+            messages.append(f"{place}: there is no test {mutant['test']}")
+        file = root / mutant["file"]
+        count = file.read_text(encoding="utf-8").count(mutant["good"]) if file.is_file() else 0
+        if count != 1:
+            messages.append(f"{place}: its text stands in {mutant['file']} {count} times")
+    return messages
+
+
+def kill(root, mutant):
+    """How the test ended, and after how many seconds, of the first of `runs` that did not pass."""
+    program = build(root, mutant)
+    limit_s = mutant.get("seconds", HANGS_AFTER_S if mutant.get("hangs") else LIMIT_S)
+    try:
+        for _ in range(mutant.get("runs", 1)):
+            how, seconds = run(program, mutant["test"], limit_s, "sanitizer" in mutant)
+            if how != "passed":
+                break
+    finally:
+        program.unlink()
+    return how, seconds
+
+
+def is_killed(mutant, how):
+    """A test that has not ended may only be slow, unless it is known to hang."""
+    return how == "failed" or (how == "hung" and mutant.get("hangs", False))
+
+
+def judge(mutants, ended):
+    """What is wrong, by how each has ended, and how many are killed."""
+    messages = []
+    for mutant in mutants:
+        killed = is_killed(mutant, ended[mutant["name"]])
+        if not killed and "survives" not in mutant:
+            messages.append(f"{mutant['name']}: {mutant['test']} {ended[mutant['name']]} with it")
+        if killed and "survives" in mutant:
+            messages.append(f"{mutant['name']}: is listed as a survivor, and {mutant['test']} finds it")
+    return messages, sum(is_killed(mutant, ended[mutant["name"]]) for mutant in mutants)
+
+
+def run_mutants(root, only):
+    mutants = [mutant for mutant in mutants_of(root) if only in mutant["name"]]
+    ended = {}
+    for mutant in mutants:
+        how, seconds = kill(root, mutant)
+        ended[mutant["name"]] = how
+        print(f"{mutant['name']:<44} {how:<7} {seconds:5.1f} s  {mutant['test']}", flush=True)
+    messages, killed = judge(mutants, ended)
+    for message in messages:
+        print(f"planted: {message}", file=sys.stderr)
+    print(f"mutants of the code killed: {killed} of {len(mutants)}")
+    return len(messages)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./do verify planted", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--only", default="", metavar="TEXT", help="only those with this in their name")
+    parser.add_argument("--historical", action="store_true", help="those of other projects; the rest stay as they are")
+    parser.add_argument("--check", action="store_true", help="only whether each has its place in the code")
+    asked = parser.parse_args()
+    root = tree.REPOSITORY
+    messages = check(root)
+    for message in messages:
+        print(message)
+    if asked.check or messages:
+        return 1 if messages else 0
+    WORK.mkdir(parents=True, exist_ok=True)
+    failures = measure_historical(root, asked.only) if asked.historical else run_mutants(root, asked.only)
     return 1 if failures else 0
 
 

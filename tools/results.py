@@ -16,7 +16,7 @@ sys.path.insert(0, str(tree.REPOSITORY / "bench"))
 from harness import record, report  # noqa: E402
 
 FOLDER = pathlib.Path("bench/results")
-PAGES = (pathlib.Path("docs/performance.md"), pathlib.Path("docs/fairness.md"))
+PAGES = (pathlib.Path("docs/internals/performance.md"), pathlib.Path("docs/manual/fairness.md"))
 # Of a machine: all workloads together, or one, or a kind of its cases: "box", "box W15", "box W15 noisy", "box W15 plot".
 FIGURES = re.compile(r"(?<=<!-- figures: bench )([\w-]+)((?: \w+){0,2})( -->\n).*?(?=<!-- /figures -->)", re.DOTALL)
 

@@ -9,7 +9,7 @@ A fence is preceded by a line that names its source:
     ```
 
 and must equal what stands between `// [region]` and `// [/region]` in that file, dedented; without
-a #region, the whole file. Every ```cpp fence needs such a line, except in docs/adr/, where code
+a #region, the whole file. In a file of CMake the marks are comments as well: `# [region]`. Every ```cpp fence needs such a line, except in docs/adr/, where code
 that was rejected may be shown. With --write the fences are brought up to date.
 """
 
@@ -24,7 +24,7 @@ import tree
 SOURCES = ("examples", "tests")     # what the tests compile and run
 COMMENT = re.compile(r"\s*<!--\s*snippet:\s*(?P<file>[^\s#]+)(?:#(?P<region>[\w-]+))?\s*-->\s*$")
 FENCE = re.compile(r"(?P<indent>\s*)(?P<mark>`{3,})\s*(?P<language>[\w+-]*)")
-MARKER = re.compile(r"\s*// \[/?[\w-]+\]\s*$")
+MARKER = re.compile(r"\s*(?://|#) \[/?[\w-]+\]\s*$")
 
 
 class SnippetError(Exception):
@@ -41,7 +41,8 @@ def extract(root, file, region):
         raise SnippetError(f"{file}: no such file") from None
     if region:
         bare = [line.strip() for line in lines]
-        begin, end = f"// [{region}]", f"// [/{region}]"
+        sign = "#" if file.endswith(("CMakeLists.txt", ".cmake")) else "//"
+        begin, end = f"{sign} [{region}]", f"{sign} [/{region}]"
         if bare.count(begin) != 1 or bare.count(end) != 1 or bare.index(begin) > bare.index(end):
             raise SnippetError(f"{file}: needs one '{begin}' and, after it, one '{end}'")
         lines = lines[bare.index(begin) + 1:bare.index(end)]

@@ -3,7 +3,7 @@
 
 Prints a table, writes build/traces/summary.json, and fails if a trace is not explained, if a planted bug
 shows in too few of its traces, or if there are too few traces of the code. With --write the table in
-docs/verification.md is made anew.
+docs/internals/verification.md is made anew.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import verify
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SPECS = ROOT / "spec"
 BUILD = ROOT / "build" / "traces"
-PAGE = ROOT / "docs" / "verification.md"
+PAGE = ROOT / "docs" / "internals" / "verification.md"
 
 # Where traces come from: the recorder, how many of the code it writes for each specification, of each bug that
 # is planted in a scenario, and in the library.
@@ -172,7 +172,7 @@ def record(build, only, most):
 def page(results):
     rows = []
     for result in results:
-        bugs = [f"{bug['rejected']} of {bug['traces']} {name}" for name, bug in result["bugs"].items()]
+        bugs = [f"{bug['rejected']} of {bug['traces']} `{name}`" for name, bug in result["bugs"].items()]
         rows.append([result["specification"], result["origin"], f"{result['traces']:,}", f"{result['events']:,}",
                      f"{result['states']:,}", f"{result['explained']:,}", "; ".join(bugs)])
     total = [f"{sum(result[key] for result in results):,}" for key in ("traces", "events", "states", "explained")]
@@ -188,7 +188,7 @@ def main():
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
     parser.add_argument("--traces", type=int, metavar="N",
                         help="so many of the code for each specification, and a quarter of the scheduler")
-    parser.add_argument("--write", action="store_true", help="write the table in docs/verification.md")
+    parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args()
     everything = not asked.only and asked.traces is None
     if asked.write and not everything:

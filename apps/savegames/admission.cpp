@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "savegames/host.hpp"
+
 namespace savegames {
 namespace {
 
@@ -17,13 +19,10 @@ response forbidden(std::string_view message) { return make_error(403, "forbidden
 }  // namespace
 
 bool names_loopback(std::string_view host) {
-    if (host.starts_with('[')) {
-        host = host.substr(1, host.find(']') - 1);
-    } else {
-        host = host.substr(0, host.find(':'));
-    }
-    if (equal_ignoring_case(host, "localhost")) return true;
-    const auto literal = fairlead::io::address::parse(host, 0);
+    const auto field = parse_host(host);
+    if (!field) return false;
+    if (!field->in_brackets && equal_ignoring_case(field->host, "localhost")) return true;
+    const auto literal = fairlead::io::address::parse(field->host, 0);
     return literal && literal->is_loopback();
 }
 
@@ -36,7 +35,9 @@ std::optional<response> refuse_access(const http_head& head, const route& where,
         }
         return std::nullopt;
     }
-    if (where.kind == request_kind::healthz) return std::nullopt;
+    if (where.kind == request_kind::healthz || where.kind == request_kind::readyz) {
+        return std::nullopt;
+    }
     if (where.kind == request_kind::stats) {
         if (peer_is_local) return std::nullopt;
         return forbidden("statistics are for clients on the same machine");

@@ -13,7 +13,7 @@ namespace savegames {
 // Why the request is refused, or nothing.
 //
 // With tokens: 401 without one, 403 with one that is not the game's; /stats is for clients on this
-// machine; /healthz for everybody.
+// machine; /healthz and /readyz for everybody.
 //
 // Without tokens the service listens on loopback only, and everybody on this machine may do
 // everything, except for the web pages in their browsers: 403 for requests that a page sent

@@ -102,11 +102,14 @@ private:
 
     fl::task<bool> read_head();
     fl::task<bool> read_body();
+    fl::task<bool> read_rest();
+    fl::task<> give_up();
     fl::task<input> read_more(time_point deadline);
     fl::task<bool> run_route(route where, holdings& held);
     fl::task<bool> refuse(response answer, request_kind kind, bool must_close);
     fl::task<bool> refuse_failed();
     fl::task<bool> send(response answer, bool keep_alive);
+    fl::task<bool> write(std::string_view text, time_point deadline);
     fl::task<> linger();
 
     std::expected<route, response> admit(holdings& held);
@@ -177,10 +180,14 @@ fl::task<bool> connection::read_head() {
     bool slow = false;  // the head has come in parts
     for (;;) {
         feed_parser();
-        if (parser_.at() != http_parser::stage::head) co_return !slow || seat_.become_busy();
+        if (parser_.at() != http_parser::stage::head) {
+            if (!slow || seat_.become_busy()) co_return true;
+            co_await give_up();
+            co_return false;
+        }
         if (parser_.untouched()) {
             const time_point now = clock::now();
-            if (!seat_.become_idle(now)) co_return false;
+            seat_.become_idle(now);
             const input got = co_await read_more(now + service_.limits.idle_timeout);
             if (!seat_.become_busy() || got != input::got) co_return false;
             started_ = clock::now();
@@ -188,14 +195,8 @@ fl::task<bool> connection::read_head() {
             continue;
         }
         slow = true;
-        if (!seat_.become_reading(started_)) co_return false;
-        const input got = co_await read_more(read_deadline_);
-        if (got == input::timed_out) {
-            if (!seat_.become_busy()) co_return false;
-            response answer = make_error(408, "timeout", "the request took too long to arrive");
-            co_await refuse(std::move(answer), request_kind::other, true);
-        }
-        if (got != input::got) co_return false;
+        const bool more = co_await read_rest();
+        if (!more) co_return false;
     }
 }
 
@@ -208,15 +209,8 @@ fl::task<bool> connection::read_body() {
         feed_parser();
     }
     while (parser_.at() == http_parser::stage::body) {
-        const input got = co_await read_more(read_deadline_);
-        if (got == input::timed_out || got == input::too_long) {
-            response answer =
-                got == input::timed_out
-                    ? make_error(408, "timeout", "the request took too long to arrive")
-                    : make_error(400, "bad_request", "malformed HTTP: the body");
-            co_await refuse(std::move(answer), request_kind::other, true);
-        }
-        if (got != input::got) co_return false;
+        const bool more = co_await read_rest();
+        if (!more) co_return false;
         feed_parser();
     }
     if (parser_.at() == http_parser::stage::failed) {
@@ -224,6 +218,37 @@ fl::task<bool> connection::read_body() {
         co_return goes_on;
     }
     co_return true;
+}
+
+// More of a request of which some has come. False: the connection ends, with an answer if the
+// client may wait for one.
+fl::task<bool> connection::read_rest() {
+    const bool of_head = parser_.at() == http_parser::stage::head;
+    const bool may_wait =
+        of_head ? seat_.become_reading_head(started_) : seat_.become_reading_body();
+    const input got = may_wait ? co_await read_more(read_deadline_) : input::ended;
+    const bool stays = of_head && got == input::got;  // among the slow heads until it is whole
+    if (!may_wait || !(stays || seat_.become_busy())) {
+        co_await give_up();
+        co_return false;
+    }
+    if (got == input::timed_out || got == input::too_long) {
+        response answer = got == input::timed_out
+                              ? make_error(408, "timeout", "the request took too long to arrive")
+                              : make_error(400, "bad_request", "malformed HTTP: the body");
+        co_await refuse(std::move(answer), request_kind::other, true);
+    }
+    co_return got == input::got;
+}
+
+// The connection was asked to stop inside a request. If it makes room for another one, it is closed
+// without a word.
+fl::task<> connection::give_up() {
+    if (!service_.table.draining()) co_return;
+    // Without linger: the service does not wait for this client any more.
+    response answer = make_error(error::store_failed, "the service is stopping");
+    count(request_kind::other, answer.status);
+    co_await send(std::move(answer), false);
 }
 
 fl::task<connection::input> connection::read_more(time_point deadline) {
@@ -391,9 +416,15 @@ fl::task<bool> connection::run_route(route where, holdings& held) {
 }
 
 response connection::answer_directly(request_kind kind) const {
-    const bool stats = kind == request_kind::stats;
+    std::string body = "{\"status\":\"ok\"}\n";
+    if (kind == request_kind::stats) body = service_.stats_json();
+    if (kind == request_kind::readyz) {
+        if (const auto ready = service_.ready(); !ready) {
+            return make_error(error::store_failed, ready.error());
+        }
+    }
     return {200,
-            stats ? service_.stats_json() : std::string{"{\"status\":\"ok\"}\n"},
+            std::move(body),
             {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}};
 }
 
@@ -418,6 +449,18 @@ fl::task<bool> connection::refuse_failed() {
     co_return goes_on;
 }
 
+// A stop that came before the answer was ready does not keep it from the client.
+fl::task<bool> connection::write(std::string_view text, time_point deadline) {
+    answering_ = true;
+    const bool stopping = co_await fl::stop_requested();
+    if (!stopping) {
+        const auto sent = co_await stream_.write_all(bytes_of(text), deadline);
+        co_return sent.has_value();
+    }
+    const auto sent = co_await fl::shielded(stream_.write_all(bytes_of(text), deadline));
+    co_return sent.has_value();
+}
+
 // False: the connection ends after it, as the answer says, or because it cannot be sent.
 fl::task<bool> connection::send(response answer, bool keep_alive) {
     const http_framing framing{.keep_alive = keep_alive && !service_.table.crowded(),
@@ -425,11 +468,10 @@ fl::task<bool> connection::send(response answer, bool keep_alive) {
                                .head_only = parser_.head().method == "HEAD"};
     const std::string head = print_answer(answer, framing);
     const time_point deadline = write_deadline();
-    answering_ = true;
-    const auto sent = co_await stream_.write_all(bytes_of(head), deadline);
+    const bool sent = co_await write(head, deadline);
     if (!sent) co_return false;
     if (!framing.head_only && answer.content().size() > inline_max) {
-        const auto rest = co_await stream_.write_all(bytes_of(answer.content()), deadline);
+        const bool rest = co_await write(answer.content(), deadline);
         if (!rest) co_return false;
     }
     co_return framing.keep_alive;
@@ -489,6 +531,7 @@ fl::task<> serve_connection(const service_parts& service, fl::io::tcp_stream str
         connection client{service, std::move(stream), std::move(seat), number, home};
         client.sit(self);
         co_await serve_requests(client, service.stats);
+    } catch (const fl::stopped_error&) {  // the stop waits no longer for the client's next request
     } catch (const std::exception&) {
         service.stats.count_failure();  // memory is short: this client goes, the others stay
     }

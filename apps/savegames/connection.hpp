@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,6 +41,8 @@ struct service_parts {
     memory_trimmer& trimmer;
     std::function<std::shared_ptr<const token_table>()> tokens;  // null: none are needed
     std::function<std::string()> stats_json;
+    // The error says, without a path, why writes fail.
+    std::function<std::expected<void, std::string>()> ready;
 };
 
 // Serves `stream` until it ends, or the client misbehaves, or the task is asked to stop. Throws

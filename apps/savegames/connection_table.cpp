@@ -12,20 +12,26 @@ void connection_table::seat::sit(fairlead::basic_task& task) {
     place_->task = &task;
 }
 
-bool connection_table::seat::become_idle(time_point now) {
+void connection_table::seat::become_idle(time_point now) {
     const std::lock_guard lock{table_->mutex_};
-    if (table_->draining_ || place_->at == activity::stopped) return false;
     place_->since = now;
     table_->put(place_, activity::idle);
+    if (table_->draining_ && table_->idle_.size() == 1) table_->changed_.notify_all();
+}
+
+bool connection_table::seat::become_reading_head(time_point since) {
+    const std::lock_guard lock{table_->mutex_};
+    if (place_->at == activity::stopped || table_->draining_) return false;
+    if (place_->at == activity::reading_head) return true;
+    place_->since = since;
+    table_->put(place_, activity::reading_head);
     return true;
 }
 
-bool connection_table::seat::become_reading(time_point since) {
+bool connection_table::seat::become_reading_body() {
     const std::lock_guard lock{table_->mutex_};
-    if (place_->at == activity::stopped) return false;
-    if (place_->at == activity::reading) return true;
-    place_->since = since;
-    table_->put(place_, activity::reading);
+    if (place_->at == activity::stopped || table_->draining_) return false;
+    place_->at = activity::reading_body;
     return true;
 }
 
@@ -44,7 +50,8 @@ bool connection_table::admits(const network& from, time_point now) {
         for (auto each = waiting->begin(); each != waiting->end() && each->since + grace <= now;
              ++each) {
             if (each->from != from) continue;
-            evict(each);
+            ++evicted_;
+            stop_task(each);
             return true;
         }
     }
@@ -71,7 +78,8 @@ std::optional<connection_table::seat> connection_table::enter(fairlead::basic_ta
         *retry = (*first)->since + grace;
         if (*retry <= now) {
             *retry = time_point::max();  // its end signals
-            evict(*first);
+            ++evicted_;
+            stop_task(*first);
         }
     }
     return std::nullopt;
@@ -92,15 +100,9 @@ std::optional<connection_table::place> connection_table::first_to_go(time_point 
     return idle->since < slow->since ? idle : slow;
 }
 
-void connection_table::evict(place where) {
-    put(where, activity::stopped);
-    ++evicted_;
-    where->task->request_stop();
-}
-
 std::list<connection_table::entry>& connection_table::list_of(activity at) {
     if (at == activity::idle) return idle_;
-    return at == activity::reading ? reading_ : busy_;
+    return at == activity::reading_head ? reading_ : busy_;
 }
 
 void connection_table::put(place where, activity at) {
@@ -109,7 +111,7 @@ void connection_table::put(place where, activity at) {
     where->at = at;
     // The task that waits for room does not know when this one may be ended, unless another is
     // before it.
-    if ((at == activity::idle || at == activity::reading) && to.size() == 1) wake_acceptor();
+    if ((at == activity::idle || at == activity::reading_head) && to.size() == 1) wake_acceptor();
 }
 
 std::size_t connection_table::open() const { return busy_.size() + reading_.size() + idle_.size(); }
@@ -124,19 +126,28 @@ bool connection_table::crowded() const {
     return draining_ || acceptor_ != nullptr;
 }
 
-void connection_table::drain() {
+bool connection_table::draining() const {
+    const std::lock_guard lock{mutex_};
+    return draining_;
+}
+
+void connection_table::drain(time_point now) {
     const std::lock_guard lock{mutex_};
     draining_ = true;
-    while (!idle_.empty()) {
-        const auto first = idle_.begin();
-        put(first, activity::stopped);
-        first->task->request_stop();
+    while (!reading_.empty()) stop_task(reading_.begin());
+    for (auto each = busy_.begin(); each != busy_.end();) {
+        const auto next = std::next(each);
+        if (each->at == activity::reading_body) stop_task(each);
+        each = next;
     }
+    end_idle(now);
 }
 
 std::size_t connection_table::wait_until_empty(time_point deadline) {
     std::unique_lock lock{mutex_};
-    emptied_.wait_until(lock, deadline, [this] { return open() == 0; });
+    for (time_point now = clock::now(); open() != 0 && now < deadline; now = clock::now()) {
+        changed_.wait_until(lock, std::min(end_idle(now), deadline));
+    }
     return open();
 }
 
@@ -157,11 +168,26 @@ void connection_table::leave(place where) {
     if (--known->second == 0) of_networks_.erase(known);
     list_of(where->at).erase(where);
     wake_acceptor();
-    if (open() == 0) emptied_.notify_all();
+    if (open() == 0) changed_.notify_all();
 }
 
 void connection_table::wake_acceptor() {
     if (acceptor_ != nullptr) acceptor_->signal();
+}
+
+void connection_table::stop_task(place where) {
+    put(where, activity::stopped);
+    where->task->request_stop();
+}
+
+// Returns when the next one is due.
+time_point connection_table::end_idle(time_point now) {
+    while (!idle_.empty()) {
+        const time_point due = idle_.front().since + grace;
+        if (due > now) return due;
+        stop_task(idle_.begin());
+    }
+    return time_point::max();
 }
 
 }  // namespace savegames

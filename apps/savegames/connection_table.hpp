@@ -14,6 +14,14 @@
 //
 // A network may have a limit of its own. A newcomer from a network at its limit takes the place of
 // a connection of that network that is idle or slow, or is closed.
+//
+// When the service ends (`drain`), a connection ends by what it is at:
+//
+//     busy      a request is whole, it runs or is answered: after its answer, which says that the
+//               connection ends
+//     reading   some of a request has come: at once, nothing was begun
+//     idle      nothing has come: when it was idle for `grace`. A client that goes on asking has
+//               sent its next request by then, which makes the connection busy.
 #pragma once
 
 #include <fairlead/sched/task.hpp>
@@ -34,12 +42,18 @@
 namespace savegames {
 
 class connection_table {
-    enum class activity : std::uint8_t { busy, reading, idle, stopped };
+    enum class activity : std::uint8_t {
+        busy,
+        reading_head,
+        reading_body,
+        idle,
+        stopped,  // it was asked to end
+    };
 
     struct entry {
         fairlead::basic_task* task = nullptr;  // null until it has started
         network from{};
-        time_point since{};  // idle or reading since then
+        time_point since{};  // idle or reading a head since then
         activity at = activity::busy;
     };
     using place = std::list<entry>::iterator;
@@ -71,12 +85,15 @@ public:
         // The task of the connection has started.
         void sit(fairlead::basic_task& task);
 
-        // It waits for a request. False: the service ends, so it must not.
-        [[nodiscard]] bool become_idle(time_point now);
+        // It waits for a request.
+        void become_idle(time_point now);
 
-        // It has some of a head, and waits for the rest. False: it was asked to stop meanwhile, so
-        // it must close. Harmless when repeated.
-        [[nodiscard]] bool become_reading(time_point since);
+        // It has some of a head, and waits for the rest. False: it was asked to stop meanwhile, or
+        // the service ends; so it must close. Until it is busy again it counts from the first call.
+        [[nodiscard]] bool become_reading_head(time_point since);
+
+        // The same for a body, which makes no room for other connections however slow it is.
+        [[nodiscard]] bool become_reading_body();
 
         // Its wait has ended. False: it was asked to stop meanwhile, so it must close.
         [[nodiscard]] bool become_busy();
@@ -109,12 +126,16 @@ public:
     // Whether answers should end their connections: somebody waits for room, or the service ends.
     [[nodiscard]] bool crowded() const;
 
+    // Whether the service ends.
+    [[nodiscard]] bool draining() const;
+
     // --- for whoever ends the service -----------------------------------------------------------
 
-    // Ends the idle connections now, the others after the request that they are at.
-    void drain();
+    // The service ends. Each connection ends as told above.
+    void drain(time_point now);
 
-    // Waits until nobody is connected or `deadline` has passed; returns how many are.
+    // After `drain`: ends the connections that are idle for long enough now, and waits until none
+    // is there or `deadline` has passed; returns how many are.
     std::size_t wait_until_empty(time_point deadline);
 
     [[nodiscard]] counters count() const;
@@ -125,7 +146,8 @@ private:
     // These require mutex_.
     void wake_acceptor();
     void put(place where, activity at);
-    void evict(place where);
+    void stop_task(place where);
+    time_point end_idle(time_point now);
     [[nodiscard]] std::list<entry>& list_of(activity at);
     [[nodiscard]] std::optional<place> first_to_go(time_point now);
     [[nodiscard]] std::size_t open() const;
@@ -133,10 +155,10 @@ private:
     const std::size_t limit_;
     const std::size_t of_network_;
     mutable std::mutex mutex_;
-    std::condition_variable emptied_;
-    std::list<entry> busy_;     // and those that were asked to stop
-    std::list<entry> reading_;  // slowest first
-    std::list<entry> idle_;     // longest idle first
+    std::condition_variable changed_;  // for wait_until_empty
+    std::list<entry> busy_;            // and those that read a body, or were asked to stop
+    std::list<entry> reading_;         // those that read a head, slowest first
+    std::list<entry> idle_;            // longest idle first
     std::map<network, std::size_t> of_networks_;
     fairlead::basic_task* acceptor_ = nullptr;
     bool draining_ = false;

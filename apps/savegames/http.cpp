@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "savegames/host.hpp"
+
 namespace savegames {
 namespace beast = boost::beast;
 namespace http = beast::http;
@@ -35,6 +37,32 @@ std::size_t count(const http::fields& fields, http::field name) {
     return static_cast<std::size_t>(std::distance(first, last));
 }
 
+// What is wrong with the fields that say where the body ends. A proxy that reads them in another
+// way would take the end of this body for the next request.
+std::optional<http_failure> framing_failure(const http::fields& fields, bool http_1_0) {
+    constexpr std::string_view code = "bad_request";
+    const std::size_t codings = count(fields, http::field::transfer_encoding);
+    const std::size_t lengths = count(fields, http::field::content_length);
+    const beast::string_view coding = fields[http::field::transfer_encoding];
+    if (codings != 0 && lengths != 0) {
+        return http_failure{400, code, "malformed HTTP: a length and a transfer coding"};
+    }
+    const beast::string_view length = fields[http::field::content_length];
+    if (lengths > 1 || length.find_first_not_of("0123456789") != length.npos) {
+        return http_failure{400, code, "malformed HTTP: one Content-Length, a number, is allowed"};
+    }
+    if (codings > 1 || (codings == 1 && coding.empty())) {
+        return http_failure{400, code, "malformed HTTP: one Transfer-Encoding is allowed"};
+    }
+    if (codings == 1 && !beast::iequals(coding, "chunked")) {
+        return http_failure{501, code, "the only transfer coding here is \"chunked\""};
+    }
+    if (codings == 1 && http_1_0) {
+        return http_failure{400, code, "malformed HTTP: chunked in HTTP/1.0"};
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 http_parser::http_parser(const http_limits& limits)
@@ -49,9 +77,13 @@ void http_parser::reset() {
     fresh.header_limit(static_cast<std::uint32_t>(limits_.head_max));
     // Decided when the head is known. Not "none": 1.74 takes that for less than every size.
     fresh.body_limit(std::numeric_limits<std::uint64_t>::max());
-    fresh.eager(false);  // stop after the head
+    // Each call takes one part at most: the head; the lines before one chunk, or after the last.
+    fresh.eager(false);
     head_ = {};
     used_ = 0;
+    scanned_ = 0;
+    line_size_ = 0;
+    head_seen_ = false;
     begun_ = false;
     stage_ = stage::head;
 }
@@ -62,15 +94,31 @@ void http_parser::fail(int status, std::string_view code, std::string_view messa
 }
 
 std::size_t http_parser::feed(std::span<const std::byte> bytes) {
-    if (stage_ == stage::head) return feed_head(bytes);
+    return stage_ == stage::head ? feed_head(bytes) : feed_body(bytes);
+}
+
+// The lines around chunks, the trailers among them, are kept nowhere, but for their limit a client
+// could send them without end.
+std::size_t http_parser::feed_body(std::span<const std::byte> bytes) {
     std::size_t taken = 0;
     auto& now = *parser_->of_one_request;
+    // Beast asks for memory for the whole body, as large as it claims to be.
+    if (head_.body_size.value_or(0) > limits_.body_max) {
+        fail(413, "too_large", "the body is too large");
+    }
     while (stage_ == stage::body && taken != bytes.size()) {
         beast::error_code code;
-        taken += now.put(as_buffer(bytes.subspan(taken)), code);
-        if (code == http::error::need_more) break;
+        const std::size_t body_before = now.get().body().size();
+        const std::size_t part = now.put(as_buffer(bytes.subspan(taken)), code);
+        taken += part;
+        const std::size_t pending = code == http::error::need_more ? bytes.size() - taken : 0;
+        const std::size_t lines = part - (now.get().body().size() - body_before) + pending;
         if (code == http::error::body_limit) {
             fail(413, "too_large", "the body is too large");
+        } else if (lines > limits_.head_max) {
+            fail(431, "too_large", "the lines around a chunk of the body are too large");
+        } else if (code == http::error::need_more) {
+            break;
         } else if (code) {
             fail(400, "bad_request", "malformed HTTP: the body");
         } else if (now.is_done()) {
@@ -78,6 +126,26 @@ std::size_t http_parser::feed(std::span<const std::byte> bytes) {
         }
     }
     return taken;
+}
+
+// Looks at each byte of the head once, before Beast does: Beast joins a line that begins with a
+// space to the line before it, which RFC 9112, 5.2 has a server refuse or replace. `bytes`: the
+// head from byte `used_` on. False: there is such a line.
+bool http_parser::scan_lines(std::span<const std::byte> bytes) {
+    for (; !head_seen_ && scanned_ - used_ != bytes.size(); ++scanned_) {
+        const std::byte each = bytes[scanned_ - used_];
+        if (each == std::byte{'\n'}) {
+            head_seen_ = line_size_ == 1;  // a carriage return alone
+            line_size_ = 0;
+        } else if (line_size_ != 0) {
+            ++line_size_;
+        } else if (each == std::byte{' '} || each == std::byte{'\t'}) {
+            return false;
+        } else {
+            line_size_ = 1;
+        }
+    }
+    return true;
 }
 
 std::size_t http_parser::feed_head(std::span<const std::byte> bytes) {
@@ -90,6 +158,10 @@ std::size_t http_parser::feed_head(std::span<const std::byte> bytes) {
         bytes = bytes.subspan(skipped);
         if (bytes.empty()) return skipped;
         begun_ = true;
+    }
+    if (!scan_lines(bytes)) {
+        fail(400, "bad_request", "malformed HTTP: a line of the head begins with a space");
+        return skipped;
     }
     auto& now = *parser_->of_one_request;
     beast::error_code code;
@@ -119,25 +191,23 @@ void http_parser::finish_head() {
     head_.has_origin = count(message, http::field::origin) != 0;
     head_.has_body = !now.is_done();
     if (!now.chunked() && now.content_length()) head_.body_size = *now.content_length();
-    const beast::string_view coding = message[http::field::transfer_encoding];
     const beast::string_view expectation = message[http::field::expect];
     head_.expects_continue = beast::iequals(expectation, "100-continue") && !head_.http_1_0;
 
     stage_ = head_.has_body ? stage::body : stage::complete;
-    if (!coding.empty() && !beast::iequals(coding, "chunked")) {
-        fail(501, "bad_request", "the only transfer coding here is \"chunked\"");
-    } else if (now.chunked() && head_.http_1_0) {
-        fail(400, "bad_request", "malformed HTTP: chunked in HTTP/1.0");
+    if (const auto framing = framing_failure(message, head_.http_1_0)) {
+        fail(framing->status, framing->code, framing->message);
     } else if (const std::size_t hosts = count(message, http::field::host);
                hosts > 1 || (hosts == 0 && !head_.http_1_0)) {
         fail(400, "bad_request", "malformed HTTP: one Host field is needed");
+    } else if (!parse_host(head_.host)) {
+        fail(400, "bad_request", "malformed HTTP: the Host field");
     } else if (count(message, http::field::authorization) > 1) {
         fail(400, "bad_request", "malformed HTTP: more than one Authorization field");
     } else if (!expectation.empty() && !beast::iequals(expectation, "100-continue")) {
         fail(417, "bad_request", "the only expectation here is \"100-continue\"");
     }
-    now.body_limit(limits_.body_max);  // for chunked bodies: of others, the size is known
-    now.eager(true);
+    now.body_limit(limits_.body_max);  // counts for chunked bodies only
 }
 
 std::string http_parser::take_body() { return std::move(parser_->of_one_request->get().body()); }

@@ -1,8 +1,11 @@
 // HTTP/1.1 as bytes: requests are parsed, answers are printed. No sockets, no coroutines.
 //
 // The parser is Boost.Beast's, hidden in http.cpp, which is slow to compile. Around it stand the
-// rules that it leaves to its user: a limit on the whole head, one Host, no transfer coding but
-// chunked, no body before somebody has looked at the head.
+// rules that it leaves to its user: limits on the whole head and on the lines around chunks, one
+// well-formed Host, no transfer coding but chunked, no body before the service has looked at the
+// head. A proxy in front of the service may read a request in another way than Beast; so a head
+// that can be read in two ways is refused: a line that continues the line before it, a length that
+// is given twice, a length beside a transfer coding.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +21,9 @@
 namespace savegames {
 
 struct http_limits {
-    std::size_t head_max = std::size_t{16} << 10;  // request line and fields, in bytes
+    // Bytes of the request line and the fields; and of the lines before one chunk, or after the
+    // last.
+    std::size_t head_max = std::size_t{16} << 10;
     std::size_t body_max = std::size_t{4} << 20;
 };
 
@@ -83,6 +88,8 @@ private:
     struct parser;
 
     std::size_t feed_head(std::span<const std::byte> bytes);
+    std::size_t feed_body(std::span<const std::byte> bytes);
+    bool scan_lines(std::span<const std::byte> bytes);
     void finish_head();
     void fail(int status, std::string_view code, std::string_view message);
 
@@ -90,8 +97,11 @@ private:
     std::unique_ptr<parser> parser_;
     http_head head_;
     http_failure failure_;
-    std::size_t used_ = 0;  // bytes of the head that are parsed
-    bool begun_ = false;    // some of the head has come
+    std::size_t used_ = 0;       // bytes of the head that are parsed
+    std::size_t scanned_ = 0;    // bytes of the head that `scan_lines` has seen
+    std::size_t line_size_ = 0;  // of these, in the last line
+    bool head_seen_ = false;     // by `scan_lines`, to its end
+    bool begun_ = false;         // some of the head has come
     stage stage_ = stage::head;
 };
 

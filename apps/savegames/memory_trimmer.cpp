@@ -36,7 +36,8 @@ fl::task<> memory_trimmer::run() {
         while (!begin_to_wait(self)) {
             const bool goes_on = co_await wait_for_quiet();
             if (!goes_on) co_return;
-            co_await fl::blocking([] { ::malloc_trim(0); });
+            const auto trimmed = co_await fl::as_result(fl::blocking([] { ::malloc_trim(0); }));
+            if (!trimmed) co_return;
         }
         if (co_await fl::receive_signal() == fl::wake_reason::stopped) break;
     }
@@ -55,7 +56,8 @@ bool memory_trimmer::begin_to_wait(fl::basic_task& self) {
 fl::task<bool> memory_trimmer::wait_for_quiet() {
     std::uint64_t seen = notes();
     for (int waits = 0; waits != waits_max; ++waits) {
-        if (co_await fl::sleep_for(quiet) == fl::wake_reason::stopped) co_return false;
+        const auto slept = co_await fl::as_result(fl::sleep_for(quiet));
+        if (!slept) co_return false;
         const std::uint64_t now = notes();
         if (now == seen) break;
         seen = now;

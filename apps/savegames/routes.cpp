@@ -18,6 +18,8 @@ constexpr std::array save_methods{method_entry{"GET", request_kind::get},
 constexpr std::array update_methods{method_entry{"POST", request_kind::update}};
 constexpr std::array healthz_methods{method_entry{"GET", request_kind::healthz},
                                      method_entry{"HEAD", request_kind::healthz}};
+constexpr std::array readyz_methods{method_entry{"GET", request_kind::readyz},
+                                    method_entry{"HEAD", request_kind::readyz}};
 constexpr std::array stats_methods{method_entry{"GET", request_kind::stats}};
 
 std::expected<request_kind, response> choose(std::string_view method,
@@ -69,7 +71,7 @@ std::unexpected<response> unknown_path() {
 
 std::string_view to_string(request_kind kind) noexcept {
     static constexpr std::array<std::string_view, request_kinds> names{
-        "get", "put", "update", "delete", "healthz", "stats", "other"};
+        "get", "put", "update", "delete", "healthz", "readyz", "stats", "other"};
     return names[std::to_underlying(kind)];
 }
 
@@ -98,6 +100,8 @@ std::expected<route, response> find_route(std::string_view method, std::string_v
     std::string_view player;
     if (path == "/healthz") {
         allowed = healthz_methods;
+    } else if (path == "/readyz") {
+        allowed = readyz_methods;
     } else if (path == "/stats") {
         allowed = stats_methods;
     } else {

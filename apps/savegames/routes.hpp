@@ -13,8 +13,8 @@
 namespace savegames {
 
 // Kinds of requests, for the statistics. The first four are jobs.
-enum class request_kind : std::uint8_t { get, put, update, erase, healthz, stats, other };
-inline constexpr std::size_t request_kinds = 7;
+enum class request_kind : std::uint8_t { get, put, update, erase, healthz, readyz, stats, other };
+inline constexpr std::size_t request_kinds = 8;
 
 [[nodiscard]] std::string_view to_string(request_kind kind) noexcept;
 

@@ -39,8 +39,8 @@ public:
             if (result.what == step_result::kind::finished) break;
             fl::wake_reason reason = fl::wake_reason::woken;
             if (result.what == step_result::kind::ready) {
-                co_await fl::yield();
-            } else if (!self.receive_signal()) {  // else: the store has answered already
+                co_await fl::shielded(fl::yield());  // a job hears of a stop where it waits
+            } else if (!self.receive_signal()) {     // else: the store has answered already
                 reason = co_await fl::receive_signal(result.until);
             }
             if (reason == fl::wake_reason::stopped) {

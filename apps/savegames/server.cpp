@@ -52,7 +52,8 @@ server::server(const server_options& options, const job_context& jobs, const sql
                      const std::lock_guard lock{tokens_mutex_};
                      return tokens_;
                  },
-             .stats_json = [this] { return stats_json(); }},
+             .stats_json = [this] { return stats_json(); },
+             .ready = [this] { return store_.ready(); }},
       scheduler_{{.workers = threads_of(options),
                   .name = "savegames",
                   .driver = std::make_unique<fl::io::epoll_driver>()}},
@@ -92,8 +93,9 @@ void server::set_tokens(std::shared_ptr<const token_table> tokens) {
 
 std::size_t server::stop(std::chrono::milliseconds limit) {
     stop_accepting_.request_stop();
-    table_.drain();
-    const std::size_t left = table_.wait_until_empty(clock::now() + limit);
+    const time_point now = clock::now();
+    table_.drain(now);
+    const std::size_t left = table_.wait_until_empty(now + limit);
     serving_->request_stop();
     serving_->get();
     serving_.reset();
@@ -109,9 +111,9 @@ fl::task<> server::serve_all() {
         const closing_at_end listening{*listener_};
         fl::join_handle<void> accepting = fl::spawn(
             home, accept_all(connections), {.name = "accept", .stop = stop_accepting_.get_token()});
-        co_await accepting;
+        co_await fl::shielded(accepting);  // which has a stop of its own
     }
-    co_await connections.join();
+    static_cast<void>(co_await fl::as_result(connections.join()));
 }
 
 fl::task<> server::accept_all(fl::scope& connections) {
@@ -124,7 +126,7 @@ fl::task<> server::accept_all(fl::scope& connections) {
             stats_.count_failure();  // the newcomer is closed; there may be memory for the next
         }
         // Stopped, or the kernel or the process has no memory: not to be tried at once.
-        if (!accepted) co_await fl::sleep_for(accept_retry);
+        if (!accepted) static_cast<void>(co_await fl::as_result(fl::sleep_for(accept_retry)));
     }
     table_.forget_acceptor();
 }

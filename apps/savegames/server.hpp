@@ -70,8 +70,8 @@ public:
     // Other limits of games, likewise.
     void set_games(game_settings games) { tenants_.set_settings(std::move(games)); }
 
-    // Accepts nobody any more, closes idle connections, lets requests under way end until `limit`
-    // is over, and cuts off the rest. Returns how many connections were cut off. Once.
+    // Accepts no connection any more, ends the others as `connection_table` tells, until `limit` is
+    // over, and cuts off the rest. Returns how many connections were cut off. Once.
     std::size_t stop(std::chrono::milliseconds limit);
 
 private:

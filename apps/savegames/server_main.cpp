@@ -32,13 +32,16 @@ std::shared_ptr<const token_table> load_tokens(const std::string& path) {
     return std::make_shared<const token_table>(std::move(*loaded));
 }
 
-// The signals that are waited for below must be blocked in every thread, so before there are any.
+// Before anything else: a signal of the first moment waits for `wait_for_end`, in whatever thread;
+// by default it would end the program at once. Signals that say nothing to this service are
+// ignored, as by default they end it, too; SIGPIPE and SIGXFSZ (a file reaches its limit) tell what
+// a system call returns as well.
 sigset_t block_signals() {
     sigset_t awaited{};
     sigemptyset(&awaited);
     for (const int each : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&awaited, each);
     ::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
-    ::signal(SIGPIPE, SIG_IGN);
+    for (const int each : {SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2}) ::signal(each, SIG_IGN);
     return awaited;
 }
 
@@ -112,13 +115,14 @@ int serve(settings& given, const sigset_t& awaited) {
 }  // namespace savegames
 
 int main(int count, char** values) {
+    const sigset_t awaited = savegames::block_signals();
     savegames::map_large_texts();
     savegames::settings given;
     CLI::App app{"The save-game service: saves of games over HTTP.", "savegames"};
     savegames::add_options(app, given);
     CLI11_PARSE(app, count, values);
     try {
-        return savegames::serve(given, savegames::block_signals());
+        return savegames::serve(given, awaited);
     } catch (const savegames::usage_error& wrong) {
         fmt::print(stderr, "savegames: {}\n", wrong.message);
     } catch (const std::exception& failure) {

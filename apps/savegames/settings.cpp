@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -35,6 +36,27 @@ std::size_t possible_connections(std::size_t wanted) {
     }
     const rlim_t left = limit.rlim_cur - std::min(limit.rlim_cur, descriptors_reserved);
     return std::clamp<std::size_t>(left, 1, wanted);
+}
+
+// An empty value is what an unset variable of a shell leaves. As if the option were not there,
+// `--tokens "$TOKENS"` would start a service that asks for no tokens.
+CLI::Validator not_empty() {
+    return {[](std::string& text) {
+                return text.empty() ? std::string{"the value is empty"} : std::string{};
+            },
+            {}};
+}
+
+// CLI::Range takes what is no number ("nan") for a number within every range.
+CLI::Validator seconds_within(double least, double most) {
+    const auto problem = [=](std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool good = !text.empty() && *end == '\0' && value >= least && value <= most;
+        return good ? std::string{}
+                    : fmt::format("\"{}\" is not between {} and {} seconds", text, least, most);
+    };
+    return {problem, fmt::format("FLOAT in [{} - {}]", least, most)};
 }
 
 }  // namespace
@@ -77,12 +99,16 @@ game_settings load_games(const settings& given) {
 }
 
 void add_options(CLI::App& app, settings& to) {
-    const auto seconds = CLI::Range(0.01, 86'400.0);
+    const auto seconds = seconds_within(0.01, 86'400.0);
     app.add_option("--listen", to.listen,
                    "ADDRESS:PORT; port 0 takes a free one. Anything but loopback needs --tokens")
+        ->check(not_empty())
         ->capture_default_str();
-    app.add_option("--db", to.database, "the SQLite file; created if it is not there")->required();
+    app.add_option("--db", to.database, "the SQLite file; created if it is not there")
+        ->required()
+        ->check(not_empty());
     app.add_option("--scheduler", to.scheduler, "what runs the requests")
+        ->check(not_empty())
         ->check(CLI::IsMember({"fairlead", "updater", "trivial"}))
         ->capture_default_str();
     app.add_option("--workers", to.server.workers, "threads that run requests")
@@ -93,12 +119,15 @@ void add_options(CLI::App& app, settings& to) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     app.add_option("--store-latency", to.latency,
-                   "answer as a remote store would: MEDIAN[,SIGMA] (5ms, 5ms,0.5) or MS[:SIGMA]");
+                   "answer as a remote store would: MEDIAN[,SIGMA] (5ms, 5ms,0.5) or MS[:SIGMA]")
+        ->check(not_empty());
     app.add_option("--tokens", to.tokens_file,
-                   "a file of lines \"game token\"; SIGHUP reads it again");
+                   "a file of lines \"game token\"; SIGHUP reads it again")
+        ->check(not_empty());
     app.add_option("--games", to.games_file,
                    "a file of lines \"game setting=number ...\", where * stands for all games; the "
-                   "settings are weight, max_concurrency, max_requests. SIGHUP reads it again");
+                   "settings are weight, max_concurrency, max_requests. SIGHUP reads it again")
+        ->check(not_empty());
     app.add_option("--game-idle", to.game_idle_s,
                    "seconds for which a game without connections is kept")
         ->check(seconds)

@@ -68,7 +68,7 @@ std::expected<sqlite_connection, std::string> sqlite_connection::open(
     const std::string& path, std::chrono::milliseconds busy) {
     sqlite3* raw = nullptr;
     constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    const int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
+    const int code = sqlite3_open_v2(path.c_str(), &raw, flags, "unix-excl");
     sqlite_connection connection;
     connection.connection_.reset(raw);  // also after a failure: it holds the message
     if (code != SQLITE_OK) {
@@ -117,6 +117,30 @@ void sqlite_connection::roll_back() noexcept {
     }
 }
 
-std::string sqlite_connection::message() const { return sqlite3_errmsg(connection_.get()); }
+void sqlite_connection::checkpoint_by_hand() {
+    log_pages_ = std::make_unique<std::uint64_t>(0);
+    const auto note = [](void* to, sqlite3*, const char*, int pages) {
+        *static_cast<std::uint64_t*>(to) = static_cast<std::uint64_t>(pages);
+        return SQLITE_OK;
+    };
+    sqlite3_wal_hook(connection_.get(), note, log_pages_.get());  // instead of the automatic one
+}
+
+std::uint64_t sqlite_connection::log_pages() const noexcept { return *log_pages_; }
+
+void sqlite_connection::checkpoint() noexcept {
+    int pages = 0;
+    const int code = sqlite3_wal_checkpoint_v2(connection_.get(), nullptr,
+                                               SQLITE_CHECKPOINT_PASSIVE, &pages, nullptr);
+    if (code == SQLITE_OK && pages >= 0) *log_pages_ = static_cast<std::uint64_t>(pages);
+}
+
+void sqlite_connection::keep_log() noexcept {
+    sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+std::string_view sqlite_connection::message() const {
+    return sqlite3_errmsg(connection_.get());
+}
 
 }  // namespace savegames

@@ -56,8 +56,7 @@ std::expected<void, std::string> prepare_schema(sqlite_connection& connection) {
     }
     auto ready = connection.execute(
         "PRAGMA synchronous = FULL;"
-        "PRAGMA wal_autocheckpoint = 4096;"      // pages: 32 MB of log, then it is merged
-        "PRAGMA journal_size_limit = 67108864;"  // bytes of log file kept after that
+        "PRAGMA journal_size_limit = 67108864;"  // bytes of log file kept after a checkpoint
         "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT)");
     if (!ready) return ready;
     auto version = schema_version(connection);

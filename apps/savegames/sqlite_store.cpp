@@ -1,7 +1,6 @@
 #include "savegames/sqlite_store.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +16,8 @@
 #include <fmt/format.h>
 
 #include "savegames/bounded_queue.hpp"
+#include "savegames/database_files.hpp"
+#include "savegames/descriptor.hpp"
 #include "savegames/lease_table.hpp"
 #include "savegames/sqlite_connection.hpp"
 #include "savegames/sqlite_schema.hpp"
@@ -33,57 +34,21 @@ struct write_op {
     profile_key key;
     write_condition condition;
     std::optional<save> value;  // empty: erase
+    bool is_probe = false;      // tries whether a write succeeds, and changes no save
     completion<std::uint64_t> done;
     std::expected<std::uint64_t, error> result = std::unexpected(error::store_failed);
 };
 
 enum class commit_outcome : std::uint8_t {
     committed,
-    failed,     // in a write or in the commit: perhaps the fault of one write
-    not_begun,  // the file is locked or gone: no use to try each write
+    failed,    // in a write or in the commit: perhaps the fault of one write
+    hopeless,  // the file is locked, gone or another one: no use to try each write
 };
 
-// A file descriptor that closes itself; closing gives its lock back.
-class descriptor {
-public:
-    explicit descriptor(int fd = -1) noexcept : fd_{fd} {}
-    descriptor(descriptor&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
-    descriptor& operator=(descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-private:
-    int fd_;
-};
+// Once so many pages are in the log, 32 MB of them, it is moved into the database.
+constexpr std::uint64_t checkpoint_pages = 4096;
 
 std::string system_message() { return std::error_code{errno, std::system_category()}.message(); }
-
-// Creates `path` if it is not there, for our user alone: saves are nobody else's business. SQLite
-// gives the files beside it the same rights. Must be closed before SQLite opens the file: closing
-// it later would drop SQLite's locks.
-std::expected<void, std::string> create_private(const std::string& path) {
-    const descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
-    if (file.get() >= 0) return {};
-    return std::unexpected(fmt::format("cannot open the database {}: {}", path, system_message()));
-}
-
-// Makes this store the only one of the file. The kernel gives the lock back when we die.
-std::expected<descriptor, std::string> lock_file(const std::string& path) {
-    descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
-    if (file.get() < 0) {
-        return std::unexpected(fmt::format("cannot open {}: {}", path, system_message()));
-    }
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-    if (errno == EWOULDBLOCK) {
-        return std::unexpected(fmt::format("the database is in use by another server ({})", path));
-    }
-    return std::unexpected(fmt::format("cannot lock {}: {}", path, system_message()));
-}
 
 // Makes the names of new files durable.
 std::expected<void, std::string> flush_folder(const std::string& path) {
@@ -103,7 +68,15 @@ struct reader {
 // The writer thread's connection.
 struct writer {
     sqlite_connection connection;
-    sqlite_statement begin, commit, select, upsert;
+    sqlite_statement begin, commit, select, upsert, probe;
+    std::uint64_t page_size = 0;
+
+    // The bytes of the log that are in use: as its format has it, a head, and a head before each
+    // page. A new log has nothing.
+    [[nodiscard]] std::uint64_t log_end() const {
+        const std::uint64_t pages = connection.log_pages();
+        return pages == 0 ? 0 : 32 + pages * (24 + page_size);
+    }
 };
 
 std::expected<reader, std::string> open_reader(const sqlite_options& options) {
@@ -122,11 +95,16 @@ std::expected<writer, std::string> open_writer(const sqlite_options& options) {
         return std::unexpected(
             fmt::format("cannot use the database {}: {}", options.path, schema.error()));
     }
-    writer result{std::move(*connection), {}, {}, {}, {}};
+    connection->checkpoint_by_hand();
+    connection->checkpoint();  // says how long the log is
+    auto page_size = connection->query_text("PRAGMA page_size");
+    if (!page_size) return std::unexpected(std::move(page_size.error()));
+    writer result{std::move(*connection), {}, {}, {}, {}, {}, std::stoull(*page_size)};
     const std::pair<sqlite_statement*, std::string_view> statements[] = {
         {&result.begin, "BEGIN IMMEDIATE"},
         {&result.commit, "COMMIT"},
         {&result.select, "SELECT version, data IS NULL FROM saves WHERE game = ? AND player = ?"},
+        {&result.probe, "PRAGMA user_version = 1"},  // writes a page, also if it is 1 already
         {&result.upsert,
          "INSERT INTO saves (game, player, version, checksum, size, data) "
          "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (game, player) DO UPDATE SET "
@@ -160,9 +138,9 @@ bool run(sqlite_statement& statement) {
 
 class sqlite_store::state {
 public:
-    state(const sqlite_options& options, descriptor lock)
+    state(const sqlite_options& options, std::unique_ptr<database_files> files)
         : options_{options},
-          lock_{std::move(lock)},
+          files_{std::move(files)},
           reads_{{options.queue_max, SIZE_MAX}, options.readers},
           writes_{{options.queue_max, options.queue_bytes_max}} {}
 
@@ -174,34 +152,43 @@ public:
     void submit(read_op op);
     void submit(write_op op, std::size_t bytes);
     sqlite_counters counters() const;
+    std::expected<void, std::string> ready();
 
     lease_table leases;
 
 private:
     void serve_reads(reader& with);
     void serve_writes(writer& with);
+    void tell_outcome(std::span<write_op> group, std::size_t commits, commit_outcome outcome);
     std::expected<save, error> read(reader& with, const profile_key& key);
     commit_outcome write_together(writer& with, std::span<write_op> group);
     bool apply(writer& with, write_op& op);
     std::expected<std::uint64_t, error> check(const write_op& op, std::uint64_t version,
                                               bool stored) const;
-    void note_failure(const sqlite_connection& connection);
+    void note_failure(std::string_view words);
     error refuse(grant answer);
 
     const sqlite_options options_;
-    descriptor lock_;
+    const std::unique_ptr<database_files> files_;  // outlives every connection
     bounded_queue<read_op> reads_;
     bounded_queue<write_op> writes_;
+    std::optional<writer> writer_;
     std::vector<std::jthread> threads_;
     std::mutex stop_mutex_;
 
-    mutable std::mutex counters_mutex_;
+    mutable std::mutex counters_mutex_;  // of what follows
     sqlite_counters counters_;
+    bool writes_fail_ = false;  // the latest did
+    bool probing_ = false;      // a probe is in the queue
 };
 
 std::expected<void, std::string> sqlite_store::state::start() {
     auto write_side = open_writer(options_);
     if (!write_side) return std::unexpected(std::move(write_side.error()));
+    writer_ = std::move(*write_side);
+    if (auto log = files_->open_log(writer_->log_end()); !log) {
+        return std::unexpected(fmt::format("cannot use {}: {}", options_.path, log.error()));
+    }
     if (auto flushed = flush_folder(options_.path); !flushed) return flushed;
     std::vector<reader> read_sides;
     for (std::size_t i = 0; i < options_.readers; ++i) {
@@ -210,8 +197,7 @@ std::expected<void, std::string> sqlite_store::state::start() {
         read_sides.push_back(std::move(*read_side));
     }
     try {
-        threads_.emplace_back(
-            [this, side = std::move(*write_side)]() mutable { serve_writes(side); });
+        threads_.emplace_back([this] { serve_writes(*writer_); });
         for (reader& read_side : read_sides) {
             threads_.emplace_back(
                 [this, side = std::move(read_side)]() mutable { serve_reads(side); });
@@ -226,7 +212,11 @@ void sqlite_store::state::stop() {
     const std::lock_guard lock{stop_mutex_};
     reads_.close();
     writes_.close();
-    threads_.clear();  // joins
+    threads_.clear();  // joins; the readers' connections are closed now
+    // The last connection moves the log into the database. From a log with a gap it would move what
+    // is not there.
+    if (writer_ && files_->is_cut()) writer_->connection.keep_log();
+    writer_.reset();
 }
 
 void sqlite_store::state::submit(read_op op) {
@@ -254,13 +244,39 @@ sqlite_counters sqlite_store::state::counters() const {
     return result;
 }
 
-void sqlite_store::state::note_failure(const sqlite_connection& connection) {
+void sqlite_store::state::note_failure(std::string_view words) {
     const std::lock_guard lock{counters_mutex_};
     try {
-        counters_.last_failure = connection.message();
+        counters_.last_failure = words;
     } catch (const std::bad_alloc&) {
         counters_.last_failure.clear();
     }
+}
+
+std::expected<void, std::string> sqlite_store::state::ready() {
+    if (auto intact = files_->check(); !intact) {
+        return std::unexpected(std::string{intact.error()});
+    }
+    {
+        const std::lock_guard lock{counters_mutex_};
+        if (!writes_fail_) return {};
+    }
+    const profile_key nobody{game_id::parse("probe").value(), player_id::parse("probe").value()};
+    write_op probe{.key = nobody,
+                   .condition = {},
+                   .value = {},
+                   .is_probe = true,
+                   .done =
+                       [this](const auto&) {
+                           const std::lock_guard lock{counters_mutex_};
+                           probing_ = false;
+                       }};
+    {
+        const std::lock_guard lock{counters_mutex_};
+        if (std::exchange(probing_, true)) return std::unexpected("writes fail");
+    }
+    submit(std::move(probe), 0);
+    return std::unexpected("writes fail");
 }
 
 void sqlite_store::state::serve_reads(reader& with) {
@@ -295,7 +311,7 @@ std::expected<save, error> sqlite_store::state::read(reader& with, const profile
         case sqlite_statement::outcome::done:
             break;
         case sqlite_statement::outcome::failed:
-            note_failure(with.connection);
+            note_failure(with.connection.message());
             result = std::unexpected(error::store_failed);
             break;
     }
@@ -319,37 +335,64 @@ void sqlite_store::state::serve_writes(writer& with) {
             for (write_op& op : group) {
                 outcome = write_together(with, {&op, 1});
                 commits += outcome == commit_outcome::committed ? 1 : 0;
-                if (outcome == commit_outcome::not_begun) break;
+                if (outcome == commit_outcome::hopeless) break;
             }
         }
-        {
-            const std::lock_guard lock{counters_mutex_};
-            counters_.writes += group.size();
-            counters_.commits += commits;
-            for (const write_op& op : group) {
-                counters_.failures += !op.result && op.result.error() == error::store_failed;
-            }
-        }
+        tell_outcome(group, commits, outcome);
         for (write_op& op : group) op.done(op.result);
+        if (with.connection.log_pages() < checkpoint_pages || !files_->check()) continue;
+        with.connection.checkpoint();
+        files_->note_size();
     }
 }
 
+void sqlite_store::state::tell_outcome(std::span<write_op> group, std::size_t commits,
+                                       commit_outcome outcome) {
+    const std::lock_guard lock{counters_mutex_};
+    counters_.writes += group.size();
+    counters_.commits += commits;
+    for (const write_op& op : group) {
+        counters_.failures += !op.result && op.result.error() == error::store_failed;
+    }
+    writes_fail_ = outcome != commit_outcome::committed;
+}
+
 // One transaction for the group. Unless it is committed, nothing is stored and every result is
-// store_failed.
+// store_failed. So it is if the files are not what a restart would open: what was committed to them
+// is not acknowledged.
 commit_outcome sqlite_store::state::write_together(writer& with, std::span<write_op> group) {
+    const auto fail = [&](commit_outcome outcome, std::string_view words) {
+        note_failure(words);
+        for (write_op& op : group) op.result = std::unexpected(error::store_failed);
+        return outcome;
+    };
+    if (auto intact = files_->begin_write(); !intact) {
+        return fail(commit_outcome::hopeless, intact.error());
+    }
     const bool begun = run(with.begin);
     bool good = begun;
     for (auto op = group.begin(); good && op != group.end(); ++op) good = apply(with, *op);
     good = good && run(with.commit);
-    if (good) return commit_outcome::committed;
-    note_failure(with.connection);
-    with.connection.roll_back();
-    for (write_op& op : group) op.result = std::unexpected(error::store_failed);
-    return begun ? commit_outcome::failed : commit_outcome::not_begun;
+    if (!good) {
+        const commit_outcome outcome =
+            fail(begun ? commit_outcome::failed : commit_outcome::hopeless,
+                 with.connection.message());
+        with.connection.roll_back();
+        files_->abandon_write();
+        return outcome;
+    }
+    if (auto intact = files_->end_write(with.log_end()); !intact) {
+        return fail(commit_outcome::hopeless, intact.error());
+    }
+    return commit_outcome::committed;
 }
 
 // Sets the result of `op`. False when SQLite failed; a refusal (conflict ...) is a good result.
 bool sqlite_store::state::apply(writer& with, write_op& op) {
+    if (op.is_probe) {
+        op.result = 0;
+        return run(with.probe);
+    }
     with.select.bind(1, op.key.game.text());
     with.select.bind(2, op.key.player.text());
     const auto found = with.select.step();
@@ -397,12 +440,9 @@ std::expected<std::unique_ptr<sqlite_store>, std::string> sqlite_store::open(
     if (options.readers == 0 || options.queue_max == 0 || options.group_max == 0) {
         return std::unexpected("readers, queue_max and group_max must be at least 1");
     }
-    auto lock = lock_file(options.path + ".lock");
-    if (!lock) return std::unexpected(std::move(lock.error()));
-    if (auto created = create_private(options.path); !created) {
-        return std::unexpected(std::move(created.error()));
-    }
-    auto opened = std::make_unique<state>(options, std::move(*lock));
+    auto files = database_files::claim(options.path);
+    if (!files) return std::unexpected(std::move(files.error()));
+    auto opened = std::make_unique<state>(options, std::move(*files));
     if (auto started = opened->start(); !started)
         return std::unexpected(std::move(started.error()));
     return std::unique_ptr<sqlite_store>{new sqlite_store{std::move(opened)}};
@@ -433,7 +473,10 @@ void sqlite_store::get(const profile_key& key, completion<save> done) {
 void sqlite_store::put(const profile_key& key, const write_condition& condition, save value,
                        completion<std::uint64_t> done) {
     const std::size_t bytes = value.data.size();
-    state_->submit(write_op{key, condition, std::move(value), std::move(done)}, bytes);
+    state_->submit(
+        write_op{
+            .key = key, .condition = condition, .value = std::move(value), .done = std::move(done)},
+        bytes);
 }
 
 void sqlite_store::erase(const profile_key& key, const write_condition& condition,
@@ -446,11 +489,16 @@ void sqlite_store::erase(const profile_key& key, const write_condition& conditio
                 done(std::unexpected(version.error()));
             }
         };
-    state_->submit(write_op{key, condition, std::nullopt, std::move(forget_version)}, 0);
+    state_->submit(
+        write_op{
+            .key = key, .condition = condition, .value = {}, .done = std::move(forget_version)},
+        0);
 }
 
 void sqlite_store::stop() { state_->stop(); }
 
 sqlite_counters sqlite_store::counters() const { return state_->counters(); }
+
+std::expected<void, std::string> sqlite_store::ready() const { return state_->ready(); }
 
 }  // namespace savegames

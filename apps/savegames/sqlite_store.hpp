@@ -12,14 +12,15 @@
 // 3. Every operation that was accepted completes, also in `stop`: queued ones are carried out,
 //    later ones get store_failed. A queue over its limits gives overloaded at once. The queues are
 //    shared by games, which have their turn one after the other: who fills his part gets over_share.
-// 4. One process serves a file. It holds an exclusive lock on `<path>.lock`; another process, or
-//    another store of this one, is refused when it opens. Hence leases can live in memory, cost no
-//    flush, are measured on the steady clock, and vanish with the process whose requests they
-//    guard. Tools may read the file at any time (WAL); a tool that writes makes us wait up to
-//    `busy_timeout`. Several servers on one set of saves need a store on a server.
+// 4. One store has a file (see database_files.hpp); another process, or another store of this one,
+//    is refused when it opens. Hence leases can live in memory, cost no flush, are measured on the
+//    steady clock, and vanish with the process whose requests they guard. Several servers on one
+//    set of saves need a store on a server.
 // 5. `put` and `erase` check version and lease in the writer, which is the only one to write. A
 //    lease can expire between this check and the commit; the version check still excludes a lost
 //    update, because a later owner's write comes after ours in the same thread.
+// 6. Before it reports a write as done, the writer sees that the database and its log are still the
+//    files at their paths, with all that was in them. Else the write fails, and `ready` tells why.
 //
 // Rejected: leases in the same file (a flush for each lock and unlock, three for an update), and
 // leases in a second file with synchronous=OFF (a commit for each, and files that a machine crash
@@ -62,7 +63,7 @@ class sqlite_store final : public profile_store, public blob_store {
 public:
     // Opens or creates the file, brings its schema up to date, starts the threads. Blocks for disk
     // I/O. The error is a sentence for a person: no folder, no permission, in use by another
-    // process, no database, written by a newer version.
+    // process, a second hard link, no database, written by a newer version.
     [[nodiscard]] static std::expected<std::unique_ptr<sqlite_store>, std::string> open(
         sqlite_options options);
 
@@ -89,6 +90,12 @@ public:
 
     // From any thread.
     [[nodiscard]] sqlite_counters counters() const;
+
+    // Whether a write would succeed, as far as it can be told without one: the files are in place,
+    // and the latest write has succeeded. If it has not, a write that changes no save is tried
+    // meanwhile, for the next question. The error is a sentence without a path. From any thread;
+    // some system calls.
+    [[nodiscard]] std::expected<void, std::string> ready() const;
 
 private:
     class state;

@@ -4,6 +4,7 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 

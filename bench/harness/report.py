@@ -187,7 +187,7 @@ def section(name, workload, results, record):
                                 marked(lines_of(result), earlier(result.run, record) if several else "")],
                          (0, 1, len(HEAD) - 1))
         lines.append(f"![{workload}: the medians of each case]({name}/{workload.lower()}.svg)\n\n"
-                     f"<details><summary>All figures of {workload}</summary>\n\n{table}\n</details>\n")
+                     f"<details markdown><summary>All figures of {workload}</summary>\n\n{table}\n</details>\n")
     return "\n".join(lines)
 
 
@@ -215,7 +215,7 @@ def counted(found):
     """What ./do counts has found: a table for each section, whose paths have the same costs."""
     parts = [f"## Counted\n\nFor one operation, of {found['build']}, at commit {found['commit']}: instructions, "
              "accesses of atomics, and cache lines that go from one processor to the other, as `./do counts --write` "
-             "has written them. [Performance](../../docs/performance.md) tells what they mean. "
+             "has written them. [Performance](../../docs/internals/performance.md) tells what they mean. "
              f"{found['cycles']}\n"]
     for name in dict.fromkeys(path["section"] for path in found["paths"]):
         own = [path for path in found["paths"] if path["section"] == name]
@@ -245,7 +245,7 @@ def figures(name, record):
     table = markdown(("rival", "ours is first in", "median ratio", "lowest"),
                      [(rival, *found) for rival, found in standing(renamed).items()], (0, 3))
     return (f"\nBy `./do bench --report` on {where['processor']}, at commit {', '.join(commits)}; a ratio above 1 says "
-            f"that ours is faster. [All cases, with their spread](../bench/results/{name}.md).\n\n{table}\n")
+            f"that ours is faster. [All cases, with their spread](../../bench/results/{name}.md).\n\n{table}\n")
 
 
 def figures_of(name, record, workload, kind=None):
@@ -256,11 +256,11 @@ def figures_of(name, record, workload, kind=None):
     if not found:
         return f"\nNot measured yet: `./do bench {workload} --report`.\n\n"
     if kind == "plot":
-        return f"\n![{workload}: the medians of each case](../bench/results/{name}/{workload.lower()}.svg)\n\n"
+        return f"\n![{workload}: the medians of each case](../../bench/results/{name}/{workload.lower()}.svg)\n\n"
     where = ", ".join(dict.fromkeys(f"commit {result.run.machine['commit']}" for result in found))
     return (f"\n{table_of_runtimes(found) if kind is None else table_of_values(found)}\nMedians, by `./do bench {workload} "
             f"--report` on {record.newest().machine['processor']}, at {where}: "
-            f"[all figures](../bench/results/{name}.md#{workload.lower()}).\n\n")
+            f"[all figures](../../bench/results/{name}.md#{workload.lower()}).\n\n")
 
 
 def table_of_runtimes(results):

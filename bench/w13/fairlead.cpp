@@ -2,6 +2,7 @@
 #include "w13/echo.hpp"
 
 #include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/io/tcp.hpp>

@@ -139,8 +139,11 @@ fl::task<int> parse_or_throw(std::string text) {
 // [stop]
 fl::task<int> ticks_until_stopped() {
     int ticks = 0;
-    while (co_await fl::sleep_for(1ms) != fl::wake_reason::stopped) ++ticks;
-    co_return ticks;  // a stop is a request: the task ends itself, with a result if it likes
+    for (;;) {
+        const auto slept = co_await fl::as_result(fl::sleep_for(1ms));
+        if (!slept) co_return ticks;  // without as_result the stop would be a stopped_error
+        ++ticks;
+    }
 }
 // [/stop]
 
@@ -153,9 +156,8 @@ fl::task<int> ask_another_thread(std::jthread& other) {
         answer = 42;
         self.signal();  // the last touch: after it the frame with `answer` may be gone
     }};
-    // A stop ends the wait too. But `answer` is the thread's until it signals: so wait for that.
-    while (co_await fl::receive_signal() != fl::wake_reason::signalled) {
-    }
+    // Shielded from a stop: `answer` is the thread's until it signals.
+    static_cast<void>(co_await fl::shielded(fl::receive_signal()));
     co_return answer;
 }
 // [/signal]

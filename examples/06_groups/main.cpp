@@ -25,12 +25,12 @@ void compute_for(fl::duration time) {
 }
 
 // [throttled]
-// Reads no more requests than the group has places for: a faster reader waits.
+// Reads no more requests than the group has permits for: a faster reader waits.
 fl::task<> reads_requests(fl::group& workers, int& answered) {
     for (int i = 0; i != 100; ++i) {
-        fl::place next = co_await fl::place_in(workers);
+        auto next = co_await fl::permit_in(workers);
         if (!next) co_return;  // it was asked to stop
-        std::move(next).post([&answered] { ++answered; });
+        std::move(*next).post([&answered] { ++answered; });
     }
 }
 // [/throttled]

@@ -20,7 +20,7 @@ bulk::bulk(std::size_t count, visitor visit, bulk_options wanted) noexcept
       grain_{std::max<std::size_t>(wanted.grain, 1)},
       slice_{wanted.slice} {}
 
-// --- a step that claims -------------------------------------------------------------------------------
+// --- a step that claims ------------------------------------------------------------------------
 
 class bulk::claimant {
 public:
@@ -31,7 +31,7 @@ public:
     [[nodiscard]] bool work(const root* asked) noexcept {
         const time_point begin = here_.now();
         for (time_point before = begin;;) {
-            if (asked != nullptr && asked->must_tell_stop()) loop_.cut();
+            if (asked != nullptr && asked->hears_stop()) loop_.cut();
             offer_help();
             const chunk claimed = loop_.claim(wanted_);
             if (claimed.begin == claimed.end) return true;
@@ -101,8 +101,8 @@ bulk::chunk bulk::claim(std::size_t wanted) noexcept {
     }
 }
 
-// What was claimed before a failure runs to its end, so that the failure with the lowest index is the one that a
-// plain loop would have had.
+// What was claimed before a failure runs to its end, so that the failure with the lowest index is
+// what a plain loop would have had.
 void bulk::run(chunk claimed) noexcept {
     try {
         visit_(*this, claimed.begin, claimed.end);
@@ -119,7 +119,7 @@ void bulk::cut() noexcept {
     if (next_.exchange(count_, sync::relaxed) != count_) was_cut_ = true;
 }
 
-// --- the parent ---------------------------------------------------------------------------------------
+// --- the parent --------------------------------------------------------------------------------
 
 bool bulk::start(std::coroutine_handle<> leaf, frame_link& link) noexcept {
     FAIRLEAD_ASSERT(parent_ == nullptr, "a loop was awaited twice");
@@ -147,12 +147,10 @@ bool bulk::start(std::coroutine_handle<> leaf, frame_link& link) noexcept {
 
 void bulk::finish() {
     if (failure_) std::rethrow_exception(failure_);
-    if (!was_cut_) return;
-    static_cast<void>(parent_->take_stop());
-    throw stopped_error{};
+    if (was_cut_) throw stopped_error{};
 }
 
-// --- helpers --------------------------------------------------------------------------------------------
+// --- helpers -----------------------------------------------------------------------------------
 
 const task_kind bulk_helper::kind{.run = run, .abandon = abandon};
 
@@ -196,8 +194,8 @@ bulk_helper* bulk::make_helper() noexcept {
     return made;
 }
 
-// The caller counts as well, so it is not the last. The first is for the parent to use again: as it was not taken,
-// there never was another.
+// The caller counts as well, so it is not the last. The first is for the parent to use again: as it
+// was not taken, there never was another.
 void bulk::discard(bulk_helper& untaken) noexcept {
     if (&untaken == &*first_) {
         first_.reset();
@@ -207,7 +205,8 @@ void bulk::discard(bulk_helper& untaken) noexcept {
     active_.fetch_sub(1, sync::relaxed);
 }
 
-// The last touch of the loop, unless the parent waits for it: then it exists until the parent is completed.
+// The last touch of the loop, unless the parent waits for it: then it exists until the parent is
+// completed.
 void bulk::helper_ended(bulk_helper& ended) noexcept {
     root& parent = *parent_;
     if (&ended != &*first_) delete &ended;

@@ -2,10 +2,15 @@
 
 namespace fairlead::coro {
 
+fork_strand::fork_strand(executor where, fork& group, std::uint32_t depth) noexcept
+    : root{where, "fork_join", depth}, group_{group} {
+    set_shielded(group.shields_children());
+}
+
 void fork_strand::on_end() noexcept { group_.strand_ended(); }
 
 void fork_strand::on_abandon() noexcept {
-    group_.child_failed();
+    group_.child_given_back();
     group_.strand_ended();
 }
 
@@ -17,7 +22,7 @@ basic_task& fork_child::detach() noexcept {
     fork_strand& strand = *std::construct_at(&strand_, group_->where_, *group_, parent.depth() + 1);
     *body_.link = {&strand, nullptr, nullptr, &body_.frame, group_};
     strand.start_at(body_.frame, *body_.link);
-    // [FJ2] release: publishes the strand to who asks it to stop; acquire: not before it is asked.
+    // [FJ2] release: publishes the strand to `request_stop`; acquire: sees a stop that came before.
     if (state_.exchange(detached, sync::acq_rel) == asked_to_stop) strand.request_stop();
     return strand;
 }
@@ -37,7 +42,8 @@ std::coroutine_handle<> fork::start_first(std::coroutine_handle<> parent, frame_
     return start(parent, link, first);
 }
 
-// Others have their turn first if the step has used up its slice; what it has forked is posted then, as for any wait.
+// Other tasks have their turn first if the step has used up its slice; what it has forked is posted
+// then, as for any wait.
 std::coroutine_handle<> fork::join_in_turn(root& bottom) noexcept {
     if (!scheduler::should_yield()) return bottom.transfer(parent_);
     bottom.wait_at(parent_, *parent_link_, root::until::deadline, immediately);
@@ -56,7 +62,7 @@ std::coroutine_handle<> fork::open_all(sched::offered_forks& offers,
     return next;
 }
 
-// Those that nobody has taken do not start.
+// The children that are still offered do not start.
 std::coroutine_handle<> fork::skip_rest(root& bottom) noexcept {
     while (next_ != end_) {
         if (!take_next(bottom)) return join(bottom);
@@ -75,20 +81,38 @@ std::coroutine_handle<> fork::join(root& bottom) noexcept {
 // True: the last strand to end completes the root of the parent.
 bool fork::waits_for_others() noexcept {
     const std::ptrdiff_t gone = end_ - hidden_;
-    // [FJ1] acquire: sees what the strands that have ended have written; release: the last one sees that
-    // the parent waits.
+    // [FJ1] acquire: sees what the strands that have ended have written; release: the last one sees
+    // that the parent waits.
     return ended_.fetch_sub(gone, sync::acq_rel) != gone;
 }
 
-// The last touch of the fork and of the strand, unless the parent waits for it: then it exists until it
-// is completed.
+// The last touch of the fork and of the strand, unless the parent waits for it: then it exists
+// until it is completed.
 void fork::strand_ended() noexcept {
     root& parent = *parent_link_->bottom;
-    // [FJ1] release: publishes this strand's result; acquire: the last one has seen the others'.
+    // [FJ1] release: publishes this strand's result; acquire: the last strand has seen all results.
     if (ended_.fetch_add(1, sync::acq_rel) == -1) parent.complete();
 }
 
-void fork::pass_stop_on() noexcept {
+void fork::child_failed(const frame_link& child, bool is_stop) noexcept {
+    if (!is_stop) {
+        const frame_link* none = nullptr;
+        first_failure_.compare_exchange_strong(none, &child, sync::relaxed, sync::relaxed);
+    }
+    child_given_back();
+}
+
+void fork::child_given_back() noexcept {
+    failed_.store(true, sync::relaxed);  // a hint until they end
+    for (fork_child& each : children()) each.request_stop();
+}
+
+bool fork::interrupt(interruption why) noexcept {
+    if (why == interruption::stop) stop_children();
+    return false;
+}
+
+void fork::stop_children() noexcept {
     for (fork_child* at = hidden_; at != end_; ++at) at->request_stop();
 }
 
@@ -106,7 +130,7 @@ void fork::post_rest(sched::offered_forks& offers) noexcept {
 bool fork::outlasts(root& holder) noexcept {
     static_cast<void>(holder);
     if (hidden_ == end_) return false;
-    pass_stop_on();
+    stop_children();
     const bool waits = waits_for_others();
     hidden_ = end_;
     return waits;

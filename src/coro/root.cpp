@@ -1,8 +1,11 @@
 #include <fairlead/coro/fork.hpp>
 #include <fairlead/coro/loose_fork.hpp>
 #include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stopped.hpp>
 
 namespace fairlead::coro {
+
+void throw_stopped() { throw stopped_error{}; }
 
 const task_kind root::kind{.run = run_step, .abandon = abandon, .can_abandon = can_abandon};
 
@@ -32,29 +35,37 @@ bool root::must_wait_on() noexcept {
             return false;
         case until::attempt:
             // A stop first: a task whose data is always ready must see it, too.
-            if (must_tell_stop() || operation_->attempt()) return false;
+            if (hears_stop() || operation_->attempt()) return false;
             if (turn_first_) {
                 turn_first_ = false;  // now it waits
                 return true;
             }
             return !expired();
         case until::deadline:
-            return !expired() && !must_tell_stop();
+            return !expired() && !hears_stop();
         case until::signal:
-            return !expired() && !must_tell_stop() && !signalled();
+            return !expired() && !hears_stop() && !signalled();
         case until::completion:
             break;
     }
-    if (take_completed()) return false;
-    pass_stop_on_once();
-    return true;
+    return !take_completed() && !interrupt_awaited();
 }
 
-// The stop still ends the next wait of the root's own.
-void root::pass_stop_on_once() noexcept {
-    if (awaited_ == nullptr || !must_tell_stop() || stop_passed_on_) return;
-    stop_passed_on_ = true;
-    awaited_->pass_stop_on();
+// True: the wait for the operation has ended early. A deadline is told once, and is none from then
+// on: the root would be run again and again.
+bool root::interrupt_awaited() noexcept {
+    if (awaited_ == nullptr) return false;
+    // The step of a stop need not have waited for the deadline: `expired` says nothing then.
+    if (!told_stop_ && hears_stop()) return tell_stop_once();
+    if (deadline_ == never || !expired()) return false;
+    deadline_ = never;
+    return awaited_->interrupt(interruption::deadline);
+}
+
+bool root::tell_stop_once() noexcept {
+    if (told_stop_ || !hears_stop()) return false;
+    told_stop_ = true;
+    return awaited_->interrupt(interruption::stop);
 }
 
 void root::run_coroutines() noexcept {
@@ -64,9 +75,9 @@ void root::run_coroutines() noexcept {
     } while (next_ == what_next::resume);
 }
 
-// What a task has forked and nobody has taken runs in the same step, the newest first, when the task joins it or
-// ends. Each is a task of its own: when it waits it is posted, and whom it has interrupted goes on. A fork may fork,
-// to any depth: so this is a loop.
+// The forks of a task that no other worker has taken run in the same step, the newest first, when
+// the task joins them or ends. Each is a task of its own: when it waits it is posted, and the task
+// that it has interrupted goes on. A fork may fork, to any depth: so this is a loop.
 void root::run_forks(root& outermost) noexcept {
     sched::offered_forks& offers = *outermost.offers_;
     root* self = &outermost;
@@ -74,7 +85,8 @@ void root::run_forks(root& outermost) noexcept {
     for (;;) {
         while (self->next_ != what_next::wait) {
             const bool joins = self->next_ == what_next::join;
-            if (joins) self->pass_stop_on_once();
+            // A scope, which goes on: its children exist.
+            if (joins) static_cast<void>(self->tell_stop_once());
             if (auto* const newest = static_cast<loose_fork*>(offers.take_loose())) {
                 if (offers.must_open()) offers.open_some();
                 newest->outer_ = {self, inner, offers.enter(newest->task_.depth())};
@@ -111,17 +123,17 @@ void root::post() noexcept { where_.post_last(*this, begin_wait()); }
 // Until when to wait.
 time_point root::begin_wait() noexcept {
     if (offers_ != nullptr) post_forks();
-    // Also a stop that this step has taken: it may wait now for what they do when they are told.
     if (has_forks_ && stop_requested()) stop_forks();
     if (!hears_signals()) ignore_signals();
     if (until_ == until::attempt) wait_for(*source_);
     // A stop that came while the task was awake must end this wait, too.
-    const bool can_tell = until_ != until::completion || (awaited_ != nullptr && !stop_passed_on_);
-    const bool at_once = turn_first_ || (can_tell && must_tell_stop());
+    const bool can_tell = until_ != until::completion || (awaited_ != nullptr && !told_stop_);
+    const bool at_once = turn_first_ || (can_tell && hears_stop());
     return at_once ? immediately : deadline_;
 }
 
-// What this task has forked in this step and nobody has taken. The innermost first: they were offered last.
+// The forks of this step that no other worker has taken. The innermost first: they were offered
+// last.
 void root::post_forks() noexcept {
     for (frame_link* at = leaf_; at != nullptr && at->parent != nullptr; at = at->parent) {
         if (at->forked_by == nullptr) continue;
@@ -140,8 +152,8 @@ void root::stop_forks() noexcept {
 }
 
 // What awaits an operation cannot go before the operation has ended: the operation may live in its
-// frames. Nor before children that have gone to another scheduler, and use what the frames hold. It comes
-// back through the front when they have ended, one after the other.
+// frames. Nor before children that have gone to another scheduler, and use what the frames hold. It
+// comes back through the front when they have ended, one after the other.
 bool root::can_abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     const bool completed = self.take_completed();
@@ -161,17 +173,20 @@ bool root::can_abandon(basic_task& task) noexcept {
 bool root::waits_to_go(awaited_operation& operation) noexcept {
     until_ = until::completion;
     awaited_ = &operation;
-    stop_passed_on_ = true;
+    told_stop_ = true;
+    deadline_ = never;
     return false;
 }
 
-// Whether the root is not completed any more. If it is, what it waits for may be elsewhere, and nobody
-// else would ask it to stop.
+// True: the root will not be completed any more. Otherwise what it waits for may be elsewhere, and
+// nothing else would ask it to stop.
 bool root::withdraw() noexcept {
     if (awaited_ == nullptr) return false;
     if (awaited_->withdraw()) return true;
-    if (!stop_passed_on_) awaited_->pass_stop_on();
-    stop_passed_on_ = true;
+    if (!told_stop_) {
+        told_stop_ = true;
+        return awaited_->interrupt(interruption::stop);
+    }
     return false;
 }
 

@@ -1,5 +1,6 @@
 #include <fairlead/io/tcp.hpp>
 
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 
 #include <netinet/in.h>
@@ -81,8 +82,8 @@ os::unique_fd make_socket(int family) noexcept {
 namespace detail {
 
 std::error_code waiting_operation::cut_short() const noexcept {
-    return std::make_error_code(bottom_->take_stop() ? std::errc::operation_canceled
-                                                     : std::errc::timed_out);
+    return std::make_error_code(bottom_->hears_stop() ? std::errc::operation_canceled
+                                                      : std::errc::timed_out);
 }
 
 void waiting_operation::check_driver(const coro::root& bottom) const noexcept {
@@ -263,7 +264,8 @@ task<std::expected<tcp_stream, std::error_code>> tcp_listener::accept(time_point
         }
         // No edge comes when another part of the process frees a descriptor.
         const time_point again = std::min(deadline, after(home.now(), starved_retry));
-        if (co_await sleep_until(again) == wake_reason::stopped) {
+        const auto slept = co_await as_result(sleep_until(again));
+        if (!slept) {
             co_return std::unexpected{std::make_error_code(std::errc::operation_canceled)};
         }
         if (home.now() >= deadline) {

@@ -10,7 +10,7 @@ namespace fairlead {
 void blocked_step::print(std::FILE* to) const noexcept {
     std::fprintf(to,
                  "fairlead: a step of the task \"%s\" blocks, and its worker %s: see "
-                 "docs/blocking.md\n",
+                 "docs/manual/blocking.md\n",
                  name, keeps_slot ? "runs nothing else meanwhile" : "goes on on another thread");
     for (void* const each : stack) {
         std::array<char, 512> text;

@@ -94,7 +94,7 @@ void group::set_max_concurrency(unsigned count) noexcept {
     state_->in.notice(*state_);
 }
 
-void group::set_queue_max(std::size_t count) noexcept { state_->places.set_most(count); }
+void group::set_queue_max(std::size_t count) noexcept { state_->permits.set_most(count); }
 
 void group::set_rate_max(double per_second) {
     validate_rate(per_second);
@@ -102,16 +102,16 @@ void group::set_rate_max(double per_second) {
     state_->in.notice(*state_);
 }
 
-place group::try_place() noexcept {
-    if (state_->drops_to == nullptr && !state_->places.try_take()) {
+permit group::try_permit() noexcept {
+    if (state_->drops_to == nullptr && !state_->permits.try_take()) {
         state_->refused.fetch_add(1, sync::relaxed);  // for reports
         return {};
     }
-    return place{*state_};
+    return permit{*state_};
 }
 
 bool group::try_post(basic_task& task) noexcept {
-    place one = try_place();
+    permit one = try_permit();
     if (!one) return false;
     std::move(one).post(task);
     return true;
@@ -151,7 +151,7 @@ group_stats group::stats() const noexcept {
             .delayed = state_->delayed.read(),
             .refused = state_->refused.load(sync::relaxed),
             .dropped = state_->dropped.read(),
-            .waiting_posts = state_->places.waiting(),
+            .waiting_posts = state_->permits.waiting(),
             .bound_to = worker_or_none(state_->bound_to.load(sync::relaxed))};
 }
 
@@ -174,7 +174,7 @@ group_state::group_state(core& its_core, lane by, group_options options,
       name{std::move(options.name)},
       level{static_cast<std::size_t>(options.priority)},
       drops_to{gives_dropped_to},
-      places{options.queue_max},
+      permits{options.queue_max},
       weight_wanted{options.weight},
       running_max{options.max_concurrency},
       rate_wanted{options.rate_max},

@@ -1,4 +1,4 @@
-// Tasks of a group that are ready to run, in order; the oldest of those with places is at hand, which may be dropped. They may
+// Tasks of a group that are ready to run, in order; the oldest of those with permits is at hand, which may be dropped. They may
 // have to wait at the entry, in a line of their own. One thread at a time.
 #pragma once
 
@@ -11,17 +11,17 @@ namespace fairlead::sched {
 
 class group_queue {
 public:
-    // Before it is posted with a place.
-    static void give_place(basic_task& task) noexcept { task.standing_ = basic_task::has_place; }
+    // Before it is posted with a permit.
+    static void give_permit(basic_task& task) noexcept { task.standing_ = basic_task::has_permit; }
 
     // Whether nobody is there who need not enter.
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
     // With those that wait at the entry.
     [[nodiscard]] std::size_t size() const noexcept { return all_.size() + entering_.size(); }
 
-    // With a place it has to enter first, if it `must`, or others wait for that.
+    // With a permit it has to enter first, if it `must`, or others wait for that.
     void add(basic_task& task, bool must) noexcept {
-        if (has_place(task) && (must || has_entering())) {
+        if (has_permit(task) && (must || has_entering())) {
             entering_.push_back(task);
         } else {
             push_back(task);
@@ -34,19 +34,19 @@ public:
     // One that has entered, and was not dealt after all.
     void leave(basic_task& task) noexcept { entering_.push_front(task); }
 
-    [[nodiscard]] static bool has_place(const basic_task& task) noexcept {
+    [[nodiscard]] static bool has_permit(const basic_task& task) noexcept {
         return task.standing_ != basic_task::needs_none;
     }
 
     void push_back(basic_task& task) noexcept {
-        with_places_ += has_place(task);
+        with_permits_ += has_permit(task);
         all_.push_back(task);
     }
 
     // One that was popped.
     void push_front(basic_task& task) noexcept {
-        if (has_place(task)) {
-            ++with_places_;
+        if (has_permit(task)) {
+            ++with_permits_;
             if (none_up_to_ != nullptr) ++put_back_;
         }
         all_.push_front(task);
@@ -56,20 +56,20 @@ public:
     [[nodiscard]] basic_task& pop_front() noexcept {
         basic_task& first = *all_.pop_front();
         if (&first == none_up_to_) none_up_to_ = nullptr;
-        if (has_place(first)) {
-            --with_places_;
+        if (has_permit(first)) {
+            --with_permits_;
             if (put_back_ != 0) --put_back_;
         }
         return first;
     }
 
-    // The oldest that has a place, or null. Looks at each task once, however often it is called, but for those that
+    // The oldest that has a permit, or null. Looks at each task once, however often it is called, but for those that
     // stand among some that were put back.
-    [[nodiscard]] basic_task* take_oldest_with_place() noexcept {
-        if (with_places_ == 0) return entering_.pop_front();
-        --with_places_;
+    [[nodiscard]] basic_task* take_oldest_with_permit() noexcept {
+        if (with_permits_ == 0) return entering_.pop_front();
+        --with_permits_;
         basic_task* before = put_back_ != 0 ? nullptr : none_up_to_;
-        for (basic_task* at = behind(before); !has_place(*at); at = behind(at)) before = at;
+        for (basic_task* at = behind(before); !has_permit(*at); at = behind(at)) before = at;
         if (put_back_ != 0) {
             --put_back_;
         } else {
@@ -82,7 +82,7 @@ public:
     [[nodiscard]] basic_task::chain take_all() noexcept {
         none_up_to_ = nullptr;
         put_back_ = 0;
-        with_places_ = 0;
+        with_permits_ = 0;
         all_.append(std::exchange(entering_, {}));
         return std::exchange(all_, {});
     }
@@ -94,9 +94,9 @@ private:
 
     basic_task::chain all_;
     basic_task::chain entering_;
-    std::size_t with_places_ = 0;
+    std::size_t with_permits_ = 0;
     basic_task* none_up_to_ = nullptr;  // nor before it, but for `put_back_`; null: not known
-    std::size_t put_back_ = 0;          // before it, of those with places
+    std::size_t put_back_ = 0;          // before it, of those with permits
 };
 
 }  // namespace fairlead::sched

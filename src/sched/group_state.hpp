@@ -3,7 +3,7 @@
 
 #include "sched/group_queue.hpp"
 #include "sched/idle.hpp"
-#include "sched/places.hpp"
+#include "sched/permits.hpp"
 #include "sched/rate_limit.hpp"
 #include "sched/shares.hpp"
 #include "sched/slot.hpp"
@@ -43,7 +43,7 @@ public:
     const std::size_t level;
     group_state* const drops_to;  // the oldest of its tasks, to be given back; null: it drops none
 
-    sched::places places;
+    sched::permits permits;
     sync::atomic<std::uint64_t> refused{0};  // posts
 
     // --- workers: steps of its tasks -----------------------------------------------------------------
@@ -83,7 +83,7 @@ public:
     sync::atomic<unsigned> weight_wanted;
     static constexpr unsigned nobody = idle::anybody;
     sync::atomic<unsigned> running_max;  // 0: any number
-    sync::atomic<double> rate_wanted;    // of tasks with places, a second
+    sync::atomic<double> rate_wanted;    // of tasks with permits, a second
     // The worker whose thread runs its steps, or nobody. Changes under the mutex of the hand-over. Relaxed: published by
     // the notice, and by what is posted after it.
     sync::atomic<unsigned> bound_to{nobody};
@@ -233,7 +233,7 @@ private:
     sync::atomic<bool> held_back_{false};
 
     [[nodiscard]] bool enters(const basic_task& task) const noexcept {
-        return limit_.per_second() != 0 && group_queue::has_place(task);
+        return limit_.per_second() != 0 && group_queue::has_permit(task);
     }
 
     rate_limit limit_;

@@ -77,15 +77,9 @@ bool monitor::look(time_point now) noexcept {
         const std::uint64_t step = each.finished.read();
         const std::uint64_t passed_on = each.passed_on.read();
         some_run |= runs;
-        if (!runs || step != seen.number || passed_on != seen.passed_on) {
-            seen = {.number = runs ? step : none,
-                    .passed_on = passed_on,
-                    .since = now,
-                    .asks_kernel_at = after(now, core_.report_after / 2)};
-            continue;
-        }
+        if (!seen.look(runs, step, passed_on, now, core_.report_after)) continue;
         some_are_long = true;
-        if (longest == nullptr || seen.since < longest->since) longest = &seen;
+        if (longest == nullptr || seen.since() < longest->since()) longest = &seen;
     }
     const bool somebody_is_due = core_.role.next_due() <= core_.now();
     pause_ = some_are_long || somebody_is_due ? pause_min_ : std::min(2 * pause_, pause_max);
@@ -94,12 +88,12 @@ bool monitor::look(time_point now) noexcept {
         // Who is due waits for the next safepoint, not for the end of the slice.
         if (somebody_is_due) ask(*longest);
         for (const sight& each : seen_) {
-            if (now - each.since >= core_.options.slice) ask(each);
+            if (now - each.since() >= core_.options.slice) ask(each);
         }
     }
     if (!reports_) return true;
     for (sight& each : seen_) {
-        if (each.number != none && each.asks_kernel_at <= now) look_at_long(each, now);
+        if (each.wants_answer(now)) look_at_long(each, now);
     }
     return true;
 }
@@ -107,12 +101,8 @@ bool monitor::look(time_point now) noexcept {
 // One that the kernel has preempted could run, and is no better off elsewhere. It is asked twice: a step may block now and then.
 void monitor::look_at_long(sight& step, time_point now) noexcept {
     const slot& of = slot_of(step);
-    const bool was_blocked = step.blocked;
-    step.blocked = os::is_blocked(of.holder.load(sync::acquire)->thread_id());
-    step.asks_kernel_at = after(step.since, core_.report_after);
-    if (now < step.asks_kernel_at) return;
-    step.asks_kernel_at = after(now, core_.report_after / 2);
-    if (!step.blocked || !was_blocked) return;
+    const bool blocked = os::is_blocked(of.holder.load(sync::acquire)->thread_id());
+    if (!step.answer(blocked, now, core_.report_after)) return;
     if (relieves_) {
         relieve(step);
     } else {
@@ -129,9 +119,9 @@ void monitor::relieve(sight& step) noexcept {
     const int thread = stuck.thread_id();
     os::blocked_stack stack;
     if (is_to_be_reported(stuck.step_name())) stack.copy(thread);
-    const char* const name = core_.handover.relieve(of, step.number, step.passed_on);
+    const char* const name = core_.handover.relieve(of, step.number(), step.passed_on());
     if (name == nullptr) return;
-    step.number = none;
+    step.forget();
     if (!is_to_be_reported(name)) return;
     std::array<void*, frames_max> frames;
     const std::size_t count = stack.unwind(frames);
@@ -150,7 +140,7 @@ void monitor::report_in_place(const sight& step) noexcept {
     if (name == nullptr || !is_to_be_reported(name)) return;
     os::blocked_stack stack;
     stack.copy(thread);
-    if (of.finished.read() != step.number) return;
+    if (of.finished.read() != step.number()) return;
     std::array<void*, frames_max> frames;
     const std::size_t count = stack.unwind(frames);
     report({.name = name,
@@ -176,7 +166,7 @@ slot& monitor::slot_of(const sight& step) const noexcept {
 }
 
 void monitor::ask(const sight& step) noexcept {
-    slot_of(step).asked_to_yield.store(step.number, sync::relaxed);  // a hint
+    slot_of(step).asked_to_yield.store(step.number(), sync::relaxed);  // a hint
 }
 
 // While all are busy nobody else looks at deadlines.

@@ -12,6 +12,8 @@
 // Either the second exchange finds `asleep`, or the first comes after it, and sees that somebody is awake.
 #pragma once
 
+#include "sched/sight.hpp"
+
 #include <fairlead/base/time.hpp>
 #include <fairlead/os/thread.hpp>
 #include <fairlead/sync/atomic.hpp>
@@ -19,7 +21,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 namespace fairlead {
@@ -49,17 +50,6 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t none = ~std::uint64_t{0};
-
-    // What it knows of a worker.
-    struct sight {
-        std::uint64_t number = none;  // of the step: how many were before it
-        std::uint64_t passed_on = 0;  // how often the slot was
-        time_point since{};           // when it saw this step first
-        time_point asks_kernel_at{};  // next, whether the step is blocked
-        bool blocked = false;         // it was when the kernel was asked last
-    };
-
     void run() noexcept;
     [[nodiscard]] bool look(time_point now) noexcept;
     void look_at_long(sight& step, time_point now) noexcept;

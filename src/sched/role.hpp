@@ -19,6 +19,7 @@
 #pragma once
 
 #include "sched/arrivals.hpp"
+#include "sched/role_lock.hpp"
 #include "sched/slot.hpp"
 #include "sched/trace.hpp"
 #include "sched/turns.hpp"
@@ -44,25 +45,24 @@ public:
 
     // --- any worker ---------------------------------------------------------------------------------
 
-    // Takes the role if it is free. An exchange even when it fails: a worker that goes to sleep
-    // because another holds the role must be ordered with that one's release [RL1].
-    [[nodiscard]] bool try_acquire() noexcept { return !held_.exchange(true, sync::acq_rel); }
+    // Takes the role if it is free. A worker may go to sleep because another holds it [RL1].
+    [[nodiscard]] bool try_acquire() noexcept { return lock_.try_acquire(); }
 
     // Gives the role back. Another may hold it when this returns; the caller must then look whether
     // somebody is to be woken, in this order: signal after the release, always [RL1].
     void release() noexcept {
-        held_.exchange(false, sync::acq_rel);
+        lock_.release();
         trace("release");
     }
 
-    // The same for the only worker: nobody else goes to sleep because it has the role.
+    // The same for the only worker: no other goes to sleep because it has the role.
     void release_alone() noexcept {
-        held_.store(false, sync::release);
+        lock_.release_alone();
         trace("release");
     }
 
     // Whether a try is worth it. A hint.
-    [[nodiscard]] bool seems_free() const noexcept { return !held_.load(sync::relaxed); }
+    [[nodiscard]] bool seems_free() const noexcept { return lock_.seems_free(); }
 
     // Whether the last round left tasks for the next, or somebody wants one.
     [[nodiscard]] bool has_backlog() const noexcept {
@@ -242,7 +242,7 @@ private:
 
     core& core_;
     sched::turns turns_;
-    alignas(base::cache_line) sync::atomic<bool> held_{false};
+    alignas(base::cache_line) role_lock lock_;
     sync::atomic<bool> backlog_{false};
     sync::atomic<bool> wanted_{false};
     sync::atomic<bool> timed_{false};

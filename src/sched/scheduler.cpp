@@ -284,6 +284,10 @@ bool scheduler::stopping() const noexcept {
     return core_->stopping.load(sync::acquire);  // pairs with stop
 }
 
+bool scheduler::has_halted() const noexcept {
+    return core_->halting.load(sync::acquire);  // pairs with halt
+}
+
 // --- on the caller ------------------------------------------------------------------------------------------
 
 std::size_t scheduler::run_until_idle() { return run_until(immediately); }

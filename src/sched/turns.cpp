@@ -53,15 +53,15 @@ void turns::queue(basic_task& task) noexcept {
     if (group.drops_to != nullptr) drop_excess(group);
 }
 
-// Places are also taken by posts that no round has admitted yet: so the newest are left. What is dropped is given back in a
+// Permits are also taken by posts that no round has admitted yet: so the newest are left. What is dropped is given back in a
 // step: that is the user's code.
 void turns::drop_excess(group_state& group) noexcept {
     group_state& to = *group.drops_to;
     std::size_t count = 0;
-    while (group.places.has_excess()) {
-        basic_task* const oldest = group.queue.take_oldest_with_place();
+    while (group.permits.has_excess()) {
+        basic_task* const oldest = group.queue.take_oldest_with_permit();
         if (oldest == nullptr) break;
-        group.places.give_back();
+        group.permits.give_back();
         oldest->standing_ = basic_task::dropped;
         oldest->home_ = &to;
         to.hold_for_task();

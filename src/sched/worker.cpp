@@ -102,7 +102,7 @@ void worker::run() noexcept {
     return true;
 }
 
-// The first step of a task that was posted with a place. False: it has been dropped, and is its owner's again.
+// The first step of a task that was posted with a permit. False: it has been dropped, and is its owner's again.
 [[gnu::noinline]] bool worker::leave_queue(basic_task& task, home& of) noexcept {
     const bool dropped = task.standing_ == basic_task::dropped;
     task.standing_ = basic_task::needs_none;
@@ -110,7 +110,7 @@ void worker::run() noexcept {
         task.kind_->abandon(task);
         return false;
     }
-    static_cast<group_state&>(of).places.give_back();  // within the step: who waits may be posted
+    static_cast<group_state&>(of).permits.give_back();  // within the step: who waits may be posted
     return true;
 }
 

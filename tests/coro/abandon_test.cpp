@@ -1,9 +1,12 @@
 // A scheduler stops, or is destroyed, while coroutines are at any kind of await.
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/probes.hpp"
 #include "support/simulated.hpp"
 #include "support/threads.hpp"
@@ -50,24 +53,24 @@ protected:
 
 task<> sleeps_on(counted held) {
     static_cast<void>(held);
-    for (;;) co_await sleep_for(1h);
+    for (;;) co_await shielded(sleep_for(1h));
 }
 task<> waits_on(counted held) {
     static_cast<void>(held);
-    for (;;) co_await wait_until_woken();
+    for (;;) co_await shielded(wait_until_woken());
 }
 task<> listens_on(counted held) {
     static_cast<void>(held);
-    for (;;) co_await receive_signal();
+    for (;;) co_await shielded(receive_signal());
 }
 task<> yields_on(counted held) {
     static_cast<void>(held);
-    for (;;) co_await yield();
+    for (;;) co_await shielded(yield());
 }
 task<> sleeps_below(int depth, counted held) {
     static_cast<void>(held);
     if (depth != 0) co_await sleeps_below(depth - 1, std::move(held));
-    for (;;) co_await sleep_for(1h);
+    for (;;) co_await shielded(sleep_for(1h));
 }
 
 TEST_F(abandon, tasks_at_every_simple_wait_are_destroyed) {
@@ -91,7 +94,7 @@ TEST_F(abandon, tasks_that_never_began_are_destroyed) {
 
 task<> inner(journal& log, obituary) {
     const obituary local{log, "inner local"};
-    for (;;) co_await sleep_for(1h);
+    for (;;) co_await shielded(sleep_for(1h));
 }
 task<> outer(journal& log, obituary) {
     const obituary local{log, "outer local"};
@@ -138,7 +141,7 @@ TEST(abandon_on_threads, a_thread_that_waits_is_told) {
 
 task<> joins(join_handle<void> other, counted held) {
     static_cast<void>(held);
-    co_await other;
+    co_await shielded(other);
 }
 
 TEST_F(abandon, those_who_join_each_other) {
@@ -211,7 +214,7 @@ TEST_F(abandon, a_scope_whose_body_still_waits) {
     static constexpr auto parent = [](std::atomic<int>& count) -> task<> {
         co_await with_scope([&count](scope& all) -> task<> {
             for (int i = 0; i != 10; ++i) all.spawn(sleeps_on(counted{count}));
-            for (;;) co_await sleep_for(1h);
+            for (;;) co_await shielded(sleep_for(1h));
         });
     };
     spawn(*simulation, parent(alive)).detach();
@@ -237,7 +240,7 @@ TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
         co_await with_scope([&](scope& all) -> task<> {
             all.spawn(goes(there, into));
             all.spawn(waits_for_one(there, into));
-            for (;;) co_await sleep_for(1h);
+            for (;;) co_await shielded(sleep_for(1h));
         });
     };
     spawn(*simulation, parent(elsewhere, log)).detach();
@@ -250,7 +253,7 @@ TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
 TEST_F(abandon, children_go_before_the_frames_that_they_refer_to) {
     static constexpr auto child = [](journal& into) -> task<> {
         const obituary local{into, "child"};
-        for (;;) co_await sleep_for(1h);
+        for (;;) co_await shielded(sleep_for(1h));
     };
     static constexpr auto parent = [](journal& into) -> task<> {
         const obituary local{into, "parent"};
@@ -278,7 +281,7 @@ struct stops_another {
 };
 task<> holds_another(std::unique_ptr<stops_another> held) {
     static_cast<void>(held);
-    for (;;) co_await sleep_for(1h);
+    for (;;) co_await shielded(sleep_for(1h));
 }
 
 TEST_F(abandon, a_destructor_that_stops_another_task) {
@@ -300,7 +303,7 @@ struct posts_another {
 TEST_F(abandon, a_destructor_that_spawns) {
     static constexpr auto holds = [](std::unique_ptr<posts_another> held) -> task<> {
         static_cast<void>(held);
-        for (;;) co_await sleep_for(1h);
+        for (;;) co_await shielded(sleep_for(1h));
     };
     spawn(*simulation, holds(std::unique_ptr<posts_another>(new posts_another{*simulation, alive})))
         .detach();
@@ -328,7 +331,7 @@ TEST_F(abandon, the_report_of_a_stop_names_what_is_left) {
 TEST_F(abandon, tasks_that_listen_to_a_stop_end_in_order) {
     static constexpr auto polite = [](counted held) -> task<> {
         static_cast<void>(held);
-        while (co_await sleep_for(1h) != wake_reason::stopped) {
+        while (co_await test::ending_of(sleep_for(1h)) != wake_reason::stopped) {
         }
     };
     static constexpr auto family = [](std::atomic<int>& count) -> task<> {
@@ -348,7 +351,7 @@ TEST_F(abandon, tasks_that_listen_to_a_stop_end_in_order) {
 // waits for the first time: it must be told, or the stop takes its whole limit.
 TEST_F(abandon, a_stop_reaches_tasks_that_have_not_begun) {
     static constexpr auto polite = [](std::vector<wake_reason>& into) -> task<> {
-        into.push_back(co_await sleep_for(24h));
+        into.push_back(co_await test::ending_of(sleep_for(24h)));
     };
     const time_point now = clock.now();
     std::vector<wake_reason> seen;
@@ -361,8 +364,8 @@ TEST_F(abandon, a_stop_reaches_tasks_that_have_not_begun) {
 // The same for one that runs on for a while between two waits.
 TEST_F(abandon, a_stop_reaches_tasks_that_take_turns) {
     static constexpr auto busy = [](std::vector<wake_reason>& into) -> task<> {
-        for (int i = 0; i != 100; ++i) static_cast<void>(co_await yield());
-        into.push_back(co_await sleep_for(24h));
+        for (int i = 0; i != 100; ++i) co_await shielded(yield());
+        into.push_back(co_await test::ending_of(sleep_for(24h)));
     };
     std::vector<wake_reason> seen;
     spawn(*simulation, busy(seen)).detach();
@@ -410,7 +413,7 @@ TEST(abandon_on_threads, children_go_elsewhere_while_their_scheduler_is_destroye
         int ends = 0;
         co_await with_scope([&](scope& all) -> task<> {
             for (int i = 0; i != 3; ++i) all.spawn(goes(there, ends));
-            for (;;) co_await sleep_for(1h);
+            for (;;) co_await shielded(sleep_for(1h));
         });
     };
     for (int round = 0; round != 100; ++round) {

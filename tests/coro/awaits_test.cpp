@@ -1,8 +1,10 @@
 // What a coroutine waits for by itself, in simulated time: time, wakeups, signals, turns, hops.
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
 
@@ -36,12 +38,12 @@ struct ending {
 };
 
 task<ending> sleeps_until(time_point deadline) {
-    const wake_reason why = co_await sleep_until(deadline);
+    const wake_reason why = co_await test::ending_of(sleep_until(deadline));
     co_return ending{why, (co_await current_scheduler()).now()};
 }
 
 task<ending> sleeps_for(duration delay) {
-    const wake_reason why = co_await sleep_for(delay);
+    const wake_reason why = co_await test::ending_of(sleep_for(delay));
     co_return ending{why, (co_await current_scheduler()).now()};
 }
 
@@ -157,7 +159,7 @@ TEST_F(awaits, a_stop_before_the_start_ends_the_first_wait) {
 TEST_F(awaits, a_stop_from_within_ends_the_next_wait) {
     static constexpr auto stops_itself = []() -> task<ending> {
         (co_await current_task()).request_stop();
-        const wake_reason why = co_await sleep_for(1h);
+        const wake_reason why = co_await test::ending_of(sleep_for(1h));
         co_return ending{why, (co_await current_scheduler()).now()};
     };
     const time_point now = clock.now();
@@ -171,7 +173,7 @@ TEST_F(awaits, a_stop_from_within_ends_the_next_wait) {
 TEST_F(awaits, a_stop_that_comes_with_a_signal_ends_the_next_wait) {
     static constexpr auto waits_twice = [](std::vector<wake_reason>& seen) -> task<> {
         seen.push_back(co_await receive_signal());
-        seen.push_back(co_await sleep_for(1h));
+        seen.push_back(co_await test::ending_of(sleep_for(1h)));
     };
     const time_point now = clock.now();
     std::vector<wake_reason> seen;
@@ -184,11 +186,12 @@ TEST_F(awaits, a_stop_that_comes_with_a_signal_ends_the_next_wait) {
     EXPECT_EQ(clock.now(), now);
 }
 
-TEST_F(awaits, after_a_stop_was_told_there_is_time_to_clean_up) {
+TEST_F(awaits, a_shielded_task_has_time_to_clean_up) {
     static constexpr auto cleans_up = [](std::vector<wake_reason>& seen) -> task<> {
-        seen.push_back(co_await sleep_for(1h));
-        seen.push_back(co_await sleep_for(1s));
-        seen.push_back(co_await sleep_for(1s));
+        seen.push_back(co_await test::ending_of(sleep_for(1h)));
+        seen.push_back(co_await shielded(test::ending_of(sleep_for(1s))));
+        co_await shielded(sleep_for(1s));
+        seen.push_back(co_await test::ending_of(sleep_for(1h)));
     };
     std::vector<wake_reason> seen;
     auto handle = start(cleans_up(seen));
@@ -196,9 +199,100 @@ TEST_F(awaits, after_a_stop_was_told_there_is_time_to_clean_up) {
     const time_point begin = clock.now();
     handle.request_stop();
     simulation->drain();
-    EXPECT_EQ(seen.front(), wake_reason::stopped);
-    EXPECT_EQ(seen.size(), 3U);
+    EXPECT_EQ(seen,
+              (std::vector{wake_reason::stopped, wake_reason::expired, wake_reason::stopped}));
     EXPECT_EQ(clock.now(), begin + 2s);
+}
+
+TEST_F(awaits, every_wait_after_a_stop_ends_at_once) {
+    static constexpr auto waits_on = [](std::vector<wake_reason>& seen) -> task<> {
+        for (int i = 0; i != 3; ++i) {
+            seen.push_back(co_await test::ending_of(sleep_for(1h)));
+            seen.push_back(co_await wait_until_woken());
+            seen.push_back(co_await receive_signal());
+        }
+    };
+    std::vector<wake_reason> seen;
+    auto handle = start(waits_on(seen));
+    simulation->run_until_idle();
+    const time_point begin = clock.now();
+    handle.request_stop();
+    simulation->drain();
+    EXPECT_EQ(seen, std::vector(9, wake_reason::stopped));
+    EXPECT_EQ(clock.now(), begin);
+}
+
+// A task that never looks ends all the same: by the exception, which runs its destructors.
+TEST_F(awaits, a_stop_ends_a_task_that_does_not_look) {
+    static constexpr auto naps = [](int& count) -> task<> {
+        for (; count != 20; ++count) co_await sleep_for(1s);
+    };
+    static constexpr auto takes_turns = []() -> task<> {
+        for (;;) co_await yield();
+    };
+    int count = 0;
+    auto naps_on = start(naps(count));
+    auto turns = start(takes_turns());
+    simulation->run_until(clock.now(), 100);
+    const time_point begin = clock.now();
+    naps_on.request_stop();
+    turns.request_stop();
+    simulation->drain();
+    EXPECT_THROW(naps_on.get(), stopped_error);
+    EXPECT_THROW(turns.get(), stopped_error);
+    EXPECT_EQ(count, 0);
+    EXPECT_EQ(clock.now(), begin);
+}
+
+TEST_F(awaits, shields_nest) {
+    static constexpr auto inner = []() -> task<wake_reason> {
+        co_await shielded(sleep_for(1s));
+        co_return co_await test::ending_of(sleep_for(1s));  // still inside the outer one
+    };
+    static constexpr auto outer = []() -> task<wake_reason> {
+        (co_await current_task()).request_stop();
+        co_return co_await shielded(inner());
+    };
+    EXPECT_EQ(block_on(*simulation, outer()), wake_reason::expired);
+}
+
+TEST_F(awaits, a_shield_ends_with_an_exception) {
+    static constexpr auto fails = []() -> task<> {
+        co_await sleep_for(1s);
+        throw std::runtime_error{"it"};
+    };
+    static constexpr auto outer = []() -> task<wake_reason> {
+        (co_await current_task()).request_stop();
+        try {
+            co_await shielded(fails());
+        } catch (const std::runtime_error&) {
+        }
+        co_return co_await test::ending_of(sleep_for(1s));
+    };
+    EXPECT_EQ(block_on(*simulation, outer()), wake_reason::stopped);
+}
+
+TEST_F(awaits, as_result_gives_a_stop_as_a_value_and_lets_failures_pass) {
+    static constexpr auto number = [](bool fails) -> task<int> {
+        co_await sleep_for(1s);
+        if (fails) throw std::runtime_error{"it"};
+        co_return 7;
+    };
+    static constexpr auto asks = []() -> task<> {
+        EXPECT_EQ(co_await as_result(number(false)), 7);
+        bool threw = false;
+        try {
+            static_cast<void>(co_await as_result(number(true)));
+        } catch (const std::runtime_error&) {
+            threw = true;
+        }
+        EXPECT_TRUE(threw);
+        (co_await current_task()).request_stop();
+        const auto stopped = co_await as_result(number(false));
+        EXPECT_FALSE(stopped.has_value());
+        EXPECT_EQ(stopped.error(), wait_error::stopped);
+    };
+    block_on(*simulation, asks());
 }
 
 TEST_F(awaits, stop_requested_answers_without_suspending) {
@@ -279,7 +373,7 @@ TEST_F(awaits, a_wait_for_a_signal_expires_and_stops) {
 
 TEST_F(awaits, a_signal_during_a_sleep_is_remembered) {
     static constexpr auto sleeps_first = [](std::vector<wake_reason>& seen) -> task<> {
-        seen.push_back(co_await sleep_for(1h));
+        seen.push_back(co_await test::ending_of(sleep_for(1h)));
         seen.push_back(co_await receive_signal());
     };
     const time_point due = clock.now() + 1h;
@@ -399,7 +493,7 @@ TEST(hop, the_clock_is_that_of_the_new_home) {
     scheduler here{{.run_on_caller = true}};
     static constexpr auto sleeps_there = [](scheduler& to) -> task<wake_reason> {
         co_await resume_on(to);
-        co_return co_await sleep_for(1000h);
+        co_return co_await test::ending_of(sleep_for(1000h));
     };
     auto handle = spawn(here, sleeps_there(simulation));
     here.drain();
@@ -429,7 +523,7 @@ TEST(sleep_on_threads, is_never_early) {
 
 // --- lengths of time that nanoseconds cannot hold ------------------------------------------------------
 
-task<> sleeps_too_long() { static_cast<void>(co_await sleep_for(std::chrono::hours::max())); }
+task<> sleeps_too_long() { co_await sleep_for(std::chrono::hours::max()); }
 
 TEST_F(awaits, a_sleep_beyond_the_end_of_time_does_not_expire_at_once) {
     auto handle = start(sleeps_too_long());
@@ -441,7 +535,7 @@ TEST_F(awaits, a_sleep_beyond_the_end_of_time_does_not_expire_at_once) {
 }
 
 task<wake_reason> sleeps_half_a_second() {
-    co_return co_await sleep_for(std::chrono::duration<double>{0.5});
+    co_return co_await test::ending_of(sleep_for(std::chrono::duration<double>{0.5}));
 }
 
 TEST_F(awaits, a_sleep_takes_a_floating_point_length) {

@@ -5,11 +5,13 @@
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <latch>
@@ -126,7 +128,7 @@ TEST(Blocking, AStopWaitsForTheCall) {
             over = true;
         });
         EXPECT_TRUE(over);
-        next = co_await sleep_for(1h);
+        next = co_await test::ending_of(sleep_for(1h));
     };
     auto handle = spawn(scheduler, waits());
     called.wait();
@@ -156,6 +158,34 @@ TEST(Blocking, ADestructorWaitsForTheCallThatRuns) {
     }
     EXPECT_TRUE(over);
     EXPECT_LE(began, 2);
+}
+
+// Calls in line are withdrawn while threads of the pool take them, and threads that were made for hand-overs join: each call
+// is made at most once, and no more at once than may be.
+TEST(Blocking, ADestructorComesWhileCallsAreInLine) {
+    test::watchdog guard;
+    for (int round = 0; round != 100; ++round) {
+        const int most = 1 + round % 3;
+        std::atomic<int> inside{0};
+        std::array<std::atomic<int>, 12> made{};
+        {
+            scheduler scheduler{
+                {.workers = 2, .blocking_threads = static_cast<unsigned>(most), .stop_limit = 0s}};
+            const auto waits = [&](std::size_t index) -> task<> {
+                co_await blocking([&] {
+                    EXPECT_LT(inside++, most);
+                    ++made[index];
+                    --inside;
+                });
+            };
+            for (std::size_t i = 0; i != made.size(); ++i) {
+                spawn(scheduler, waits(i)).detach();
+                if (i % 4 == 0) scheduler.post([] { block_in_place([] {}); });
+            }
+        }
+        EXPECT_EQ(inside, 0);
+        for (const auto& each : made) EXPECT_LE(each, 1);
+    }
 }
 
 TEST(Blocking, RunsOnTheCallerIfTasksDo) {

@@ -1,10 +1,12 @@
 // Loops over containers: each element once, who runs them and for how long, failures, stops, the end of a scheduler.
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/probes.hpp"
 #include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
@@ -266,6 +268,7 @@ TEST_F(for_each_test, a_failure_in_a_later_slice) {
 struct stopped_loop {
     std::atomic<int> runs{0};
     std::optional<wake_reason> next;
+    std::optional<wake_reason> later;
     bool was_stopped = false;
 
     task<> body(manual_clock& clock, int stops_at, std::size_t count) {
@@ -278,7 +281,8 @@ struct stopped_loop {
         } catch (const stopped_error&) {
             was_stopped = true;
         }
-        next = co_await sleep_for(1s);
+        next = co_await shielded(test::ending_of(sleep_for(1s)));
+        later = co_await test::ending_of(sleep_for(1s));
     }
 };
 
@@ -290,7 +294,8 @@ TEST_F(for_each_test, a_stop_before_it_keeps_all_from_running) {
     handle.get();
     EXPECT_EQ(loop.runs, 0);
     EXPECT_TRUE(loop.was_stopped);
-    EXPECT_EQ(loop.next, wake_reason::expired) << "it is told once";
+    EXPECT_EQ(loop.next, wake_reason::expired);
+    EXPECT_EQ(loop.later, wake_reason::stopped);
 }
 
 // In the first slice, and in later ones.
@@ -316,17 +321,17 @@ TEST_F(for_each_test, a_stop_that_comes_with_the_last_is_for_the_next_wait) {
         handle.get();
         EXPECT_EQ(loop.runs, count);
         EXPECT_FALSE(loop.was_stopped);
-        EXPECT_EQ(loop.next, wake_reason::stopped);
+        EXPECT_EQ(loop.later, wake_reason::stopped);
     }
 }
 
 TEST_F(for_each_test, a_loop_that_cleans_up_is_not_stopped) {
     static constexpr auto body = [](manual_clock& time, int& runs) -> task<> {
-        EXPECT_EQ(co_await sleep_for(1h), wake_reason::stopped);
-        co_await for_each_index(100, [&](std::size_t) {
+        EXPECT_EQ(co_await test::ending_of(sleep_for(1h)), wake_reason::stopped);
+        co_await shielded(for_each_index(100, [&](std::size_t) {
             time.advance(100us);
             ++runs;
-        });
+        }));
     };
     int runs = 0;
     auto handle = spawn(*simulation, body(clock, runs));

@@ -5,6 +5,7 @@
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/sched/group.hpp>
 
 #include "support/tasks.hpp"

@@ -1,10 +1,13 @@
 // Children of a scope that are forked: where they run, and that they are children like any other.
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/probes.hpp"
 #include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
@@ -41,7 +44,7 @@ task<> notes_after(duration delay, int number, std::vector<int>& into) {
     into.push_back(number);
 }
 task<> notes_why(duration delay, std::vector<wake_reason>& into) {
-    into.push_back(co_await sleep_for(delay));
+    into.push_back(co_await test::ending_of(sleep_for(delay)));
 }
 task<> throws_after(duration delay, std::string what) {
     if (delay != 0h) co_await sleep_for(delay);
@@ -268,7 +271,7 @@ TEST_F(scope_fork_test, a_stop_reaches_children_that_have_not_begun) {
 TEST_F(scope_fork_test, a_stop_reaches_a_child_that_runs_in_the_step_of_the_join) {
     static constexpr auto stops_all = [](scope& all, std::vector<wake_reason>& into) -> task<> {
         all.request_stop();
-        into.push_back(co_await sleep_for(24h));
+        into.push_back(co_await test::ending_of(sleep_for(24h)));
     };
     std::vector<wake_reason> seen;
     run([&seen](scope& all) -> task<> { co_await all.fork(stops_all(all, seen)); });
@@ -352,12 +355,12 @@ TEST_F(scope_fork_test, frames_go_with_the_scheduler_from_the_inside) {
     struct coroutines {
         static task<> sleeps(journal& into, std::string name) {
             const obituary local{into, name};
-            for (;;) co_await sleep_for(1h);
+            for (;;) co_await shielded(sleep_for(1h));
         }
         static task<> child(journal& into) {
             const obituary local{into, "child"};
             spawn(co_await current_scheduler(), sleeps(into, "grandchild")).detach();
-            for (;;) co_await sleep_for(1h);
+            for (;;) co_await shielded(sleep_for(1h));
         }
         static task<> parent(journal& into) {
             const obituary local{into, "parent"};
@@ -463,7 +466,7 @@ TEST(scope_fork_on_threads, a_stop_races_with_the_starts) {
     const watchdog guard;
     scheduler threads{{.workers = 3}};
     static constexpr auto sleeps_long = [](std::atomic<int>& stopped) -> task<> {
-        stopped += co_await sleep_for(24h) == wake_reason::stopped;
+        stopped += co_await test::ending_of(sleep_for(24h)) == wake_reason::stopped;
     };
     static constexpr auto parent = [](std::atomic<int>& forked,
                                       std::atomic<int>& stopped) -> task<> {

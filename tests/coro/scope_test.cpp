@@ -1,9 +1,12 @@
 // Scopes: every child ends before join does, whatever happens.
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/with_scope.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/probes.hpp"
 #include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
@@ -29,7 +32,7 @@ task<> adds_after(duration delay, int& sum) {
     ++sum;
 }
 task<> notes_why(duration delay, std::vector<wake_reason>& into) {
-    into.push_back(co_await sleep_for(delay));
+    into.push_back(co_await test::ending_of(sleep_for(delay)));
 }
 task<> throws_after(duration delay, std::string what) {
     co_await sleep_for(delay);
@@ -121,8 +124,8 @@ task<> loops(manual_clock& time) {
     co_await for_each_index(1'000'000, [&time](std::size_t) { time.advance(1ms); });
 }
 task<> fails_to_clean_up() {
-    co_await sleep_for(24h);
-    co_await sleep_for(1h);
+    static_cast<void>(co_await as_result(sleep_for(24h)));
+    co_await shielded(sleep_for(1h));
     throw std::runtime_error{"it"};
 }
 
@@ -141,11 +144,97 @@ TEST_F(scope_test, a_failure_does_not_hide_behind_a_stop) {
     }
 }
 
+// --- a stop or a deadline of the joiner ----------------------------------------------------------------
+
+TEST_F(scope_test, a_deadline_ends_the_join_and_leaves_the_children) {
+    int sum = 0;
+    scope all{*simulation};
+    all.spawn(adds_after(1h, sum));
+    const auto joins_in_vain = [&](time_point begin) -> task<> {
+        const auto at_once = co_await all.join_until(begin - 1s);
+        EXPECT_EQ(at_once.error(), wait_error::expired);
+        const auto too_soon = co_await all.join_until(begin + 1min);
+        EXPECT_EQ(too_soon.error(), wait_error::expired);
+        EXPECT_EQ(clock.now(), begin + 1min);
+        EXPECT_TRUE(all.spawn(adds_after(1min, sum))) << "it was not asked to stop";
+        EXPECT_TRUE((co_await all.join_until(begin + 2h)).has_value());
+    };
+    block_on(*simulation, joins_in_vain(clock.now()));
+    EXPECT_EQ(sum, 2);
+}
+
+TEST_F(scope_test, a_join_that_a_stop_has_cut_says_so) {
+    const auto body = [](scheduler& on, duration nap, bool shields) -> task<bool> {
+        scope all{on};
+        const auto naps = [](duration time, bool is_shielded) -> task<> {
+            if (is_shielded) {
+                co_await shielded(sleep_for(time));
+            } else {
+                co_await sleep_for(time);
+            }
+        };
+        all.spawn(naps(nap, shields));
+        (co_await current_task()).request_stop();
+        bool cut = false;
+        try {
+            co_await all.join();
+        } catch (const stopped_error&) {
+            cut = true;
+        }
+        EXPECT_EQ(all.size(), 0U);
+        EXPECT_EQ((co_await all.join_until(never)).has_value(), !cut);
+        co_return cut;
+    };
+    EXPECT_TRUE(block_on(*simulation, body(*simulation, 1h, false)));
+    EXPECT_FALSE(block_on(*simulation, body(*simulation, 1h, true))) << "nothing is missing";
+}
+
+// A child that was stopped alone has not failed, and stops no other.
+TEST_F(scope_test, a_child_that_was_stopped_alone_is_no_failure) {
+    std::stop_source source;
+    int sum = 0;
+    const auto naps = []() -> task<> { co_await sleep_for(24h); };
+    const auto body = [&](scope& all) -> task<> {
+        all.spawn(naps(), {.name = "stopped", .stop = source.get_token()});
+        all.spawn(adds_after(1h, sum));
+        co_await sleep_for(1s);
+        source.request_stop();
+        co_await sleep_for(1s);
+        EXPECT_EQ(all.size(), 1U);
+    };
+    block_on(*simulation, with_scope(body));
+    EXPECT_EQ(sum, 1);
+}
+
+TEST(scope_on_threads, deadlines_race_with_the_ends) {
+    const watchdog guard;
+    scheduler threads{{.workers = 3}};
+    static constexpr auto naps = [](duration time, std::atomic<int>& ended) -> task<> {
+        co_await sleep_for(time);
+        ++ended;
+    };
+    static constexpr auto round = [](scheduler& on, int seed, std::atomic<int>& ended) -> task<> {
+        scope all{on};
+        for (int child = 0; child != 4; ++child) all.spawn(naps((seed + child) % 5 * 10us, ended));
+        for (bool joined = false; !joined;) {
+            const auto ended_in_time = co_await all.join_until(clock::now() + seed % 7 * 5us);
+            joined = ended_in_time.has_value();
+        }
+        EXPECT_EQ(all.size(), 0U);
+    };
+    for (int i = 0; i != 1000; ++i) {
+        std::atomic<int> ended{0};
+        block_on(threads, round(threads, i, ended));
+        EXPECT_EQ(ended, 4);
+    }
+}
+
 // --- with_scope ----------------------------------------------------------------------------------------
 
 task<> waits_for_more(scope& all, std::vector<wake_reason>& reasons) {
     all.spawn(notes_why(1h, reasons));
-    reasons.push_back(co_await sleep_for(1h));  // as a server waits for the next connection
+    reasons.push_back(
+        co_await test::ending_of(sleep_for(1h)));  // as a server waits for the next connection
 }
 
 TEST_F(scope_test, a_stop_that_ended_the_body_is_passed_on) {
@@ -240,6 +329,19 @@ TEST_F(scope_death_test, one_that_was_not_joined_says_so) {
         "co_await its join");
 }
 
+task<> naps_for_a_day() { co_await sleep_for(24h); }
+
+TEST_F(scope_death_test, an_exception_that_leaves_the_owner_is_named_as_the_cause) {
+    const auto throws = [](scheduler& on) -> task<> {
+        scope all{on};
+        all.spawn(naps_for_a_day());
+        throw std::runtime_error{"it"};
+        co_return;
+    };
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    EXPECT_DEATH(block_on(*simulation, throws(*simulation)), "an exception leaves the owner");
+}
+
 // --- on threads ------------------------------------------------------------------------------------------
 
 // What a child held, parameters included, is gone when join returns.
@@ -297,7 +399,7 @@ TEST(scope_on_threads, a_stop_races_with_the_starts) {
     const watchdog guard;
     scheduler threads{{.workers = 3}};
     static constexpr auto sleeps_long = [](std::atomic<int>& stopped) -> task<> {
-        stopped += co_await sleep_for(24h) == wake_reason::stopped;
+        stopped += co_await test::ending_of(sleep_for(24h)) == wake_reason::stopped;
     };
     for (int i = 0; i != 500; ++i) {
         std::atomic<int> stopped{0};
@@ -316,12 +418,12 @@ TEST_F(scope_test, a_token_stops_one_child_and_no_other) {
     wake_reason first{};
     wake_reason second{};
     static constexpr auto sleeps_into = [](wake_reason& why) -> task<> {
-        why = co_await sleep_for(1h);
+        why = co_await test::ending_of(sleep_for(1h));
     };
     const auto body = [&](scope& all) -> task<> {
         all.spawn(sleeps_into(first), {.name = "first", .stop = source.get_token()});
         all.spawn(sleeps_into(second));
-        static_cast<void>(co_await sleep_for(1s));
+        co_await sleep_for(1s);
         source.request_stop();
     };
     block_on(*simulation, with_scope(body));

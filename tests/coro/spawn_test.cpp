@@ -1,9 +1,11 @@
 // Starting tasks and joining them: handles, threads that wait, stop tokens.
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/when_all.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/probes.hpp"
 #include "support/simulated.hpp"
 #include "support/threads.hpp"
@@ -38,7 +40,7 @@ task<> throws() {
     co_return;
 }
 task<int> joins(join_handle<int> other) { co_return co_await other; }
-task<wake_reason> sleeps(duration delay) { co_return co_await sleep_for(delay); }
+task<wake_reason> sleeps(duration delay) { co_return co_await test::ending_of(sleep_for(delay)); }
 task<wake_reason> waits_for_a_signal() { co_return co_await receive_signal(); }
 
 class spawn_on_caller : public testing::Test {
@@ -261,7 +263,7 @@ TEST(spawn_on_threads, a_stop_by_token_races_with_the_end) {
 TEST_F(spawn_on_caller, a_stop_while_joining_does_not_reach_an_older_when_all) {
     static constexpr auto waits_for_both = [](join_handle<int> other) -> task<int> {
         co_await when_all(sleeps(1s), sleeps(1s));
-        co_return co_await other;
+        co_return co_await shielded(other);
     };
     static constexpr auto sleeps_then_gives = []() -> task<int> {
         co_await sleep_for(1h);
@@ -275,6 +277,126 @@ TEST_F(spawn_on_caller, a_stop_while_joining_does_not_reach_an_older_when_all) {
     simulation->drain();
     EXPECT_EQ(handle.get(), 8);
     EXPECT_EQ(clock.now(), due);
+}
+
+TEST(block_on_on_threads, throws_when_no_worker_will_run_the_body) {
+    const watchdog guard;
+    scheduler threads{{.workers = 1}};
+    std::atomic<int> begun{0};
+    const auto body = [&]() -> task<int> {
+        ++begun;
+        co_return 1;
+    };
+    EXPECT_EQ(block_on(threads, body()), 1);
+    EXPECT_TRUE(threads.stop(1s).clean());
+    EXPECT_THROW(static_cast<void>(block_on(threads, body())), stopped_error);
+    EXPECT_EQ(begun, 1);
+    threads.start();
+    EXPECT_EQ(block_on(threads, body()), 1);
+}
+
+// --- a stop or a deadline of the joiner ----------------------------------------------------------------
+
+task<int> gives_after(duration delay, int number) {
+    co_await sleep_for(delay);
+    co_return number;
+}
+
+TEST_F(spawn_on_caller, a_stop_ends_the_wait_of_a_joiner_and_leaves_the_task) {
+    auto other = spawn(*simulation, gives_after(1h, 8));
+    const auto joins_twice = [&]() -> task<int> {
+        EXPECT_FALSE((co_await other.join({})).has_value());
+        co_return co_await other;  // throws
+    };
+    const time_point begin = clock.now();
+    auto handle = spawn(*simulation, joins_twice());
+    simulation->run_until_idle();
+    handle.request_stop();
+    simulation->run_until_idle();
+    EXPECT_THROW(static_cast<void>(handle.get()), stopped_error);
+    EXPECT_EQ(clock.now(), begin);
+    ASSERT_TRUE(other.valid());
+    EXPECT_FALSE(other.get_task().stop_requested());
+    EXPECT_EQ(other.get(), 8);
+}
+
+TEST_F(spawn_on_caller, a_stop_is_passed_on_at_request) {
+    auto other = spawn(*simulation, gives_after(1h, 8));
+    const auto joins_and_stops = [&]() -> task<int> {
+        co_return *co_await other.join({.pass_stop_on = true});
+    };
+    const time_point begin = clock.now();
+    auto handle = spawn(*simulation, joins_and_stops());
+    simulation->run_until_idle();
+    handle.request_stop();
+    simulation->run_until_idle();
+    EXPECT_THROW(static_cast<void>(handle.get()), stopped_error);
+    EXPECT_EQ(clock.now(), begin);
+    EXPECT_FALSE(other.valid()) << "the joiner has waited for its end";
+}
+
+TEST_F(spawn_on_caller, a_deadline_ends_the_wait_of_a_joiner) {
+    auto other = spawn(*simulation, gives_after(1h, 8));
+    const auto asks = [&](time_point begin) -> task<> {
+        const auto at_once = co_await other.join({.deadline = begin - 1s});
+        EXPECT_EQ(at_once.error(), wait_error::expired);
+        const auto too_soon = co_await other.join({.deadline = begin + 1min});
+        EXPECT_EQ(too_soon.error(), wait_error::expired);
+        EXPECT_EQ(clock.now(), begin + 1min);
+        EXPECT_EQ(co_await other.join({.deadline = begin + 2h}), 8);
+    };
+    block_on(*simulation, asks(clock.now()));
+    EXPECT_FALSE(other.valid());
+}
+
+// The end and the deadline are at the same time: the task ended first, and its result wins.
+TEST_F(spawn_on_caller, a_result_wins_over_a_deadline) {
+    auto other = spawn(*simulation, gives_after(1h, 8));
+    const auto asks = [&](time_point begin) -> task<> {
+        EXPECT_EQ(co_await other.join({.deadline = begin + 1h + 1ns}), 8);
+    };
+    block_on(*simulation, asks(clock.now()));
+}
+
+TEST_F(spawn_on_caller, an_exception_of_the_task_comes_with_a_deadline_too) {
+    static constexpr auto fails = []() -> task<int> {
+        co_await sleep_for(1s);
+        throw std::runtime_error{"it"};
+    };
+    auto other = spawn(*simulation, fails());
+    const auto asks = [&]() -> task<> { static_cast<void>(co_await other.join({})); };
+    EXPECT_THROW(block_on(*simulation, asks()), std::runtime_error);
+}
+
+// The task ends at any moment of the wait, which a deadline or a stop ends.
+TEST(spawn_on_threads, deadlines_and_stops_race_with_the_end) {
+    const watchdog guard;
+    scheduler first{{.workers = 2}};
+    scheduler second{{.workers = 2}};
+    static constexpr auto asks = [](join_handle<int>& other, duration patience) -> task<int> {
+        int waits = 0;
+        for (;;) {
+            const auto number = co_await other.join({.deadline = clock::now() + patience});
+            ++waits;
+            if (number) co_return *number;
+            if (number.error() == wait_error::stopped) co_return -waits;
+        }
+    };
+    int stopped = 0;
+    for (int i = 0; i != 2000; ++i) {
+        auto other = spawn(first, gives_after(i % 7 * 10us, i));
+        auto handle = spawn(second, asks(other, i % 5 * 5us));
+        if (i % 3 == 0) handle.request_stop();
+        const int got = handle.get();
+        if (got < 0) {
+            ++stopped;
+            EXPECT_EQ(other.get(), i);
+        } else {
+            EXPECT_EQ(got, i);
+            EXPECT_FALSE(other.valid());
+        }
+    }
+    EXPECT_LE(stopped, 667);
 }
 
 // --- from another scheduler -----------------------------------------------------------------------------
@@ -299,7 +421,7 @@ TEST_F(spawn_on_caller, a_joiner_is_given_back_though_what_it_joins_goes_on_else
     auto handle = spawn(*simulation, joins_reason(other));
     simulation->run_until_idle();
     simulation.reset();
-    EXPECT_THROW(handle.get(), stopped_error);
+    EXPECT_THROW(static_cast<void>(handle.get()), stopped_error);
     elsewhere.stop(10s);
 }
 

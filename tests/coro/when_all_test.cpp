@@ -1,9 +1,11 @@
 // Waiting for several coroutines: results, failures, stops, depth.
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 
+#include "support/ending_of.hpp"
 #include "support/probes.hpp"
 #include "support/simulated_test.hpp"
 #include "support/watchdog.hpp"
@@ -36,7 +38,7 @@ task<> throws_after(duration delay, std::string what) {
     throw std::runtime_error{what};
 }
 task<> notes_why(duration delay, std::vector<wake_reason>& into) {
-    into.push_back(co_await sleep_for(delay));
+    into.push_back(co_await test::ending_of(sleep_for(delay)));
 }
 
 class when_all_test : public test::simulated_test {};
@@ -80,8 +82,8 @@ TEST_F(when_all_test, of_nothing_ends_at_once) {
 
 TEST_F(when_all_test, a_failure_stops_the_others_and_waits_for_them) {
     static constexpr auto cleans_up = [](std::vector<wake_reason>& into) -> task<> {
-        into.push_back(co_await sleep_for(24h));
-        into.push_back(co_await sleep_for(1h));  // to clean up
+        into.push_back(co_await test::ending_of(sleep_for(24h)));
+        into.push_back(co_await shielded(test::ending_of(sleep_for(1h))));
     };
     const time_point begin = clock.now();
     std::vector<wake_reason> seen;
@@ -91,17 +93,81 @@ TEST_F(when_all_test, a_failure_stops_the_others_and_waits_for_them) {
     EXPECT_EQ(clock.now(), begin + 2h);
 }
 
-TEST_F(when_all_test, rethrows_the_first_failure_in_order) {
-    constexpr auto what = [](scheduler& on) -> std::string {
+task<> throws_all_the_same(duration delay, const char* what) {
+    co_await shielded(sleep_for(delay));
+    throw std::runtime_error{what};
+}
+
+TEST_F(when_all_test, rethrows_the_first_failure_in_time) {
+    constexpr auto what = [](scheduler& on, auto all) -> std::string {
         try {
-            block_on(on,
-                     when_all(nothing(), throws_after(2h, "first"), throws_after(2h, "second")));
+            block_on(on, std::move(all));
         } catch (const std::runtime_error& caught) {
             return caught.what();
         }
         return "nothing";
     };
-    EXPECT_EQ(what(*simulation), "first");
+    EXPECT_EQ(what(*simulation, when_all(nothing(), throws_all_the_same(2h, "later"),
+                                         throws_all_the_same(1h, "sooner"))),
+              "sooner");
+    std::vector<task<>> bodies;
+    bodies.push_back(throws_all_the_same(2h, "later"));
+    bodies.push_back(throws_all_the_same(1h, "sooner"));
+    EXPECT_EQ(what(*simulation, when_all(std::move(bodies))), "sooner");
+}
+
+TEST_F(when_all_test, children_of_a_shielded_parent_are_shielded) {
+    static constexpr auto naps = []() -> task<wake_reason> {
+        co_return co_await test::ending_of(sleep_for(1h));
+    };
+    static constexpr auto parent = []() -> task<wake_reason> {
+        (co_await current_task()).request_stop();
+        co_return std::get<0>(co_await shielded(when_all(naps())));
+    };
+    EXPECT_EQ(block_on(*simulation, parent()), wake_reason::expired);
+}
+
+// --- a deadline ----------------------------------------------------------------------------------------
+
+TEST_F(when_all_test, a_deadline_stops_those_that_are_late) {
+    static constexpr auto all = [](time_point due) -> task<> {
+        const auto in_time =
+            co_await when_all_until(due + 2h, number_after(1h, 1), number_after(1h, 2));
+        EXPECT_EQ(in_time, std::tuple(1, 2));
+        const auto late =
+            co_await when_all_until(due + 2h, number_after(30min, 1), number_after(5h, 2));
+        EXPECT_FALSE(late.has_value());
+        EXPECT_EQ(late.error(), wait_error::expired);
+        EXPECT_FALSE(co_await stop_requested())
+            << "the children were stopped, and not their parent";
+    };
+    const time_point begin = clock.now();
+    block_on(*simulation, all(begin));
+    EXPECT_EQ(clock.now(), begin + 2h);
+}
+
+TEST_F(when_all_test, a_late_result_counts_if_there_are_all) {
+    static constexpr auto shields = []() -> task<int> {
+        co_await shielded(sleep_for(3h));
+        co_return 3;
+    };
+    static constexpr auto all = [](time_point due) -> task<> {
+        std::vector<task<int>> bodies;
+        bodies.push_back(shields());
+        bodies.push_back(number_after(1h, 1));
+        const auto results = co_await when_all_until(due, std::move(bodies));
+        EXPECT_EQ(results, (std::vector{3, 1}));
+    };
+    const time_point begin = clock.now();
+    block_on(*simulation, all(begin + 2h));
+    EXPECT_EQ(clock.now(), begin + 3h);
+}
+
+TEST_F(when_all_test, a_failure_counts_more_than_the_deadline) {
+    static constexpr auto all = [](time_point due) -> task<> {
+        static_cast<void>(co_await when_all_until(due, throws_all_the_same(3h, "it"), nothing()));
+    };
+    EXPECT_THROW(block_on(*simulation, all(clock.now() + 2h)), std::runtime_error);
 }
 
 // The loop is cut short because of the failure, which would be lost behind it.
@@ -197,7 +263,7 @@ TEST_F(when_all_test, nests_deeply) {
 
 task<> deep_sleep(int depth, std::vector<wake_reason>& into) {
     if (depth == 0) {
-        into.push_back(co_await sleep_for(24h));
+        into.push_back(co_await test::ending_of(sleep_for(24h)));
         co_return;
     }
     co_await when_all(deep_sleep(depth - 1, into));
@@ -246,7 +312,10 @@ TEST(when_all_on_threads, a_stop_races_with_the_ends) {
         auto handle =
             spawn(threads, when_all(number_after(i % 3 * 10us, 1), number_after(20us, 2)));
         handle.request_stop();
-        EXPECT_EQ(handle.get(), (std::tuple{1, 2}));
+        try {
+            EXPECT_EQ(handle.get(), (std::tuple{1, 2}));
+        } catch (const stopped_error&) {  // the stop was faster
+        }
     }
 }
 

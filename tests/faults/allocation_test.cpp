@@ -11,6 +11,7 @@
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/lockfree/block_queue.hpp>
 #include <fairlead/sched/callback_task.hpp>

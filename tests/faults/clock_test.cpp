@@ -1,5 +1,6 @@
 // Times at the ends of time, and a clock that jumps.
 #include "faults/faults.hpp"
+#include "support/ending_of.hpp"
 #include "support/simulated.hpp"
 #include "support/sockets.hpp"
 #include "support/threads.hpp"
@@ -103,10 +104,10 @@ TEST_P(ends_of_time, a_delay_may_be_of_any_length) {
 
 TEST_P(ends_of_time, a_coroutine_sleeps_for_any_time) {
     static constexpr auto sleeps = [](duration delay) -> task<wake_reason> {
-        co_return co_await sleep_for(delay);
+        co_return co_await test::ending_of(sleep_for(delay));
     };
     static constexpr auto sleeps_until = [](time_point deadline) -> task<wake_reason> {
-        co_return co_await sleep_until(deadline);
+        co_return co_await test::ending_of(sleep_until(deadline));
     };
     scheduler home{options()};
     for (const time_point deadline : passed) {

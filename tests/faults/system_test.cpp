@@ -29,6 +29,7 @@
 #include <cstdio>
 #include <exception>
 #include <expected>
+#include <latch>
 #include <random>
 #include <string>
 #include <system_error>
@@ -266,6 +267,32 @@ TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     }
     for (const fault& what : {fault{"pthread_create", EAGAIN}, fault{"operator new", ENOMEM}}) {
         sweep(what, outcome::maybe_reported, scenario);
+    }
+}
+
+// Each step waits for the one behind it, so it is not enough that a hand-over that fails does no harm: while the step
+// blocks time goes on, and its slot is passed on a little later.
+TEST_F(system_failures, a_slot_is_passed_on_later_if_it_fails_at_first) {
+    if (!os::has_heavy_barrier()) GTEST_SKIP() << "nobody takes slots here";
+    for (const bool says_so : {false, true}) {
+        const auto scenario = [says_so] {
+            std::array<std::latch, 3> begun{std::latch{1}, std::latch{1}, std::latch{1}};
+            scheduler home{{.workers = 1,
+                            .blocked_after = 1ms,
+                            .on_blocked = [](const blocked_step&) noexcept {}}};
+            for (std::size_t i = 0; i != begun.size(); ++i) {
+                home.post([&, i] {
+                    begun[i].count_down();
+                    if (i + 1 == begun.size()) return;
+                    if (says_so) static_cast<void>(scheduler::about_to_block());
+                    begun[i + 1].wait();
+                });
+            }
+            home.drain();
+        };
+        for (const fault& what : {fault{"pthread_create", EAGAIN}, fault{"operator new", ENOMEM}}) {
+            sweep_range(what, outcome::maybe_reported, scenario, call_range::only);
+        }
     }
 }
 

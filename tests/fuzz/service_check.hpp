@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <expected>
 #include <memory>
 #include <span>
 #include <string>
@@ -114,14 +115,16 @@ private:
         savegames::make_runner(savegames::scheduler_choice::fairlead, 1);
     static inline savegames::service_stats stats_;  // large: shared by all runs
     savegames::connection_table table_{1};
-    const savegames::service_parts parts_{.limits = {.http = Code::limits},
-                                          .jobs = jobs_,
-                                          .run = *runner_,
-                                          .stats = stats_,
-                                          .tenants = tenants_,
-                                          .table = table_,
-                                          .tokens = [] { return nullptr; },
-                                          .stats_json = [] { return std::string{"{}"}; }};
+    const savegames::service_parts parts_{
+        .limits = {.http = Code::limits},
+        .jobs = jobs_,
+        .run = *runner_,
+        .stats = stats_,
+        .tenants = tenants_,
+        .table = table_,
+        .tokens = [] { return nullptr; },
+        .stats_json = [] { return std::string{"{}"}; },
+        .ready = [] { return std::expected<void, std::string>{}; }};
     callback_task nobody_;
     savegames::time_point retry_{};
     scheduler home_{on_caller()};

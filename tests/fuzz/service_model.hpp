@@ -101,6 +101,10 @@ struct drawn_request {
         other_coding,
         unknown_path,
         broken_escape,
+        bad_host,
+        joined_line,
+        empty_coding,
+        two_lengths,
         count
     };
 
@@ -118,6 +122,7 @@ struct drawn_request {
         is_json = (options & 64) == 0;
         body_framing = static_cast<framing>(bytes.below(3));
         if (odd == quirk::other_coding) body_framing = framing::none;
+        if (odd == quirk::two_lengths) body_framing = framing::length;
         if (body_framing != framing::none) body = draw_body(bytes);
         if ((options & 128) != 0) head_size_wanted = 480 + bytes.below(64);
         chunk_max = 1 + bytes.below(64);
@@ -139,10 +144,13 @@ struct drawn_request {
         const auto add = [&](std::string_view line) { (head += line) += "\r\n"; };
         if (odd == quirk::foreign_host) {
             add("Host: example.org");
+        } else if (odd == quirk::bad_host) {
+            add("Host: localhost:80@example.org");
         } else if (odd != quirk::no_host) {
             add("Host: localhost:80");
         }
         if (odd == quirk::two_hosts) add("Host: localhost:80");
+        if (odd == quirk::joined_line) add("X: a\r\n Origin: null");
         if (odd == quirk::origin) add("Origin: null");
         if (odd == quirk::two_tokens) add("Authorization: Bearer a\r\nAuthorization: Bearer b");
         if (odd == quirk::other_expectation) {
@@ -151,6 +159,8 @@ struct drawn_request {
             add("Expect: 100-continue");
         }
         if (odd == quirk::other_coding) add("Transfer-Encoding: gzip");
+        if (odd == quirk::empty_coding) add("Transfer-Encoding:");
+        if (odd == quirk::two_lengths) add("Content-Length: " + std::to_string(body.size()));
         if (names_connection) add(http_1_0 ? "Connection: keep-alive" : "Connection: close");
         if (body_framing == framing::chunked) add("Transfer-Encoding: chunked");
         if (body_framing == framing::length) add("Content-Length: " + std::to_string(body.size()));
@@ -223,7 +233,8 @@ public:
         drawn_request drawn{bytes};
         std::string text = drawn.text();
         expected_answer answer{.request = text, .body = {}};
-        answer.head_only = drawn.method == "HEAD" && drawn.head_size <= service_limits.head_max;
+        answer.head_only = drawn.method == "HEAD" && drawn.odd != quirk::joined_line &&
+                           drawn.head_size <= service_limits.head_max;
         answer.closes = !drawn.keep_alive;
         if ((answer.status = refuse_head(drawn)) != 0) {
             answer.closes = true;
@@ -253,10 +264,13 @@ private:
 
     // What cannot be understood. 0: it can.
     static int refuse_head(const drawn_request& drawn) {
+        if (drawn.odd == quirk::joined_line) return 400;  // seen before the end of the head
         if (drawn.head_size > service_limits.head_max) return 431;
+        if (drawn.odd == quirk::empty_coding || drawn.odd == quirk::two_lengths) return 400;
         if (drawn.odd == quirk::other_coding) return 501;
         if (drawn.body_framing == framing::chunked && drawn.http_1_0) return 400;
         if (drawn.odd == quirk::two_hosts || drawn.odd == quirk::two_tokens) return 400;
+        if (drawn.odd == quirk::bad_host) return 400;
         if (drawn.odd == quirk::no_host && !drawn.http_1_0) return 400;
         if (drawn.odd == quirk::other_expectation) return 417;
         return 0;

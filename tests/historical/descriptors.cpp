@@ -88,7 +88,7 @@ std::vector<bug> descriptors() {
          "another file's",
          "while a write is pending, its event is waited for before the close",
          wakes_a_loop_that_closes, "required: the write is for the eventfd"},
-        {"re_266", "creytiv/re, PR #266; likewise HPCC #11728 and libfabric #5432",
+        {"re_266", "creytiv/re, PR #266; the same in HPCC #11728 and libfabric #5432",
          "An event of a socket that was closed earlier in the same batch is given to the socket "
          "that has "
          "its number now",

@@ -26,7 +26,7 @@ std::vector<bug> all_bugs() {
     return all;
 }
 
-// What is recorded goes into docs/historical.md.
+// What is recorded goes into docs/internals/historical.md.
 class Bug : public testing::TestWithParam<bug> {
 protected:
     [[nodiscard]] static verdict explore_it(bool fixed) {

@@ -114,7 +114,7 @@ void looks_before_it_counts(bool fixed) {
     release_it();
 }
 
-// The count is right, but the last owner frees without having seen what the others did with the
+// The count is right, but the last owner frees without having seen what the other owners did with the
 // object.
 void counts_relaxed(bool fixed) {
     struct object {
@@ -155,7 +155,7 @@ void starts_while_it_terminates(bool fixed) {
 std::vector<bug> lifetimes() {
     return {
         {"capy_372",
-         "Boost.Capy, PR #372; likewise sdbus-cpp #109, PhotonLibOS #97, ClickHouse #44308",
+         "Boost.Capy, PR #372; the same in sdbus-cpp #109, PhotonLibOS #97, ClickHouse #44308",
          "A post notifies after it has released the mutex: by then the pool may be joined and "
          "destroyed",
          "notify with the mutex held", notifies_after_the_mutex, "destroyed"},
@@ -175,8 +175,8 @@ std::vector<bug> lifetimes() {
         {"nim_threading_45", "Nim threading, issue #45, PR #46",
          "`SharedPtr` loads its count and subtracts in two steps: neither owner is the last",
          "one subtraction, which answers", looks_before_it_counts, "a leak"},
-        {"serverbox_ref_count", "serverbox, `RefCount::Dec`; likewise CGAL #6227 and EASTL #543",
-         "The last owner's subtraction does not acquire what the others did before theirs",
+        {"serverbox_ref_count", "serverbox, `RefCount::Dec`; the same in CGAL #6227 and EASTL #543",
+         "The last owner's subtraction does not acquire what the other owners did before theirs",
          "release and acquire", counts_relaxed, "destroyed"},
         {"lib_http_client_1004", "libHttpClient, issue #1004, PR #1005",
          "`Start` and `Cancel` use the timer behind the wrapper while `Terminate` frees it",

@@ -208,7 +208,7 @@ std::vector<bug> timers() {
          "to another",
          "timers have numbers", cancels_by_a_pointer, "required: the other timer is armed"},
         {"bun_33131", "Bun, PR #33131 (in review)",
-         "A timer that is marked as fired, but has not run yet, is freed by an owner who finds "
+         "A timer that is marked as fired, but has not run yet, is freed by an owner that finds "
          "nothing to "
          "cancel",
          "a reference that is taken under the lock and released after the run",
@@ -219,7 +219,7 @@ std::vector<bug> timers() {
          "freed",
          "cancelling and freeing wait for the callback", cancels_while_the_callback_runs,
          "destroyed"},
-        {"connectedhomeip_22375", "Matter (connectedhomeip), PR #22375; likewise upg-vpp #7",
+        {"connectedhomeip_22375", "Matter (connectedhomeip), PR #22375; the same in upg-vpp #7",
          "The timers that are due are collected before they fire, and a callback cannot cancel one "
          "of them",
          "a cancellation looks among the collected, too", cancels_what_was_collected,

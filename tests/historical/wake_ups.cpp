@@ -235,7 +235,7 @@ std::vector<bug> wake_ups() {
         {"onetbb_2136", "oneTBB, PR #2136",
          "`notify_by_address` takes the exchange before it for a fence, and looks too early "
          "whether "
-         "anybody waits",
+         "a thread waits",
          "a sequentially consistent fence before the look", unlocks_and_looks_for_waiters, lost},
         {"silk_76", "ClickHouse silk, PR #76",
          "Parking and waking have no fence between the store and the look at the other's",
@@ -250,7 +250,7 @@ std::vector<bug> wake_ups() {
          "which "
          "publishes nothing",
          "the send is a read-modify-write in any case", stops_while_the_signal_is_sent, lost},
-        {"tokio_7622", "Tokio, issue #7589, PR #7622; likewise serverbox, `Task::PostWakeup`",
+        {"tokio_7622", "Tokio, issue #7589, PR #7622; the same in serverbox, `Task::PostWakeup`",
          "A wake-up that finds the task notified returns after a load; the run that was about to "
          "begin misses its data",
          "the wake-up is a read-modify-write in any case", wakes_a_task_that_is_ready, lost},

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <system_error>
@@ -243,13 +244,31 @@ TEST_F(cut_short, a_stop_of_the_scheduler_ends_all_waits) {
     for (auto& each : all) EXPECT_EQ(each.get().error, std::errc::operation_canceled);
 }
 
+// It never looks, and each of its reads ends at once: its worker runs other tasks all the same.
+TEST_F(cut_short, a_loop_that_ignores_a_stop_does_not_keep_its_worker) {
+    static constexpr auto reads_on = [](tcp_stream& from, std::atomic<bool>& enough) -> task<> {
+        std::array<std::byte, 16> buffer;
+        while (!enough) static_cast<void>(co_await from.read_some(buffer));
+    };
+    std::atomic<bool> enough{false};
+    auto reading = start(reads_on(*stream, enough));
+    settle();
+    reading.request_stop();
+    std::atomic<bool> ran{false};
+    home->post([&] { ran = true; });
+    for (int i = 0; i != 1000 && !ran; ++i) home->run_until(immediately, 100);
+    EXPECT_TRUE(ran);
+    enough = true;
+    reading.get();
+}
+
 // Those who wait are given back with their frames: buffers, descriptors and all.
 TEST_F(cut_short, a_scheduler_is_destroyed_while_tasks_wait_for_io) {
     static constexpr auto reads_on = [](tcp_stream from) -> task<> {
-        for (;;) static_cast<void>(co_await reads(from));
+        for (;;) static_cast<void>(co_await shielded(reads(from)));
     };
     static constexpr auto accepts_on = [](tcp_listener from) -> task<> {
-        for (;;) static_cast<void>(co_await from.accept());
+        for (;;) static_cast<void>(co_await shielded(from.accept()));
     };
     auto reading = start(reads_on(std::move(*stream)));
     auto accepting = start(accepts_on(std::move(listener)));

@@ -1,5 +1,6 @@
 // What a server meets besides good clients: a crowd that does nothing, signals, no descriptors left, and
 // workers that are busy.
+#include "support/ending_of.hpp"
 #include "support/sockets.hpp"
 #include "support/switches.hpp"
 #include "support/threads.hpp"
@@ -8,6 +9,7 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/io/tcp.hpp>
 
 #include <gtest/gtest.h>
@@ -259,7 +261,7 @@ TEST_F(hardship, signals_interrupt_nothing) {
 
     static constexpr auto sleeps = []() -> task<bool> {
         const time_point deadline = clock::now() + 30ms;
-        const wake_reason why = co_await sleep_until(deadline);
+        const wake_reason why = co_await test::ending_of(sleep_until(deadline));
         co_return why == wake_reason::expired&& clock::now() >= deadline;
     };
     std::vector<task<bool>> sleepers;

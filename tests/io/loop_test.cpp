@@ -43,7 +43,7 @@ TEST(ForeignLoop, IsWokenByADeadline) {
     const test::watchdog guard;
     scheduler home{in_loop()};
     auto sleeper = spawn(home, []() -> task<time_point> {
-        static_cast<void>(co_await sleep_for(3ms));
+        co_await sleep_for(3ms);
         co_return clock::now();
     }());
     const time_point begin = clock::now();
@@ -86,9 +86,8 @@ TEST(ForeignLoop, IsToldTheNextDeadline) {
     const test::watchdog guard;
     scheduler home{in_loop()};
     const time_point due = clock::now() + 1h;
-    auto sleeper = spawn(home, [](time_point until) -> task<void> {
-        static_cast<void>(co_await sleep_until(until));
-    }(due));
+    auto sleeper =
+        spawn(home, [](time_point until) -> task<void> { co_await sleep_until(until); }(due));
     EXPECT_EQ(home.run_in_loop(), due);
     EXPECT_FALSE(is_readable(home, 0));
     sleeper.request_stop();

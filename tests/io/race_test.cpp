@@ -6,6 +6,7 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/group.hpp>
 

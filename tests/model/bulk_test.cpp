@@ -51,13 +51,13 @@ TEST(ModelBulk, TheParentSeesWhatTheBodiesHaveWritten) {
         model::expect_passes_though_stopped([=](stops how) {
             scheduler scheduler{{.workers = 2}};
             const interruption stop{scheduler, how};
-            const bool all = block_on(scheduler, writes_all<3>(wanted));
+            const bool all = spawn(scheduler, writes_all<3>(wanted)).get();
             require(all || how != stops::none, "nobody has asked it to stop");
         });
     }
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 1}};
-        require(block_on(scheduler, writes_all<3>(in_turns)), "nobody has asked it to stop");
+        require(spawn(scheduler, writes_all<3>(in_turns)).get(), "nobody has asked it to stop");
     });
 }
 
@@ -67,7 +67,7 @@ TEST(ModelBulk, HelpersFindHelpers) {
         model::expect_passes_by_priorities(
             [=] {
                 scheduler scheduler{{.workers = 3}};
-                require(block_on(scheduler, writes_all<5>(wanted)), "nobody has asked it to stop");
+                require(spawn(scheduler, writes_all<5>(wanted)).get(), "nobody has asked it to stop");
             },
             250);
     }

@@ -2,10 +2,12 @@
 // away; and a stop of the scheduler as one more thread of each.
 #include "model/interruption.hpp"
 
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
+#include "support/ending_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +26,7 @@ using model::stops;
 
 task<int> number(int value) { co_return value; }
 task<int> takes_a_turn(int value) {
-    co_await yield();
+    co_await shielded(yield());
     co_return value;
 }
 
@@ -34,7 +36,7 @@ task<> writes(model::plain<int>& into, int value) {
     co_return;
 }
 task<> waits_and_writes(model::plain<int>& into, int value) {
-    co_await yield();
+    co_await shielded(yield());
     into = value;
 }
 
@@ -59,7 +61,7 @@ TEST(ModelFork, TheOthersArePostedWhenTheFirstWaits) {
     model::expect_ends_though_stopped(parent);
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 1}};
-        block_on(scheduler, parent());
+        spawn(scheduler, parent()).get();
     });
 }
 
@@ -73,7 +75,7 @@ TEST(ModelFork, ATreeOfForks) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        require(block_on(scheduler, tree(2)) == 4, "all leaves are counted");
+        require(spawn(scheduler, tree(2)).get() == 4, "all leaves are counted");
     });
 }
 
@@ -94,7 +96,7 @@ TEST(ModelFork, TwoTasksForkAndWait) {
 // Waits until it is asked to stop, and once more to clean up. Whether it was so.
 task<bool> cleans_up() {
     const bool stopped = co_await receive_signal() == wake_reason::stopped;
-    co_return stopped&& co_await sleep_for(1ms) == wake_reason::expired;
+    co_return stopped&& co_await shielded(test::ending_of(sleep_for(1ms))) == wake_reason::expired;
 }
 
 // It comes before the child is taken, while it is, or when the parent waits for it.
@@ -116,7 +118,7 @@ TEST(ModelFork, AStopIsPassedOnToWhatWasTaken) {
 TEST(ModelFork, AFailureStopsTheOthers) {
     struct coroutines {
         static task<bool> throws() {
-            co_await yield();
+            co_await shielded(yield());
             throw std::runtime_error{"it"};
         }
         static task<> parent() {
@@ -131,7 +133,7 @@ TEST(ModelFork, AFailureStopsTheOthers) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        block_on(scheduler, coroutines::parent());
+        spawn(scheduler, coroutines::parent()).get();
         require(clock::now() < time_point{1s}, "in time");
     });
 }
@@ -144,7 +146,7 @@ task<int> goes(scheduler& elsewhere) {
 }
 task<> waits_and_cleans_up() {
     static_cast<void>(co_await receive_signal());
-    co_await sleep_for(1h);
+    co_await shielded(sleep_for(1h));
 }
 task<> uses_there(scheduler& elsewhere, model::plain<int>& kept) {
     co_await resume_on(elsewhere);
@@ -242,12 +244,12 @@ TEST(ModelFork, AStopThatComesLateReachesAll) {
     struct coroutines {
         static task<bool> first(basic_task*& self) {
             self = &co_await current_task();
-            const wake_reason why = co_await sleep_until(immediately);
+            const wake_reason why = co_await test::ending_of(sleep_until(immediately));
             if (why != wake_reason::stopped) co_return true;
-            co_return co_await receive_signal(time_point{1h}) == wake_reason::signalled;
+            co_return co_await shielded(receive_signal(time_point{1h})) == wake_reason::signalled;
         }
         static task<> second(basic_task*& first) {
-            const wake_reason why = co_await sleep_until(never);
+            const wake_reason why = co_await test::ending_of(sleep_until(never));
             if (why == wake_reason::stopped) first->signal();
         }
         static task<bool> parent() {
@@ -270,7 +272,7 @@ TEST(ModelFork, AStopThatComesLateReachesAll) {
 TEST(ModelFork, DrainWaitsForWhatWasTaken) {
     struct coroutines {
         static task<> waits_and_sets(sync::atomic<bool>& flag) {
-            co_await yield();
+            co_await shielded(yield());
             flag.store(true, sync::relaxed);
         }
         static task<> parent(scheduler& elsewhere, sync::atomic<bool>& flag) {

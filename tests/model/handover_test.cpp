@@ -5,6 +5,7 @@
 #include "model/reliefs.hpp"
 #include "model/tasks.hpp"
 
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
@@ -177,12 +178,12 @@ TEST(ModelHandover, ForksAreRunOnce) {
         const auto child = []() -> task<int> { co_return 1; };
         const auto parent = [&]() -> task<> {
             auto [a, b] = co_await fork_join(child(), child());
-            co_await yield();
+            co_await shielded(yield());
             ran = ran + a + b;
         };
         {
             const interruption stop{scheduler, how};
-            block_on(scheduler, parent());
+            spawn(scheduler, parent()).get();
         }
         require(ran == 2, "each ran once");
     });

@@ -2,11 +2,14 @@
 // it to stop; and a stop of its scheduler as one more thread of each.
 #include "model/interruption.hpp"
 
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/coro/with_scope.hpp>
+#include "support/ending_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +26,7 @@ using model::require;
 using model::stops;
 
 task<int> number(int value) { co_return value; }
-task<int> joins(join_handle<int> other) { co_return co_await other; }
+task<int> joins(join_handle<int> other) { co_return co_await shielded(other); }
 
 TEST(ModelJoin, AThreadJoins) {
     model::expect_passes_though_stopped([](stops how) {
@@ -37,7 +40,7 @@ TEST(ModelJoin, ACoroutineJoins) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        require(block_on(scheduler, joins(spawn(scheduler, number(4)))) == 4, "the result");
+        require(spawn(scheduler, joins(spawn(scheduler, number(4)))).get() == 4, "the result");
     });
 }
 
@@ -62,7 +65,7 @@ TEST(ModelJoin, TheLastOfAllTellsWhoWaits) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        const auto [one, two] = block_on(scheduler, when_all(number(1), number(2)));
+        const auto [one, two] = spawn(scheduler, when_all(number(1), number(2))).get();
         require(one == 1 && two == 2, "the results, in order");
     });
 }
@@ -118,7 +121,7 @@ TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
             co_await with_scope([&](scope& children) -> task<> {
                 static_cast<void>(children.spawn(child(elsewhere, kept)));
                 static_cast<void>(co_await receive_signal());
-                co_await sleep_for(1h);
+                co_await shielded(sleep_for(1h));
             });
         }
     };
@@ -146,11 +149,11 @@ TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
 // Waits until it is asked to stop, and once more to clean up, which no stop shortens. Whether it was so.
 task<bool> cleans_up() {
     const bool stopped = co_await receive_signal() == wake_reason::stopped;
-    co_return stopped&& co_await sleep_for(1ms) == wake_reason::expired;
+    co_return stopped&& co_await shielded(test::ending_of(sleep_for(1ms))) == wake_reason::expired;
 }
 
 task<int> takes_a_turn(int value) {
-    co_await yield();
+    co_await shielded(yield());
     co_return value;
 }
 
@@ -179,13 +182,86 @@ TEST(ModelJoin, ATaskIsAskedToStopAndItsHandleIsDropped) {
     });
 }
 
+// A stop ends the first wait, if the end is not faster; the second is shielded.
+task<int> joins_twice(join_handle<int>& other) {
+    const auto first = co_await other.join({});
+    if (first) co_return *first;
+    co_return co_await shielded(other);
+}
+
 TEST(ModelJoin, AJoinerIsAskedToStopWhileWhatItJoinsEnds) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        join_handle<int> outer = spawn(scheduler, joins(spawn(scheduler, takes_a_turn(7))));
+        join_handle<int> inner = spawn(scheduler, takes_a_turn(7));
+        join_handle<int> outer = spawn(scheduler, joins_twice(inner));
         outer.request_stop();
-        require(outer.get() == 7, "it waits for the end all the same");
+        require(outer.get() == 7, "it is told once, by the end or by the stop, and joins again");
+        require(!inner.valid(), "the result was taken once");
+        require(clock::now() == time_point{}, "no time-out was needed");
+    });
+}
+
+// Its deadline has passed when it begins, so the wait ends when the joiner runs next; unless the end was faster.
+TEST(ModelJoin, ADeadlineOfAJoinerRacesWithTheEnd) {
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        join_handle<int> inner = spawn(scheduler, takes_a_turn(7));
+        const auto asks = [&]() -> task<int> {
+            const auto in_time = co_await shielded(inner.join({.deadline = immediately}));
+            if (in_time) co_return *in_time;
+            require(in_time.error() == wait_error::expired, "nothing else ends it");
+            co_return co_await shielded(inner);
+        };
+        join_handle<int> outer = spawn(scheduler, asks());
+        require(outer.get() == 7, "the result comes with the first wait or the second");
+        require(!inner.valid(), "it was taken once");
+        require(clock::now() == time_point{}, "no time-out was needed");
+    });
+}
+
+TEST(ModelJoin, ADeadlineOfAScopeRacesWithTheLastEnd) {
+    model::expect_passes_though_stopped([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        const auto parent = [&]() -> task<> {
+            model::plain<int> ended{0};
+            const auto child = [&]() -> task<> {
+                co_await shielded(yield());
+                ended = ended + 1;
+            };
+            scope all{scheduler};
+            require(all.spawn(child()), "nothing has stopped it");
+            const auto in_time = co_await shielded(all.join_until(immediately));
+            if (!in_time) co_await shielded(all.join());
+            require(ended == 1, "the child has ended, and its writes are seen");
+        };
+        join_handle<void> handle = spawn(scheduler, parent());
+        handle.get();
+        require(clock::now() == time_point{}, "no time-out was needed");
+    });
+}
+
+// A foreign thread resumes the handle while the task goes to sleep, or before.
+TEST(ModelJoin, AForeignResumeRacesWithTheSuspension) {
+    struct resumed_by_a_thread {
+        std::optional<model::thread>& thread;
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<> handle) const {
+            thread.emplace([handle] { handle.resume(); });
+        }
+        [[nodiscard]] int await_resume() const noexcept { return 3; }
+    };
+    model::expect_passes_though_stopped([](stops how) {
+        std::optional<model::thread> other;
+        scheduler scheduler{{.workers = 2}};
+        const interruption stop{scheduler, how};
+        const auto waits = [&]() -> task<int> {
+            co_return co_await shielded(resumed_by_a_thread{other});
+        };
+        join_handle<int> handle = spawn(scheduler, waits());
+        require(handle.get() == 3, "the task goes on after the resume");
         require(clock::now() == time_point{}, "no time-out was needed");
     });
 }

@@ -4,6 +4,7 @@
 
 #include "sched/core.hpp"
 #include "sched/idle.hpp"
+#include "sched/role_lock.hpp"
 
 #include <fairlead/lockfree/block_queue.hpp>
 #include <fairlead/lockfree/fork_deque.hpp>
@@ -72,14 +73,13 @@ private:
         return stopping_.load(sync::acquire) || taken_.load(sync::acquire) == wanted;
     }
 
-    bool try_acquire() { return !role_.exchange(true, sync::acq_rel); }
     void release() {
-        role_.exchange(false, sync::acq_rel);
+        role_.release();
         if (!queue_.empty()) idle.wake_one();  // after the release [RL1]
     }
 
     bool take() {
-        if (!try_acquire()) return false;
+        if (!role_.try_acquire()) return false;
         auto all = queue_.take_all();
         release();
         if (all.empty()) return false;
@@ -96,7 +96,7 @@ private:
     }
 
     bool sleep_in_driver(unsigned index, int wanted) {
-        if (!try_acquire()) return false;
+        if (!role_.try_acquire()) return false;
         const bool entered = idle.enter_driver(index);
         if (entered) static_cast<void>(driver_.set_deadline(never));
         release();
@@ -110,15 +110,15 @@ private:
         idle.prepare_park(index);
         bool stay = !ends(wanted);
         // What is there is for who has the role; if that is another, it looks after its release [RL1].
-        if (stay && !queue_.empty() && try_acquire()) {
-            role_.exchange(false, sync::acq_rel);
+        if (stay && !queue_.empty() && role_.try_acquire()) {
+            role_.release();
             stay = false;
         }
         if (!stay || !idle.park_until(index, never)) idle.cancel_park(index);
     }
 
     queue queue_;
-    sync::atomic<bool> role_{false};
+    role_lock role_;
     sync::atomic<bool> stopping_{false};
     sync::atomic<int> taken_{0};
 };

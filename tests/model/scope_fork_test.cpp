@@ -2,10 +2,13 @@
 // or goes away; and a stop of the scheduler as one more thread of each.
 #include "model/interruption.hpp"
 
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/with_scope.hpp>
+#include "support/ending_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +29,7 @@ task<> writes(model::plain<int>& into) {
     co_return;
 }
 task<> waits_and_writes(model::plain<int>& into) {
-    co_await yield();
+    co_await shielded(yield());
     into = 1;
 }
 
@@ -62,7 +65,7 @@ TEST(ModelScopeFork, TheParentWaits) {
         model::plain<int> all[2];
         co_await with_scope([&all](scope& children) -> task<> {
             for (auto& each : all) co_await children.fork(writes(each));
-            co_await yield();
+            co_await shielded(yield());
         });
         for (auto& each : all) require(each == 1, "all have ended");
     };
@@ -93,12 +96,12 @@ TEST(ModelScopeFork, ATreeInOneScope) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        block_on(scheduler, coroutines::parent());
+        spawn(scheduler, coroutines::parent()).get();
     });
     model::expect_passes_by_priorities(
         [] {
             scheduler scheduler{{.workers = 3}};
-            block_on(scheduler, coroutines::parent());
+            spawn(scheduler, coroutines::parent()).get();
         },
         250);
 }
@@ -106,7 +109,7 @@ TEST(ModelScopeFork, ATreeInOneScope) {
 // Waits until it is asked to stop, and once more to clean up. Whether it was so.
 task<> cleans_up(model::plain<int>& told) {
     const bool stopped = co_await receive_signal() == wake_reason::stopped;
-    told = stopped && co_await sleep_for(1ms) == wake_reason::expired;
+    told = stopped && co_await shielded(test::ending_of(sleep_for(1ms))) == wake_reason::expired;
 }
 
 // It comes before a child begins, while it is taken, or when the parent waits for it.
@@ -157,7 +160,7 @@ TEST(ModelScopeFork, AFailureStopsTheOthers) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        block_on(scheduler, coroutines::parent());
+        spawn(scheduler, coroutines::parent()).get();
         require(clock::now() < time_point{1s}, "in time");
     });
 }
@@ -176,7 +179,7 @@ TEST(ModelScopeFork, AScopeIsKeptForAChildThatIsElsewhere) {
             co_await with_scope([&](scope& children) -> task<> {
                 static_cast<void>(co_await children.fork(child(elsewhere, kept)));
                 static_cast<void>(co_await receive_signal());
-                co_await sleep_for(1h);
+                co_await shielded(sleep_for(1h));
             });
         }
     };
@@ -210,7 +213,7 @@ TEST(ModelScopeFork, AnotherTaskForks) {
     };
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
-        block_on(scheduler, coroutines::parent());
+        spawn(scheduler, coroutines::parent()).get();
     });
 }
 

@@ -133,7 +133,7 @@ TEST(RateOfAGroup, OptionsAreChecked) {
     }
 }
 
-// When each of so many tasks begins that are posted with places at once.
+// When each of so many tasks begins that are posted with permits at once.
 struct begins {
     begins(simulation& in, group& of, int count) : sim{in} {
         for (int i = 0; i != count; ++i) {
@@ -255,7 +255,7 @@ TEST(RateOfAGroup, WhoEntersAndWhoGoesOnTakeTurns) {
     EXPECT_GE(goes_on.runs, 50);
 }
 
-// A task that has begun is not held up, nor what needs no place; both go before those that wait.
+// A task that has begun is not held up, nor what needs no permit; both go before those that wait.
 TEST(RateOfAGroup, WhatHasBegunGoesOn) {
     simulation sim;
     group one{sim.scheduler, {.rate_max = 1}};

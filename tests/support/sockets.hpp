@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <cstddef>
@@ -71,6 +72,11 @@ public:
         const ssize_t count = ::recv(fd(), text.data(), size, 0);
         text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
         return text;
+    }
+    /// Small sends do not wait for the acknowledgement of those before.
+    void send_at_once() const {
+        const int on = 1;
+        EXPECT_EQ(::setsockopt(fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
     }
     void shutdown_send() const { EXPECT_EQ(::shutdown(fd(), SHUT_WR), 0); }
     void close() { fd_.reset(); }

@@ -119,7 +119,8 @@ public:
             if (waits == 1 || waits == 2) ends_.receive();
             if ((waits == 1 || waits == 2 || choose(2) == 0) &&
                 calls_.note(holder, "withdraw", 0, [&] { return task_->withdraw(); })) {
-                return detach();
+                // Its owner goes, or a stop or a deadline has ended the wait.
+                return choose(2) == 0 ? detach() : join_again();
             }
             calls_.note_done(holder, "told", 0, [&] { joiner.wait(); });
         }
@@ -127,6 +128,13 @@ public:
     }
 
 private:
+    void join_again() {
+        noted_joiner joiner{calls_};
+        if (calls_.note(holder, "join", 0, [&] { return task_->join(joiner); })) {
+            calls_.note_done(holder, "told", 0, [&] { joiner.wait(); });
+        }
+        take();
+    }
     void detach() {
         calls_.note(holder, "detach", 0,
                     [&] { return std::string{what_is_done_by([&] { task_->detach(); })}; });
@@ -169,17 +177,20 @@ private:
             children_[i].set_callback([this, i](callback_task& child) { end(i, child); });
             tasks[i] = &children_[i];
         }
-        co_await coro::all_ended{group_, tasks};
+        co_await coro::all_ended{group_, tasks, never};
         calls_.note_done(parent, "goes_on", 0, [] {});
     }
 
     // In its first step or a later one.
     void end(std::size_t index, basic_task& child) {
+        using ending = coro::all_children::ending;
         if (choose(2) == 0) return scheduler::current()->post(child);
         const std::size_t thread = first_child + index;
         calls_.note(thread, "asked", 0, [&] { return child.stop_requested(); });
         const bool fails = choose(2) == 0;
-        calls_.note_done(thread, "child_ended", fails, [&] { group_.child_ended(fails); });
+        calls_.note_done(thread, "child_ended", fails, [&] {
+            group_.child_ended(child, fails ? ending::failed : ending::with_result);
+        });
     }
 
     history& calls_;

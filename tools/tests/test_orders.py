@@ -44,7 +44,7 @@ class Orders(TemporaryTree):
         self.write("program", PROGRAM)
         (self.root / "program").chmod(0o755)
         self.write("program.sites", SITES.format(root=self.root))
-        self.write("docs/orders.md")
+        self.write("docs/internals/orders.md")
         self.reasons("head_.load")
 
     def reasons(self, *codes):
@@ -114,8 +114,8 @@ echo '[  FAILED  ] Ring.Wraps (3 ms)'; exit 1
 
     def test_the_page_names_the_test_and_the_reason(self):
         self.run_it("--write")
-        page = (self.root / "docs/orders.md").read_text()
-        self.assertIn("1 of 2 are found by a test", page)
+        page = (self.root / "docs/internals/orders.md").read_text()
+        self.assertIn("Tests find 1 of 2", page)
         self.assertIn("| `ring::push` | `tail_.store(1, sync::release);` | release → relaxed | `Ring.Wraps` |", page)
         self.assertIn("| `ring::push` | `head_.load(sync::acquire);` | acquire → relaxed | Nobody writes. |", page)
 

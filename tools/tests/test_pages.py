@@ -51,7 +51,7 @@ class Pages(TemporaryTree):
         self.write("include/fairlead/lamp.hpp", HEADER)
         self.write("tests/lamp_test.cpp", "TEST(Lamp, Burns) {}\nTEST_P(\n    Lamp, Dims) {}\n")
         self.write("spec/MAP.md", MAP)
-        self.write("docs/orders.md", ORDERS)
+        self.write("docs/internals/orders.md", ORDERS)
 
     def finds(self, path, before, after, place, text):
         """What it says when `before` is `after` in the file."""
@@ -84,8 +84,8 @@ class Pages(TemporaryTree):
 
     def test_a_test_that_is_none(self):
         self.finds("spec/MAP.md", "Lamp.Burns", "Lamp.Glows", "spec/MAP.md:7", "no test Lamp.Glows")
-        self.finds("docs/orders.md", "Lamp.Burns", "Torch.Burns", "docs/orders.md:4", "no test Torch.Burns")
-        self.finds("docs/orders.md", "Lamp.Burns", "Torch.*", "docs/orders.md:4", "no test Torch.*")
+        self.finds("docs/internals/orders.md", "Lamp.Burns", "Torch.Burns", "docs/internals/orders.md:4", "no test Torch.Burns")
+        self.finds("docs/internals/orders.md", "Lamp.Burns", "Torch.*", "docs/internals/orders.md:4", "no test Torch.*")
 
     def test_tests_that_are_some(self):
         for name in ("Lamp.Dims", "Lamp.*", "lamp.toml"):
@@ -94,7 +94,7 @@ class Pages(TemporaryTree):
                 self.assertEqual(pages.check(self.root), [])
 
     def test_an_order_that_is_gone(self):
-        self.finds("include/fairlead/lamp.hpp", "sync::release", "sync::relaxed", "docs/orders.md:4", "no header")
+        self.finds("include/fairlead/lamp.hpp", "sync::release", "sync::relaxed", "docs/internals/orders.md:4", "no header")
 
     def test_an_order_that_is_new(self):
         self.finds("include/fairlead/lamp.hpp", "sync::relaxed", "sync::acquire", "include/fairlead/lamp.hpp:4",

@@ -48,6 +48,69 @@ class Planted(TemporaryTree):
         for command, wanted in (("true", "passed"), ("false", "failed")):
             self.assertEqual(planted.run(command, "Drain.Waits")[0], wanted)
 
+    def test_a_test_that_the_program_does_not_have_is_an_error(self):
+        self.write("empty", "#!/bin/sh\necho '[==========] Running 0 tests from 0 test suites.'\n")
+        (self.root / "empty").chmod(0o755)
+        with self.assertRaisesRegex(planted.PlantedError, "has no such test"):
+            planted.run(self.root / "empty", "Drain.Waits")
+
+
+MUTANT = {"name": "m", "test": "Drain.Waits", "file": "src/sched/role.cpp", "good": "a == b", "bad": "true"}
+
+
+class Mutants(TemporaryTree):
+    def write_mutants(self, text="a == b", test="Drain.Waits", names=("m",)):
+        self.write("src/sched/role.cpp", text)
+        self.write("tests/sched/drain_test.cpp", "TEST(Drain, Waits) {}")
+        mutants = "".join(f'[[mutant]]\nname = "{name}"\nfile = "src/sched/role.cpp"\ngood = "a == b"\nbad = "true"\n'
+                          f'test = "{test}"\n' for name in names)
+        self.write("tests/planted/some.toml", mutants)
+
+    def test_those_of_the_repository_have_their_place(self):
+        self.assertEqual(planted.check(tree.REPOSITORY), [])
+
+    def test_a_mutant_that_fits_passes(self):
+        self.write_mutants()
+        self.assertEqual(planted.check(self.root), [])
+
+    def test_code_that_has_changed_is_found(self):
+        for text, count in (("a != b", 0), ("a == b; a == b", 2)):
+            with self.subTest(text):
+                self.write_mutants(text)
+                self.assertEqual(planted.check(self.root),
+                                 [f"tests/planted/some.toml: m: its text stands in src/sched/role.cpp {count} times"])
+
+    def test_a_test_that_is_gone_is_found(self):
+        self.write_mutants(test="Drain.IsGone")
+        self.assertEqual(planted.check(self.root), ["tests/planted/some.toml: m: there is no test Drain.IsGone"])
+
+    def test_a_name_that_stands_there_twice_is_found(self):
+        self.write_mutants(names=("m", "m"))
+        self.assertIn("the name stands there twice", planted.check(self.root)[0])
+
+    def test_a_mutant_that_lives_is_an_error_unless_it_is_listed(self):
+        self.assertEqual(planted.judge([MUTANT], {"m": "failed"}), ([], 1))
+        self.assertEqual(planted.judge([MUTANT], {"m": "passed"}), (["m: Drain.Waits passed with it"], 0))
+        listed = {**MUTANT, "survives": "equivalent"}
+        self.assertEqual(planted.judge([listed], {"m": "passed"}), ([], 0))
+        self.assertEqual(planted.judge([listed], {"m": "failed"}),
+                         (["m: is listed as a survivor, and Drain.Waits finds it"], 1))
+
+    def test_a_test_that_does_not_end_is_none_that_fails_unless_it_hangs(self):
+        self.assertEqual(planted.judge([MUTANT], {"m": "hung"}), (["m: Drain.Waits hung with it"], 0))
+        self.assertEqual(planted.judge([{**MUTANT, "hangs": True}], {"m": "hung"}), ([], 1))
+
+    def test_the_test_of_a_mutant_that_need_not_show_is_tried_again(self):
+        self.write("program", f"#!/bin/sh\necho >> {self.root}/runs; [ $(wc -l < {self.root}/runs) -lt 3 ]\n")
+        for runs, wanted in ((2, "passed"), (3, "failed")):
+            (self.root / "program").chmod(0o755)
+            (self.root / "runs").unlink(missing_ok=True)
+            copy = self.root / f"copy-{runs}"
+            copy.write_text((self.root / "program").read_text())
+            copy.chmod(0o755)
+            with mock.patch.object(planted, "build", lambda root, bug, made=copy: made):
+                self.assertEqual(planted.kill(self.root, {**MUTANT, "runs": runs})[0], wanted)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -185,7 +185,7 @@ class Page(unittest.TestCase):
         self.assertIn("| case | runtime | median | of the runs | mean |\n| --- | --- | ---: | ---: | ---: |\n"
                       "| shares W=1 | fairlead | 5.00 % | 5.00 to 5.00 | 0.50 % |\n",
                       report.figures_of("box", made, "W15", "shares"))
-        self.assertIn("](../bench/results/box/w15.svg)", report.figures_of("box", made, "W15", "plot"))
+        self.assertIn("](../../bench/results/box/w15.svg)", report.figures_of("box", made, "W15", "plot"))
         self.assertIn("Not measured yet", report.figures_of("box", made, "W2"))
 
     def test_a_busy_machine_is_told(self):
@@ -361,16 +361,16 @@ class Check(TemporaryTree):
         super().setUp()
         made = record_of(result_of(fairlead=[10], trivial=[25]))
         self.write("bench/results/box.json", record.text(made))
-        self.write("docs/performance.md", self.PAGE)
+        self.write("docs/internals/performance.md", self.PAGE)
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
 
     def test_what_was_written_is_right(self):
         self.assertEqual(list(check.check(self.root)), [])
-        self.assertIn("| trivial | 1 of 1 | 2.50 |", (self.root / "docs/performance.md").read_text())
-        self.assertTrue((self.root / "docs/performance.md").read_text().endswith(self.PAGE[self.PAGE.index("<!-- /fig"):]))
+        self.assertIn("| trivial | 1 of 1 | 2.50 |", (self.root / "docs/internals/performance.md").read_text())
+        self.assertTrue((self.root / "docs/internals/performance.md").read_text().endswith(self.PAGE[self.PAGE.index("<!-- /fig"):]))
 
     def test_a_number_typed_by_hand_is_found(self):
-        for path in ("docs/performance.md", "bench/results/box.md", "bench/results/box/w1.svg"):
+        for path in ("docs/internals/performance.md", "bench/results/box.md", "bench/results/box/w1.svg"):
             with self.subTest(path):
                 old = (self.root / path).read_text()
                 self.write(path, re.sub(r"\b25\b|\b2\.50\b", "26", old))
@@ -378,10 +378,10 @@ class Check(TemporaryTree):
                 self.write(path, old)
 
     def test_figures_of_a_workload_on_another_page(self):
-        self.write("docs/fairness.md", "<!-- figures: bench box W1 -->\n<!-- /figures -->\n")
-        self.assert_finds(list(check.check(self.root)), "docs/fairness.md", "is not what the JSON says")
+        self.write("docs/manual/fairness.md", "<!-- figures: bench box W1 -->\n<!-- /figures -->\n")
+        self.assert_finds(list(check.check(self.root)), "docs/manual/fairness.md", "is not what the JSON says")
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
-        self.assertIn("| callback P=1 W=1, ns | 10.0 | 25.0 |", (self.root / "docs/fairness.md").read_text())
+        self.assertIn("| callback P=1 W=1, ns | 10.0 | 25.0 |", (self.root / "docs/manual/fairness.md").read_text())
         self.assertEqual(list(check.check(self.root)), [])
 
     def test_a_missing_plot_is_found(self):
@@ -390,9 +390,9 @@ class Check(TemporaryTree):
 
     def test_a_page_without_json_is_left_and_has_no_figures(self):
         (self.root / "bench/results/box.json").unlink()
-        self.assert_finds(list(check.check(self.root)), "docs/performance.md", "is not what the JSON says")
+        self.assert_finds(list(check.check(self.root)), "docs/internals/performance.md", "is not what the JSON says")
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
-        self.assertIn("<!-- figures: bench box -->\n<!-- /figures -->\n", (self.root / "docs/performance.md").read_text())
+        self.assertIn("<!-- figures: bench box -->\n<!-- /figures -->\n", (self.root / "docs/internals/performance.md").read_text())
         self.assertEqual(list(check.check(self.root)), [])
 
 

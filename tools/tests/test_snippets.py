@@ -38,6 +38,12 @@ class Snippets(TemporaryTree):
         self.assertEqual(
             self.find(page("int a;\nint b;\n", "<!-- snippet: examples/02/main.cpp -->")), [])
 
+    def test_a_region_of_cmake(self):
+        self.write("tests/package/CMakeLists.txt", "a()\n# [find]\nif(b)\n  c()\nendif()\n# [/find]\n")
+        comment = "<!-- snippet: tests/package/CMakeLists.txt#find -->"
+        self.assertEqual(self.find(page("if(b)\n  c()\nendif()\n", comment, "cmake")), [])
+        self.assert_finds(self.find(page("c()\n", comment, "cmake")), "README.md:4", "differs")
+
     def test_a_different_snippet(self):
         for code in ("if (a) {\n}\n", GREET + "c();\n", "    " + GREET):
             with self.subTest(code):

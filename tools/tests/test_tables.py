@@ -58,7 +58,7 @@ class Tables(TemporaryTree):
         self.write("tests/model/lamp_test.cpp", "TEST(ModelLamp, Burns) {}\n")
         self.write("tests/model/litmus_test.cpp", "TEST(Litmus, StoreBuffering) {}\n")
         self.write("tests/model/checker/checker_test.cpp", "TEST(Explorer, Ends) {}\n")
-        self.write("docs/verification.md", PAGE)
+        self.write("docs/internals/verification.md", PAGE)
 
     def finds(self, path, before, after, text):
         """What it says when `before` is `after` in the file."""
@@ -66,7 +66,7 @@ class Tables(TemporaryTree):
             old = (self.root / path).read_text()
             self.assertEqual(old.count(before), 1)
             self.write(path, old.replace(before, after))
-            self.assert_finds(tables.check(self.root), "docs/verification.md", text)
+            self.assert_finds(tables.check(self.root), "docs/internals/verification.md", text)
             self.write(path, old)
 
     def test_tables_that_are_right(self):
@@ -79,27 +79,27 @@ class Tables(TemporaryTree):
         self.finds("spec/models.toml", '"Dark", {', '"Dark", "Lit", {', "3 of 3: the row is another")
 
     def test_a_bug_that_was_not_found(self):
-        self.finds("docs/verification.md", "18.5 |  |\n| all |  | 1,304 |  |  | 2 of 2",
+        self.finds("docs/internals/verification.md", "18.5 |  |\n| all |  | 1,304 |  |  | 2 of 2",
                    "18.5 | 1 of 2 |\n| all |  | 1,304 |  |  | 2 of 2", "the row is another")
 
     def test_a_row_too_many(self):
-        self.finds("docs/verification.md", "|  | `Lamps=2, Colour=5` | 70 | 31 | 18.5 |  |\n",
+        self.finds("docs/internals/verification.md", "|  | `Lamps=2, Colour=5` | 70 | 31 | 18.5 |  |\n",
                    "|  | `Lamps=2, Colour=5` | 70 | 31 | 18.5 |  |\n| Torch | `Torches=1` | 7 | 3 | 1.5 | 1 of 1 |\n",
                    "2 models, and 3 rows")
 
     def test_a_specification_without_traces_in_the_table(self):
         self.write("spec/traces/TorchTrace.tla")
-        self.assert_finds(tables.check(self.root), "docs/verification.md", "traces: no row has the specification Torch")
+        self.assert_finds(tables.check(self.root), "docs/internals/verification.md", "traces: no row has the specification Torch")
 
     def test_traces_of_a_specification_that_is_none(self):
-        self.finds("docs/verification.md", "| Lamp | threads |", "| Torch | threads |", "there is no specification Torch")
+        self.finds("docs/internals/verification.md", "| Lamp | threads |", "| Torch | threads |", "there is no specification Torch")
 
     def test_a_planted_bug_that_the_table_does_not_name(self):
-        self.finds("docs/verification.md", "8 of 9 burns-on", "8 of 9 burns", "no row has the planted bug Lamp burns-on")
+        self.finds("docs/internals/verification.md", "8 of 9 burns-on", "8 of 9 burns", "no row has the planted bug Lamp burns-on")
 
     def test_suites_of_model_tests(self):
         self.write("tests/model/torch_test.cpp", "TEST(ModelTorch, Burns) {}\n")
-        self.assert_finds(tables.check(self.root), "docs/verification.md", "models: no row has the suite ModelTorch")
+        self.assert_finds(tables.check(self.root), "docs/internals/verification.md", "models: no row has the suite ModelTorch")
         self.write("tests/model/torch_test.cpp")
         self.finds("tests/model/lamp_test.cpp", "TEST(ModelLamp, Burns) {}", "", "there is no suite ModelLamp")
 

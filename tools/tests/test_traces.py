@@ -90,7 +90,7 @@ class Traces(TemporaryTree):
         self.write("page.md", "<!-- figures: traces -->\n<!-- /figures -->\n")
         self.assertEqual(self.run_tool("--write")[0], 0)
         lines = (self.root / "page.md").read_text().splitlines()
-        self.assertEqual(lines[3], "| Lamp | model | 2 | 5 | 1,234 | 2 | 1 of 2 broken |")
+        self.assertEqual(lines[3], "| Lamp | model | 2 | 5 | 1,234 | 2 | 1 of 2 `broken` |")
         self.assertEqual(lines[4], "| all |  | 2 | 5 | 1,234 | 2 | 1 |")
 
     def test_the_data_has_a_line_for_each_trace_and_a_sequence_for_each_thread(self):

@@ -78,8 +78,7 @@ fl::task<> connection(shared_state& shared, schedule& tickets, std::size_t numbe
         std::optional<fl::time_point> due = tickets.next(fl::clock::now());
         if (!due) break;
         if (*due > fl::clock::now()) {
-            const auto why = co_await fl::sleep_until(*due);
-            if (why == fl::wake_reason::stopped) break;
+            co_await fl::sleep_until(*due);
         }
         const request_plan plan = shared.work.draw(random);
         const outcome ended = co_await perform(shared, client, plan);
@@ -147,8 +146,8 @@ fl::task<> preloading_connection(shared_state& shared, preload_list& list,
 fl::task<> progress_line(const statistics& counted, const load_options& options) {
     const fl::time_point begin = fl::clock::now();
     for (;;) {
-        const auto why = co_await fl::sleep_for(200ms);
-        if (why == fl::wake_reason::stopped) break;
+        const auto slept = co_await fl::as_result(fl::sleep_for(200ms));
+        if (!slept) break;
         const double elapsed = std::chrono::duration<double>(fl::clock::now() - begin).count();
         const auto [done, errors] = counted.so_far();
         const double whole = options.requests

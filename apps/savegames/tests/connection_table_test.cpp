@@ -104,8 +104,8 @@ TEST_F(connection_table_test, the_slowest_head_makes_room) {
     client* const first = connect("first");
     client* const second = connect("second");
     ASSERT_TRUE(connect("busy"));
-    ASSERT_TRUE(second->seat->become_reading(now));
-    ASSERT_TRUE(first->seat->become_reading(now + 1ms));
+    ASSERT_TRUE(second->seat->become_reading_head(now));
+    ASSERT_TRUE(first->seat->become_reading_head(now + 1ms));
     EXPECT_EQ(connect("newcomer"), nullptr);
     EXPECT_EQ(retry, now + connection_table::grace);
     now = retry;
@@ -120,24 +120,23 @@ TEST_F(connection_table_test, the_slowest_head_makes_room) {
 TEST_F(connection_table_test, a_head_that_is_there_is_not_slow) {
     make(1);
     client* const only = connect("only");
-    ASSERT_TRUE(only->seat->become_reading(now));
+    ASSERT_TRUE(only->seat->become_reading_head(now));
     ASSERT_TRUE(only->seat->become_busy());
     now += 1h;
     EXPECT_EQ(connect("newcomer"), nullptr);
     EXPECT_EQ(retry, time_point::max());
-    ASSERT_TRUE(only->seat->become_reading(now - 1h));
+    ASSERT_TRUE(only->seat->become_reading_head(now - 1h));
     EXPECT_EQ(connect("newcomer"), nullptr);
     EXPECT_FALSE(only->seat->become_busy());
-    EXPECT_FALSE(only->seat->become_reading(now));
-    EXPECT_FALSE(only->seat->become_idle(now));
+    EXPECT_FALSE(only->seat->become_reading_head(now));
 }
 
 TEST_F(connection_table_test, a_crowd_goes_before_another_network) {
     make(4);
     client* const good = connect("good", friends);
     client* const slow[] = {connect("a"), connect("b"), connect("c")};
-    ASSERT_TRUE(good->seat->become_idle(now));
-    for (client* const each : slow) ASSERT_TRUE(each->seat->become_reading(now + 1s));
+    good->seat->become_idle(now);
+    for (client* const each : slow) ASSERT_TRUE(each->seat->become_reading_head(now + 1s));
     now += 1min;
     for (client* const each : slow) {
         ASSERT_EQ(connect("newcomer", net("192.0.2.3")), nullptr);
@@ -154,8 +153,8 @@ TEST_F(connection_table_test, a_network_has_its_share) {
     client* const second = connect("second");
     EXPECT_FALSE(table->admits(crowd, now));
     EXPECT_TRUE(table->admits(friends, now));
-    ASSERT_TRUE(first->seat->become_reading(now));
-    ASSERT_TRUE(second->seat->become_idle(now));
+    ASSERT_TRUE(first->seat->become_reading_head(now));
+    second->seat->become_idle(now);
     EXPECT_FALSE(table->admits(crowd, now));  // not for long enough
     EXPECT_EQ(table->count().refused, 2U);
     now += connection_table::grace;

@@ -13,7 +13,9 @@ namespace fairlead {
 
 /// The clock of every deadline: monotonic, nanoseconds, unaffected by changes of the wall clock.
 using clock = std::chrono::steady_clock;
+/// Lengths of time: nanoseconds in 64 bits.
 using duration = std::chrono::nanoseconds;
+/// Points in time of `clock`. A default-constructed one is the start of the clock, not "now".
 using time_point = std::chrono::time_point<clock, duration>;
 
 /// A deadline that has always passed: "now". The default of a post.
@@ -28,10 +30,12 @@ inline constexpr time_point never = time_point::max();
 /// or smallest value. Not-a-number becomes zero.
 class time_span {
 public:
+    /// Converts from any duration. Constant time, no allocation.
     template <class Rep, class Period>
     constexpr time_span(std::chrono::duration<Rep, Period> span) noexcept
         : length_{saturated(span)} {}
 
+    /// The length in nanoseconds.
     constexpr operator duration() const noexcept { return length_; }
 
 private:

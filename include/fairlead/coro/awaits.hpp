@@ -1,7 +1,9 @@
 // What a coroutine can wait for by itself: time, a wakeup, a signal, its turn.
 #pragma once
 
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 
 #include <coroutine>
@@ -36,43 +38,75 @@ private:
     };
 };
 
-// Lets others have their turn. Does not take a stop: the next wait does.
-class turn {
+// Sleeps until a deadline; throws `stopped_error` if the task was asked to stop.
+class sleep {
 public:
+    explicit sleep(time_point deadline) noexcept : deadline_{deadline} {}
+
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
     void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
-        leaf.promise().bottom->wait_at(leaf, leaf.promise(), root::until::deadline, immediately);
+        root& bottom = *leaf.promise().bottom;
+        bottom.wait_at(leaf, leaf.promise(), root::until::deadline, deadline_);
+        bottom_ = &bottom;
     }
-    void await_resume() const noexcept {}
+    void await_resume() const {
+        if (bottom_->hears_stop()) throw_stopped();
+    }
+
+private:
+    union {
+        time_point deadline_;  // before it waits
+        root* bottom_;         // from then on
+    };
 };
 
-// The same if the step has used up its slice.
-class checkpoint_turn : public turn {
+// The same, from now on by the clock of the task's scheduler.
+class delay {
 public:
-    [[nodiscard]] bool await_ready() const noexcept { return !scheduler::should_yield(); }
-};
-
-// The same as timed_wait, from now on by the clock of the task's scheduler.
-class delayed_wait {
-public:
-    explicit delayed_wait(duration delay) noexcept : delay_{delay} {}
+    explicit delay(duration length) noexcept : length_{length} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
     void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
         bottom.wait_at(leaf, leaf.promise(), root::until::deadline,
-                       after(bottom.home().now(), delay_));
+                       after(bottom.home().now(), length_));
         bottom_ = &bottom;
     }
-    wake_reason await_resume() noexcept { return bottom_->reason(); }
+    void await_resume() const {
+        if (bottom_->hears_stop()) throw_stopped();
+    }
 
 private:
     union {
-        duration delay_;  // before it waits
-        root* bottom_;    // from then on
+        duration length_;  // before it waits
+        root* bottom_;     // from then on
     };
+};
+
+// Goes to the end of the queue of ready tasks. Throws `stopped_error` after that if the task was
+// asked to stop.
+class turn {
+public:
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <on_a_root Promise>
+    void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        bottom_ = leaf.promise().bottom;
+        bottom_->wait_at(leaf, leaf.promise(), root::until::deadline, immediately);
+    }
+    void await_resume() const {
+        if (bottom_ != nullptr && bottom_->hears_stop()) throw_stopped();
+    }
+
+private:
+    root* bottom_ = nullptr;  // null: the task did not give up its worker
+};
+
+// The same if the step has used up its slice.
+class checkpoint_turn : public turn {
+public:
+    [[nodiscard]] bool await_ready() const noexcept { return !scheduler::should_yield(); }
 };
 
 // Answers something about the task, without suspending it.
@@ -113,27 +147,27 @@ private:
 
 }  // namespace coro
 
-/// Sleeps until `deadline`, never less. `expired`, or `stopped` if the task was asked to stop. Wakeups
-/// do not shorten it; signals are remembered.
-[[nodiscard]] inline coro::timed_wait<coro::root::until::deadline> sleep_until(
-    time_point deadline) noexcept {
-    return coro::timed_wait<coro::root::until::deadline>{deadline};
+/// Sleeps until `deadline`, never less. Throws `stopped_error` if the task was asked to stop.
+/// Wakeups do not shorten it; signals are remembered.
+[[nodiscard]] inline coro::sleep sleep_until(time_point deadline) noexcept {
+    return coro::sleep{deadline};
 }
 
-/// Sleeps for `delay`, by the clock of the task's scheduler.
-[[nodiscard]] inline coro::delayed_wait sleep_for(time_span delay) noexcept {
-    return coro::delayed_wait{delay};
-}
+/// The same for `delay`, by the clock of the task's scheduler.
+[[nodiscard]] inline coro::delay sleep_for(time_span delay) noexcept { return coro::delay{delay}; }
 
-/// Gives up the worker and runs again after what is ready now.
+/// Gives up the worker and runs again after what is ready now. Throws `stopped_error` then if the
+/// task was asked to stop.
 [[nodiscard]] inline coro::turn yield() noexcept { return {}; }
 
-/// Like `yield` if the step has used up its slice, or somebody who is due waits for the worker; otherwise it goes on at
-/// once. For loops that compute: costs a few loads. Other awaits do the same when they need not wait.
+/// Like `yield` if the step has used up its slice, or a task that is due waits for the worker;
+/// otherwise the task goes on at once, and does not look whether it was asked to stop. For loops
+/// that compute: costs a few loads. Waits that find their data ready do the same.
 [[nodiscard]] inline coro::checkpoint_turn checkpoint() noexcept { return {}; }
 
-/// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came before
-/// ends it at once; a wakeup may also be one that an earlier wait did not need: look for yourself.
+/// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came
+/// before ends it at once. An earlier wait may have left a wakeup that it did not need, so look at
+/// what you wait for.
 [[nodiscard]] inline coro::timed_wait<coro::root::until::anything> wait_until_woken(
     time_point deadline = never) noexcept {
     return coro::timed_wait<coro::root::until::anything>{deadline};
@@ -146,7 +180,8 @@ private:
     return coro::timed_wait<coro::root::until::signal>{deadline};
 }
 
-/// The task that runs this coroutine, for others to wake and signal. Does not suspend.
+/// The task that runs this coroutine, for threads and tasks that wake or signal it. Does not
+/// suspend.
 [[nodiscard]] inline auto current_task() noexcept {
     return coro::root_question{[](coro::root& self) noexcept -> basic_task& { return self; }};
 }
@@ -156,19 +191,20 @@ private:
     return coro::root_question{[](coro::root& self) noexcept { return self.stop_requested(); }};
 }
 
-/// The scheduler on which the task runs, which as an executor stands for its default group: to start a
-/// task in the group of this one, ask for `current_executor`. Does not suspend.
+/// The scheduler on which the task runs, which as an executor stands for its default group: to
+/// start a task in the group of this one, ask for `current_executor`. Does not suspend.
 [[nodiscard]] inline auto current_scheduler() noexcept {
     return coro::root_question{[](coro::root& self) noexcept -> scheduler& { return self.home(); }};
 }
 
-/// Where the task is posted, and its children are: its scheduler, or the group that it is in. Does not
-/// suspend.
+/// Where the task is posted, and its children are: its scheduler, or the group that it is in. Does
+/// not suspend.
 [[nodiscard]] inline auto current_executor() noexcept {
     return coro::root_question{[](coro::root& self) noexcept { return self.where(); }};
 }
 
-/// Goes on on another scheduler, or in another group, and stays there. A scheduler must outlive the task's stay.
+/// Goes on on another scheduler, or in another group, and stays there, also when the task was asked
+/// to stop. A scheduler must outlive the task's stay.
 [[nodiscard]] inline coro::hop resume_on(executor target) noexcept { return coro::hop{target}; }
 
 }  // namespace fairlead

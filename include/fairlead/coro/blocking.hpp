@@ -1,12 +1,15 @@
-// Calls that block, from coroutines: they wait on a thread of their own, and the worker runs others meanwhile.
+// Calls that block, from coroutines: a call runs on a thread that may block, and the worker runs
+// other tasks meanwhile.
 //
 //     const std::string text = co_await fl::blocking([&] { return read_whole_file(path); });
 //
-// The task sleeps while the call blocks, so that the worker is free at once, and parallelism is neither lost nor exceeded.
-// Threads are made when they are needed, up to `options.blocking_threads`; calls beyond wait in line, and hold no worker either.
+// The task sleeps while the call blocks, so that the worker is free at once, and parallelism is
+// neither lost nor exceeded. Threads are made when they are needed, up to
+// `options.blocking_threads`; calls beyond wait in line, and hold no worker either.
 #pragma once
 
 #include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/sched/blocking_job.hpp>
 
@@ -33,14 +36,18 @@ public:
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
-    void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
+        // `waiting_` says that nothing was called.
+        if (bottom.hears_stop()) return bottom.take_turn_if_due(leaf, leaf.promise());
         waiting_ = &bottom;
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
         bottom.await_operation(*this);
         bottom.home().call_blocking(*this);
+        return true;
     }
     result await_resume() {
+        if (waiting_ == nullptr) throw_stopped();
         if (failure_) std::rethrow_exception(std::move(failure_));
         if constexpr (std::is_reference_v<result>) {
             return static_cast<result>(*value_);
@@ -89,9 +96,11 @@ private:
 
 }  // namespace coro
 
-/// Calls `function` on a thread that may block, and gives what it gives, or throws what it throws. A stop does not end the wait,
-/// as the function may use what the frames hold; the next wait is told. A call for which no thread can be started runs on
-/// the worker. With `run_on_caller` it runs at once, on the caller. Allocates for a new thread only.
+/// Calls `function` on a thread that may block, and gives what it gives, or throws what it throws.
+/// A task that was asked to stop calls nothing and throws `stopped_error`; a stop that comes later
+/// does not end the wait, as the function may use what the frames hold. A call for which no thread
+/// can be started runs on the worker. With `run_on_caller` it runs at once, on the caller.
+/// Allocates for a new thread only.
 template <class Function>
     requires std::invocable<std::decay_t<Function>&> &&
              (!std::is_rvalue_reference_v<std::invoke_result_t<std::decay_t<Function>&>>)

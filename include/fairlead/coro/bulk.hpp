@@ -1,21 +1,23 @@
-// The protocol of for_each: one coroutine waits for a loop, whose indices are claimed in chunks by whoever has a
-// hand free.
+// The protocol of for_each: one coroutine waits for a loop, whose indices are claimed in chunks by
+// the workers that are idle.
 //
 //     the parent's step     offers a helper, then claims a chunk and runs it, and so on
 //     an idle worker        takes the helper, which does the same, and offers the next one
-//     the slice is over     a helper is posted in the parent's place; what goes on has its turn like any task
-//     no chunk is left      each takes back what it has offered, and leaves; the last completes the parent
+//     the slice is over     a helper is posted in the parent's place and has its turn like any task
+//     no chunk is left      each takes back what it has offered, and leaves; the last one completes
+//                           the parent
 //
-// Nobody waits for what has not begun: an offer that nobody has taken is taken back, and a chunk is claimed by
-// who runs it at once. So a loop ends however few workers are free, and whatever encloses it.
+// No thread waits for work that has not begun: the parent takes an offer back that no worker has
+// taken, and the worker that claims a chunk runs it at once. So a loop ends however few workers are
+// free, and whatever encloses it.
 //
 // Invariants
-//   1. `next_` only grows, up to `count_`; [0, next_) is claimed, each chunk by one. A stop and a failure claim
-//      the rest at once, for nobody.
-//   2. `active_` counts the parent, until it waits, and the helpers that are offered, posted or at work. While it
-//      is not 0 the loop exists.
-//   3. While there is something to claim, somebody is at work or posted. The first helper lies in the loop, so
-//      this needs no memory.
+//   1. `next_` only grows, up to `count_`; [0, next_) is claimed, each chunk by one. A stop and a
+//      failure claim the rest at once, and the rest does not run.
+//   2. `active_` counts the parent, until it waits, and the helpers that are offered, posted or at
+//      work. While it is not 0 the loop exists.
+//   3. While there is something to claim, the parent or a helper is at work, or a helper is posted.
+//      The first helper lies in the loop, so this needs no memory.
 #pragma once
 
 #include <fairlead/base/assert.hpp>
@@ -39,12 +41,13 @@ namespace fairlead {
 
 /// How a loop is divided.
 struct bulk_options {
-    /// So many indices are claimed at once at least: a loop that is not longer is one plain loop. Worth setting
-    /// if loops are short and their bodies tiny.
+    /// So many indices are claimed at once at least: a loop that is not longer is one plain loop.
+    /// Worth setting if loops are short and their bodies tiny.
     std::size_t grain = 1;
 
-    /// How long the loop keeps a worker until others have their turn. A chunk is to take an eighth of it, by what
-    /// those before it took. Less is fairer, evens out unequal bodies better, and costs more claims.
+    /// How long the loop keeps a worker until other tasks have their turn. A chunk is to take an
+    /// eighth of it, by what those before it took. Less is fairer, evens out unequal bodies better,
+    /// and costs more claims.
     duration slice = std::chrono::microseconds{200};
 };
 
@@ -52,7 +55,7 @@ namespace coro {
 
 class bulk;
 
-// Who claims chunks in a step of its own: offered to idle workers, or posted.
+// A task that claims chunks in a step of its own: offered to idle workers, or posted.
 class bulk_helper final : public basic_task, public sched::forked, public sync::recycled {
 public:
     bulk_helper(bulk& loop, std::uint32_t depth) noexcept
@@ -83,7 +86,8 @@ protected:
 
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    // Suspends `leaf`, and claims until nothing is left or the slice is over. False: all have ended already.
+    // Suspends `leaf`, and claims until nothing is left or the slice is over. False: all have ended
+    // already.
     [[nodiscard]] bool start(std::coroutine_handle<> leaf, frame_link& link) noexcept;
 
     // All have ended.
@@ -98,7 +102,10 @@ private:
     };
     class claimant;
 
-    void pass_stop_on() noexcept override { cut(); }
+    [[nodiscard]] bool interrupt(interruption why) noexcept override {
+        if (why == interruption::stop) cut();
+        return false;
+    }
 
     [[nodiscard]] chunk claim(std::size_t wanted) noexcept;
     void run(chunk claimed) noexcept;
@@ -111,8 +118,8 @@ private:
 
     // True: the caller was the last, and all chunks have ended.
     [[nodiscard]] bool leave() noexcept {
-        // [BK1] release: publishes what the bodies wrote, or that the parent waits; acquire: the last one has
-        // seen all of it.
+        // [BK1] release: publishes what the bodies wrote, or that the parent waits; acquire: the
+        // last one has seen all of it.
         return active_.fetch_sub(1, sync::acq_rel) == 1;
     }
 
@@ -125,7 +132,7 @@ private:
     std::optional<bulk_helper> first_;  // the parent makes it
     bool was_cut_ = false;              // by a stop; the parent's
 
-    // Relaxed throughout: who claims a chunk needs nothing but that nobody else does.
+    // Relaxed throughout: a claim only needs that no other claim gets the same chunk.
     sync::atomic<std::size_t> next_{0};
     sync::atomic<std::size_t> active_{1};
 

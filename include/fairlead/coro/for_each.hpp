@@ -23,14 +23,14 @@ inline constexpr bool is_task<task<T>> = true;
 
 }  // namespace coro
 
-/// What several workers can divide among them: any element is reached at once. Put the elements of anything else
-/// into a vector first.
+/// What several workers can divide among them: any element is reached at once. Put the elements of
+/// anything else into a vector first.
 template <class Range>
 concept divisible_range =
     std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
 
-/// A plain function that several workers call at the same time, so it must not change itself. To run a coroutine
-/// for each element, see `when_all` and `fork_join`.
+/// A plain function that several workers call at the same time, so it must not change itself. To
+/// run a coroutine for each element, see `when_all` and `fork_join`.
 template <class Body, class... Argument>
 concept bulk_body = std::invocable<const Body&, Argument...> &&
                     !coro::is_task<std::invoke_result_t<const Body&, Argument...>>;
@@ -110,27 +110,28 @@ public:
 
 }  // namespace coro
 
-/// Calls `body(index)` for all indices below `count`, each once, in any order, on this worker and on others that
-/// have nothing else to do: for a loop whose bodies compute. The waiting coroutine's worker begins at once; idle
-/// ones join it, and each claims a chunk after the other, of a size that follows from how long the bodies take.
-/// Allocates nothing with one worker; with more some 100 bytes for each that helps, and where there is no memory
-/// for them fewer help.
+/// Calls `body(index)` for all indices below `count`, each once, in any order, on this worker and
+/// on workers that have nothing else to do: for a loop whose bodies compute. The waiting
+/// coroutine's worker begins at once; idle ones join it, and each claims a chunk after the other,
+/// of a size that follows from how long the bodies take. Allocates nothing with one worker; with
+/// more some 100 bytes for each that helps, and where there is no memory for them fewer help.
 ///
-/// Others have their turn after each slice, see `bulk_options`. No worker is ever blocked, so loops may run inside
-/// others' coroutines at will.
+/// Other tasks have their turn after each slice, see `bulk_options`. No worker is ever blocked, so
+/// loops may run inside `when_all`, `fork_join` and scopes.
 ///
-/// When bodies throw, no more chunks are claimed, and when all have ended that exception is rethrown which a
-/// plain loop would have thrown: that of the lowest index. A stop of the waiting task, if it comes before all
-/// chunks are claimed, keeps the rest from running, and `stopped_error` is thrown; it is told then. One that
-/// was told before does not: the loop is part of cleaning up.
+/// When bodies throw, no more chunks are claimed, and when all have ended that exception is
+/// rethrown which a plain loop would have thrown: that of the lowest index. A stop of the waiting
+/// task, if it comes before all chunks are claimed, keeps the rest from running, and
+/// `stopped_error` is thrown. Inside `shielded` the loop runs to its end.
 template <class Body>
     requires bulk_body<std::decay_t<Body>, std::size_t>
 [[nodiscard]] auto for_each_index(std::size_t count, Body&& body, bulk_options wanted = {}) {
     return coro::loop<std::decay_t<Body>>{count, std::forward<Body>(body), wanted};
 }
 
-/// The same for the elements of a range: `body(element)`, or `body(index, element)`. A range that is passed as an
-/// lvalue must last until the loop has ended; others are moved into it.
+/// The same for the elements of a range: `body(element)`, or `body(index, element)`. A range that
+/// is passed as an lvalue must last until the loop has ended; any other range is moved into the
+/// loop.
 template <divisible_range Range, class Body>
     requires(bulk_body<std::decay_t<Body>, std::ranges::range_reference_t<Range>> ||
              bulk_body<std::decay_t<Body>, std::size_t, std::ranges::range_reference_t<Range>>)

@@ -1,14 +1,14 @@
-// The protocol of fork_join: one coroutine waits for several, which run here one after the other unless
-// somebody takes them.
+// The protocol of fork_join: one coroutine waits for several children, which run here one after the
+// other unless other workers take them.
 //
-//     parent --fork--> first child runs here        the others are offered, the second on top
+//     parent --fork--> first child runs here        the rest are offered, the second on top
 //                      it ends: the second is taken back, and runs here, and so on
 //                      it is gone: the parent waits for all that are gone
-//                      it waits: those that nobody has taken are posted, and are gone
+//                      it waits: the children that are still offered are posted, and are gone
 //
-// A child that runs here has the root of its parent. One that is taken has a root of its own, a strand;
-// it is made in memory that the parent's frame has for it, so a theft cannot fail and a fork allocates
-// nothing.
+// A child that runs here has the root of its parent. A child that is taken has a root of its own, a
+// strand. The strand is made in memory that the parent's frame has for it, so a theft cannot fail
+// and a fork allocates nothing.
 #pragma once
 
 #include <fairlead/base/assert.hpp>
@@ -26,8 +26,8 @@ namespace fairlead::coro {
 
 class fork;
 
-// A coroutine that has not started, or that has ended and whose frame still exists. What holds it stays in
-// place once it runs, and destroys it.
+// A coroutine that has not started, or that has ended and whose frame still exists. What holds it
+// stays in place once it runs, and destroys it.
 struct unstarted {
     std::coroutine_handle<> frame;
     frame_link* link;
@@ -37,11 +37,10 @@ struct unstarted {
     }
 };
 
-// The root of a child that somebody has taken.
+// The root of a child that another worker has taken, or that was posted.
 class fork_strand final : public root {
 public:
-    fork_strand(executor where, fork& group, std::uint32_t depth) noexcept
-        : root{where, "fork_join", depth}, group_{group} {}
+    fork_strand(executor where, fork& group, std::uint32_t depth) noexcept;
 
 private:
     void on_end() noexcept override;
@@ -92,7 +91,8 @@ public:
     fork(const fork&) = delete;
     fork& operator=(const fork&) = delete;
 
-    // Suspends `parent`: offers the others and gives the handle of `first`, which is to be resumed.
+    // Suspends `parent`: offers all children but the first and gives the handle of `first`, which
+    // is to be resumed.
     [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> parent, frame_link& link,
                                                 unstarted& first) noexcept {
         FAIRLEAD_ASSERT(!parent_, "a fork was awaited twice");
@@ -101,7 +101,7 @@ public:
         parent_ = parent;
         parent_link_ = &link;
         where_ = bottom.where();
-        was_told_stop_ = bottom.has_told_stop();
+        was_shielded_ = bottom.is_shielded();
         sched::offered_forks& offers = bottom.offers();
         offer(offers);
         const std::coroutine_handle<> next = run_here(first, bottom);
@@ -112,30 +112,38 @@ public:
 
     // A child has ended that ran here, and `bottom` is its root. The handle to resume next.
     [[nodiscard]] std::coroutine_handle<> child_ended(root& bottom) noexcept {
-        // A stop that this child was told is for the others as well, and for the parent.
-        bottom.set_told_stop(was_told_stop_);
         if (next_ != end_) return run_next(bottom);
         if (bottom.join_is_safepoint()) [[unlikely]]
             return join_in_turn(bottom);
         return bottom.transfer(parent_);
     }
 
-    void child_failed() noexcept {
-        failed_.store(true, sync::relaxed);  // a hint until they end
-        for (fork_child& each : children()) each.request_stop();
-    }
+    // The body with this link has ended with an exception, or was given back.
+    void child_failed(const frame_link& child, bool is_stop) noexcept;
+
+    // The scheduler that ran a child has given it back: there is no result.
+    void child_given_back() noexcept;
+
+    [[nodiscard]] bool shields_children() const noexcept { return was_shielded_; }
 
     [[nodiscard]] bool has_failed() const noexcept { return failed_.load(sync::relaxed); }
 
-    // The step ends with a wait of a child that runs here: the others have their turn like any task.
-    void post_rest(sched::offered_forks& offers) noexcept;
-
-    // What has forked after the stop has ended a wait of it is cleaning up.
-    void parent_was_stopped() noexcept {
-        if (!was_told_stop_) pass_stop_on();
+    /// The link of the child that was first in time to fail; null: none has, but for stops. All
+    /// have ended.
+    [[nodiscard]] const frame_link* first_failure() const noexcept {
+        return first_failure_.load(sync::relaxed);
     }
 
-    void pass_stop_on() noexcept override;
+    // The step ends with a wait of a child that runs here: the children after it have their turn
+    // like any task.
+    void post_rest(sched::offered_forks& offers) noexcept;
+
+    // A parent that forked while it was shielded shields its children.
+    void parent_was_stopped() noexcept {
+        if (!was_shielded_) stop_children();
+    }
+
+    [[nodiscard]] bool interrupt(interruption why) noexcept override;
     [[nodiscard]] bool outlasts(root& holder) noexcept override;
 
 protected:
@@ -196,6 +204,7 @@ private:
     }
 
     [[nodiscard]] std::coroutine_handle<> join(root& bottom) noexcept;
+    void stop_children() noexcept;
     [[nodiscard]] bool waits_for_others() noexcept;
     void strand_ended() noexcept;
 
@@ -210,8 +219,11 @@ private:
     // How many strands have ended, less how many the parent waits for once it does.
     sync::atomic<std::ptrdiff_t> ended_{0};
     sync::atomic<bool> failed_{false};
-    bool posted_ = false;         // all children from next_ on are gone
-    bool was_told_stop_ = false;  // the parent, before: this fork is for cleaning up
+    // Written once, by the first child to fail. Relaxed: read when all have ended, which publishes
+    // it.
+    sync::atomic<const frame_link*> first_failure_{nullptr};
+    bool posted_ = false;        // all children from next_ on are gone
+    bool was_shielded_ = false;  // the parent, when it forked
 };
 
 }  // namespace fairlead::coro

@@ -33,9 +33,10 @@ value_of<T> take_value(const unstarted& ended) {
     }
 }
 
+// Rethrows the failure of `ended` if its link is `first`.
 template <class T>
-void rethrow_failure(const unstarted& ended) {
-    if (ended.frame) rethrow_failure(outcome_of<T>(ended).failure());  // else it was given back
+void rethrow_if_first(const unstarted& ended, const frame_link* first) {
+    if (ended.link == first) static_cast<void>(outcome_of<T>(ended).take());
 }
 
 template <class First, class... Others>
@@ -65,8 +66,8 @@ private:
     template <std::size_t... Index>
     std::tuple<value_of<First>, value_of<Others>...> values(std::index_sequence<Index...>) {
         if (has_failed()) {
-            rethrow_failure<First>(first_);
-            (rethrow_failure<Others>(children_[Index].body()), ...);
+            rethrow_if_first<First>(first_, first_failure());
+            (rethrow_if_first<Others>(children_[Index].body(), first_failure()), ...);
             throw stopped_error{};  // or given back by the scheduler that ran it
         }
         return {take_value<First>(first_), take_value<Others>(children_[Index].body())...};
@@ -95,8 +96,8 @@ public:
         std::vector<value_of<T>> values;
         if (!first_.frame) return values;
         if (has_failed()) {
-            rethrow_failure<T>(first_);
-            for (fork_child& each : children()) rethrow_failure<T>(each.body());
+            rethrow_if_first<T>(first_, first_failure());
+            for (fork_child& each : children()) rethrow_if_first<T>(each.body(), first_failure());
             throw stopped_error{};
         }
         values.reserve(children().size() + 1);
@@ -123,16 +124,17 @@ private:
 
 }  // namespace coro
 
-/// Runs the coroutines in parallel and gives their results in order, `std::monostate` for `void`: to
-/// divide the work of one task. `co_await` runs the first at once on this worker, and offers the others
-/// to workers that have nothing else to do; those that nobody takes run here one after the other. So it
-/// costs little more than calling them, allocates nothing itself, and is as fast with one worker as a
-/// loop. Coroutines that wait more than they compute, or are to be fair to each other, are for `when_all`,
-/// which posts each as a task.
+/// Runs the coroutines in parallel and gives their results in order, `std::monostate` for `void`:
+/// to divide the work of one task. `co_await` runs the first at once on this worker, and offers the
+/// rest to workers that have nothing else to do; those that no worker takes run here one after the
+/// other. So it costs little more than calling them, allocates nothing itself, and is as fast with
+/// one worker as a loop. Coroutines that wait more than they compute, or are to be fair to each
+/// other, are for `when_all`, which posts each as a task.
 ///
-/// When one throws, those that nobody has taken or posted yet do not start, those that run elsewhere are
-/// asked to stop, and the exception of the first in order is rethrown once all have ended, `stopped_error` only if
-/// there is no other. A stop of the waiting task is passed on.
+/// When one throws, those that are still offered do not start, those that run elsewhere are
+/// asked to stop, and the first exception in time is rethrown once all have ended; `stopped_error`
+/// only if there is no other. A stop of the waiting task is passed on. Children of a shielded task
+/// are shielded.
 template <class First, class... Others>
 [[nodiscard]] coro::fork_of_some<First, Others...> fork_join(task<First>&& first,
                                                              task<Others>&&... others) noexcept {

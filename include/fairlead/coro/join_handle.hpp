@@ -2,22 +2,41 @@
 #pragma once
 
 #include <fairlead/coro/spawned.hpp>
+#include <fairlead/coro/stopped.hpp>
+#include <fairlead/coro/waited.hpp>
 
 #include <coroutine>
+#include <expected>
+#include <type_traits>
 #include <utility>
 
 namespace fairlead {
 
+/// How a coroutine waits for a task by its handle.
+struct join_options {
+    /// When to stop waiting. By `fl::clock`.
+    time_point deadline = never;
+
+    /// A stop of the waiting task asks the joined task to stop, too, and the wait goes on until it
+    /// has ended. False: the stop ends the wait.
+    bool pass_stop_on = false;
+};
+
 /// A started task: `co_await` it for its result, or drop it, and it goes on by itself. Awaiting
 /// rethrows the task's exception, and throws `stopped_error` if its scheduler was destroyed first.
-/// An exception of a task whose handle was dropped goes to `on_unhandled`, unless it is `stopped_error`.
+/// An exception of a task whose handle was dropped goes to `on_unhandled`, unless it is
+/// `stopped_error`.
 template <class T>
 class [[nodiscard]] join_handle {
 public:
+    /// @cond internal
     join_handle(coro::spawned<T>& started, scheduler& home) noexcept
         : started_{&started}, run_here_{home.runs_on_caller() ? &home : nullptr} {}
+    /// @endcond
+    /// Takes over the task of `other`, which has none afterwards.
     join_handle(join_handle&& other) noexcept
         : started_{std::exchange(other.started_, nullptr)}, run_here_{other.run_here_} {}
+    /// Drops its own task, which goes on by itself, and takes over that of `other`.
     join_handle& operator=(join_handle&& other) noexcept {
         if (this != &other) {
             detach();
@@ -55,9 +74,14 @@ public:
         return take();
     }
 
-    class awaiter final : public coro::awaited_operation, coro::joiner {
+    // The wait of a coroutine for the end of the task.
+    class joining : public coro::awaited_operation, coro::joiner {
     public:
-        explicit awaiter(join_handle& handle) noexcept : handle_{handle} {}
+        joining(join_handle& handle, join_options options) noexcept
+            : handle_{handle}, options_{options} {}
+        joining(const joining&) = delete;
+        joining& operator=(const joining&) = delete;
+
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
@@ -65,24 +89,83 @@ public:
             if (handle_.ended()) return bottom.take_turn_if_due(leaf, leaf.promise());
             waiting_task_ = &bottom;
             if (!handle_.started_->join(*this)) return false;
-            bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
+            bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, options_.deadline);
             bottom.await_operation(*this);
             return true;
         }
-        T await_resume() { return handle_.take(); }
+
+    protected:
+        ~joining() = default;
+
+        [[nodiscard]] coro::interruption ended_by() const noexcept { return ended_by_; }
+        T take() { return handle_.take(); }
 
     private:
+        // Its word decides between the end of the task and the stop or the deadline of this wait:
+        // `withdraw` fails if the task is about to tell the joiner.
+        [[nodiscard]] bool interrupt(coro::interruption why) noexcept override {
+            if (why == coro::interruption::stop && options_.pass_stop_on) {
+                handle_.request_stop();
+                return false;
+            }
+            if (!handle_.started_->withdraw()) return false;
+            ended_by_ = why;
+            return true;
+        }
         [[nodiscard]] bool withdraw() noexcept override { return handle_.started_->withdraw(); }
         void tell() noexcept override { waiting_task_->complete(); }
 
         join_handle& handle_;
+        const join_options options_;
+        coro::interruption ended_by_ = coro::interruption::none;
         coro::root* waiting_task_ = nullptr;
     };
 
-    /// Waits for the result. Once.
+    class awaiter final : public joining {
+    public:
+        using joining::joining;
+        T await_resume() {
+            if (this->ended_by() != coro::interruption::none) coro::throw_stopped();
+            return this->take();
+        }
+    };
+
+    class awaiter_of_result final : public joining {
+    public:
+        using joining::joining;
+        [[nodiscard]] waited<T> await_resume() {
+            switch (this->ended_by()) {
+                case coro::interruption::stop:
+                    return std::unexpected{wait_error::stopped};
+                case coro::interruption::deadline:
+                    return std::unexpected{wait_error::expired};
+                case coro::interruption::none:
+                    break;
+            }
+            if constexpr (std::is_void_v<T>) {
+                this->take();
+                return {};
+            } else {
+                return this->take();
+            }
+        }
+    };
+
+    /// Waits for the result. Throws `stopped_error` if the awaiting task was asked to stop first:
+    /// then the handle still has its task, which goes on. Once, but for that.
     [[nodiscard]] awaiter operator co_await() noexcept {
         static_cast<void>(started());
-        return awaiter{*this};
+        return awaiter{*this, {}};
+    }
+
+    /// Waits as `options` say, and gives `waited<T>`: the result, `expired` or `stopped`. The
+    /// handle has its task after the last two, and can wait again. An exception of the task is
+    /// rethrown.
+    [[nodiscard]] awaiter_of_result join(join_options options) noexcept
+        requires(!std::is_reference_v<T>)
+    {
+        static_cast<void>(started());
+        return awaiter_of_result{*this, options};
     }
 
 private:
@@ -100,8 +183,8 @@ private:
     }
 
     coro::spawned<T>* started_;
-    // What a thread that joins must run, and what must outlive its `get`; null: that has threads of its
-    // own, and may be gone.
+    // What a thread that joins must run, and what must outlive its `get`; null: that has threads of
+    // its own, and may be gone.
     scheduler* run_here_;
 };
 

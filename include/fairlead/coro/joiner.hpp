@@ -1,4 +1,5 @@
-// Waiting for the end of a task that runs elsewhere: who does, and how a thread does it.
+// Waiting for the end of a task that runs elsewhere: the interface of the waiter, and how a thread
+// waits.
 #pragma once
 
 #include <fairlead/base/time.hpp>
@@ -8,7 +9,7 @@
 
 namespace fairlead::coro {
 
-// Who waits for the end of a task.
+// What waits for the end of a task: a coroutine or a thread.
 class joiner {
 public:
     // The last touch of the joiner: it may be gone when this returns.

@@ -1,11 +1,13 @@
 // Tasks that run as part of the step that has forked them, unless another worker takes them first.
 //
-//     a task's step --forks--> others are offered, the last on top
-//                   --joins, or ends--> the top one runs here, on a root of its own; it ends, or waits and is posted;
-//                                       then the next, until there is none; then the task goes on
+//     a task's step --forks--> each fork is offered, the last on top
+//                   --joins, or ends--> the top one runs here, on a root of its own; it ends, or
+//                                       waits and is posted; then the next, until there is none;
+//                                       then the task goes on
 //                   --waits--> they are posted
 //
-// All of it but `become_task` of one that is taken is done by the worker that runs the step.
+// The worker that runs the step does all of it, but for `become_task` of a fork that another worker
+// has taken.
 #pragma once
 
 #include <fairlead/coro/root.hpp>
@@ -35,7 +37,7 @@ private:
     [[nodiscard]] executor target() const noexcept final { return task_.where(); }
     [[nodiscard]] bool is_loose() const noexcept final { return true; }
 
-    // Whom it interrupts while it runs as part of a step.
+    // The task that it interrupts while it runs as part of a step.
     struct interrupted {
         root* task = nullptr;
         loose_fork* fork = nullptr;  // which the task is, unless it is that of the step

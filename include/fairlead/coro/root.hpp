@@ -5,15 +5,18 @@
 //      |                     v               task<> c() { co_await sleep_for(1s); }   the leaf
 //      +------------------- body
 //
-// An await that must wait does not post anything itself: it tells the root how to wait, and returns to it through the
-// suspension. Only then does the root post itself. So the frame is suspended before another worker can resume it.
+// An await that must wait does not post anything itself: it tells the root how to wait, and returns
+// to it through the suspension. Only then does the root post itself. So the frame is suspended
+// before another worker can resume it.
 //
-// Symmetric transfer: a coroutine that awaits another, or ends, names the next one to resume. Clang makes that a jump in
-// every build. GCC does so with -O2 only, and a program cannot ask which it is; elsewhere the stack would grow. So with GCC it
-// goes through the loop in `run_coroutines`, unless the program is compiled with FAIRLEAD_TAIL_CALLS.
+// Symmetric transfer: a coroutine that awaits another, or ends, names the next one to resume. Clang
+// makes that a jump in every build. GCC does so with -O2 only, and a program cannot ask which it
+// is; elsewhere the stack would grow. So with GCC it goes through the loop in `run_coroutines`,
+// unless the program is compiled with FAIRLEAD_TAIL_CALLS.
 #pragma once
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/coro/awaited_operation.hpp>
 #include <fairlead/sched/scheduler.hpp>
 #include <fairlead/sched/task.hpp>
 
@@ -30,45 +33,18 @@ class root;
 /// What every coroutine of the library knows about its place in the stack, from its start on.
 struct frame_link {
     root* bottom;
-    std::coroutine_handle<> continuation;  // who awaits this coroutine; null: the root
+    std::coroutine_handle<> continuation;  // what awaits this coroutine; null: the root
     frame_link* parent;                    // the link of `continuation`
     std::coroutine_handle<>* owner;        // the handle that would destroy this frame
-    fork* forked_by;                       // who is told of its end, before `continuation`
+    fork* forked_by;                       // is told of its end, before `continuation`
 };
 
 /// Why a wait ended.
-enum class wake_reason : std::uint8_t {
+enum class [[nodiscard]] wake_reason : std::uint8_t {
     expired,    ///< the deadline has passed
-    woken,      ///< somebody called `wakeup`
+    woken,      ///< a thread or a task called `wakeup`
     signalled,  ///< a signal was received
-    stopped,    ///< the task was asked to stop
-};
-
-/// What a root waits for until it is completed, if that can be asked for more than its end. Called
-/// on the worker that runs the root.
-class awaited_operation {
-public:
-    /// The root was asked to stop: ask those that it waits for, too.
-    virtual void pass_stop_on() noexcept {}
-
-    /// What `holder` had forked has been run. Whether it must wait all the same; then it is completed at the end.
-    [[nodiscard]] virtual bool must_wait(root& holder) noexcept {
-        static_cast<void>(holder);
-        return true;
-    }
-
-    /// The root is to be destroyed. True: it will not be completed any more.
-    [[nodiscard]] virtual bool withdraw() noexcept { return false; }
-
-    /// Likewise, while `holder` waits for something else but has a `held_operation`. True: the operation goes
-    /// on, was asked to stop, and completes `holder` at its end.
-    [[nodiscard]] virtual bool outlasts(root& holder) noexcept {
-        static_cast<void>(holder);
-        return false;
-    }
-
-protected:
-    ~awaited_operation() = default;
+    stopped,    ///< the task was asked to stop: every later wait ends so, too
 };
 
 /// Says in a frame of `holder` that the operation uses what the frames hold, until it has ended.
@@ -87,16 +63,6 @@ private:
     held_operation* const outer_;
 };
 
-/// An operation that may have to be tried again when its source fires, such as a read.
-class retried_operation {
-public:
-    /// Tries once, without waiting. True: it has ended, well or not.
-    [[nodiscard]] virtual bool attempt() noexcept = 0;
-
-protected:
-    ~retried_operation() = default;
-};
-
 class root : public basic_task {
 public:
     /// What ends the wait of the leaf, besides what `post_deadline` listens to.
@@ -105,7 +71,7 @@ public:
         attempt,     // that the operation succeeds when it is tried, the deadline, or a stop
         deadline,    // only the deadline or a stop
         signal,      // a signal, the deadline, or a stop
-        completion,  // only that the operation has ended
+        completion,  // that the operation has ended; see awaited_operation::interrupt
     };
 
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
@@ -134,12 +100,12 @@ public:
         until_ = what;
         deadline_ = deadline;
         awaited_ = nullptr;
-        stop_passed_on_ = false;
+        told_stop_ = false;
         next_ = what_next::wait;
     }
 
-    /// `leaf` is suspended until `operation` has ended when it was tried after `source` fired; until
-    /// `deadline`; or until a stop.
+    /// `leaf` is suspended until `operation` has ended when it was tried after `source` fired;
+    /// until `deadline`; or until a stop.
     void retry_at(std::coroutine_handle<> leaf, frame_link& frame, retried_operation& operation,
                   wait_source& source, time_point deadline) noexcept {
         wait_at(leaf, frame, until::attempt, deadline);
@@ -147,16 +113,17 @@ public:
         source_ = &source;
     }
 
-    /// Whether the task may go on without waiting once more in this step: it has gone on so less than `budget_of_step`
-    /// times, and has not used up its slice. Otherwise a task that always finds its data ready would keep its worker
-    /// for ever.
+    /// Whether the task may go on without waiting once more in this step: it has gone on so less
+    /// than `budget_of_step` times, and has not used up its slice. Otherwise a task that always
+    /// finds its data ready would keep its worker for ever.
     [[nodiscard]] bool may_go_on() noexcept {
         if (budget_ == 0 || scheduler::should_yield()) return false;
         --budget_;
         return true;
     }
 
-    /// `leaf` need not wait. Goes on at once if it may: false; otherwise it is suspended, and others have their turn.
+    /// `leaf` need not wait. False: it goes on at once. True: it is suspended, and other tasks have
+    /// their turn.
     [[nodiscard]] bool take_turn_if_due(std::coroutine_handle<> leaf, frame_link& frame) noexcept {
         if (may_go_on()) return false;
         wait_at(leaf, frame, until::deadline, immediately);
@@ -166,7 +133,7 @@ public:
     /// Whether a join of a fork asks for its slice: each 16th does.
     [[nodiscard]] bool join_is_safepoint() noexcept { return ++joins_ % 16 == 0; }
 
-    /// After `retry_at`: lets others have their turn before the next attempt.
+    /// After `retry_at`: other tasks have their turn before the next attempt.
     void take_turn_first() noexcept { turn_first_ = true; }
 
     /// `leaf` is suspended and goes on elsewhere.
@@ -178,25 +145,17 @@ public:
     /// Why the last wait ended. Takes the signal if that was the reason.
     [[nodiscard]] wake_reason reason() noexcept {
         if (hears_signals() && receive_signal()) return wake_reason::signalled;
-        if (take_stop()) return wake_reason::stopped;
+        if (hears_stop()) return wake_reason::stopped;
         return expired() ? wake_reason::expired : wake_reason::woken;
     }
 
-    /// Whether a stop was asked for that ended no wait yet. It ends one; those that follow are for
-    /// cleaning up.
-    [[nodiscard]] bool take_stop() noexcept {
-        if (!must_tell_stop()) return false;
-        stop_told_ = true;
-        return true;
-    }
+    /// Whether the task was asked to stop and is not shielded from it: then every wait ends at
+    /// once.
+    [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_requested(); }
 
-    /// Whether the stop has ended a wait.
-    [[nodiscard]] bool has_told_stop() const noexcept { return stop_told_; }
-
-    void set_told_stop(bool told) noexcept { stop_told_ = told; }
-
-    /// Whether take_stop would take one.
-    [[nodiscard]] bool must_tell_stop() const noexcept { return !stop_told_ && stop_requested(); }
+    /// Shields the task from a stop, or no longer. Gives what held before.
+    bool set_shielded(bool shielded) noexcept { return std::exchange(is_shielded_, shielded); }
+    [[nodiscard]] bool is_shielded() const noexcept { return is_shielded_; }
 
     /// Whether this step may have offered forked work. If so, where.
     [[nodiscard]] bool has_forked() const noexcept { return offers_ != nullptr; }
@@ -238,7 +197,7 @@ protected:
     /// The body has ended; its frame still exists. The last touch of this object: it may free it.
     virtual void on_end() noexcept = 0;
 
-    /// The scheduler is destroyed; all frames of the stack are gone. Likewise the last touch.
+    /// The scheduler is destroyed; all frames of the stack are gone. The last touch of this object.
     virtual void on_abandon() noexcept = 0;
 
 private:
@@ -262,7 +221,8 @@ private:
     [[nodiscard]] bool must_wait_on() noexcept;
     void run_coroutines() noexcept;
     static void run_forks(root& outermost) noexcept;
-    void pass_stop_on_once() noexcept;
+    [[nodiscard]] bool interrupt_awaited() noexcept;
+    [[nodiscard]] bool tell_stop_once() noexcept;
     void post_forks() noexcept;
     void stop_forks() noexcept;
     void post() noexcept;
@@ -285,9 +245,9 @@ private:
     std::uint8_t budget_ = 0;
     std::uint8_t joins_ = 0;
     bool turn_first_ = false;
-    bool stop_told_ = false;
-    bool stop_passed_on_ = false;  // to what is awaited now
-    bool has_forks_ = false;       // one that runs here waits, and others of its fork are gone
+    bool is_shielded_ = false;
+    bool told_stop_ = false;  // what is awaited now
+    bool has_forks_ = false;  // a child of a fork waits here, and other children are gone
 };
 
 inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept

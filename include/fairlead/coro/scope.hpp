@@ -6,6 +6,7 @@
 #include <fairlead/coro/spawn_options.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/waited.hpp>
 #include <fairlead/sync/atomic.hpp>
 #include <fairlead/sync/mutex.hpp>
 
@@ -25,27 +26,32 @@ namespace fairlead {
 ///     sessions.spawn(session(std::move(stream)));
 ///     co_await sessions.join();
 ///
-/// Every child has ended when `join` returns; the scope must have been joined before it is destroyed
-/// (`with_scope` sees to that). When a child throws, the others are asked to stop, nothing new is
-/// started, and `join` rethrows the first exception. A stop of the joining task is passed on, whether
-/// it comes during the join or came before.
+/// Every child has ended when `join` returns; the scope must have been joined before it is
+/// destroyed (`with_scope` sees to that). When a child throws, its siblings are asked to stop,
+/// nothing new is started, and `join` rethrows the first exception. A child that ends with
+/// `stopped_error` has not failed. A stop of the joining task is passed on, whether it comes during
+/// the join or came before.
 ///
-/// A scheduler that is destroyed gives back the children before their owner. If one of them may have
-/// gone to another scheduler by then, which goes on running it, use `with_scope`: it keeps the owner
-/// until the child has ended, whatever the owner waits for.
+/// A scheduler that is destroyed gives back the children before their owner. If one of them may
+/// have gone to another scheduler by then, which goes on running it, use `with_scope`: it keeps the
+/// owner until the child has ended, whatever the owner waits for.
 class scope final : public coro::awaited_operation {
 public:
+    /// The children run at `where`, and so in its group. Allocates nothing.
     explicit scope(executor where) noexcept : where_{where} {}
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
     ~scope() {
+        FAIRLEAD_ASSERT(!has_children() || std::uncaught_exceptions() == 0,
+                        "an exception leaves the owner of a scope with running children: use "
+                        "with_scope, which waits for them and rethrows it");
         FAIRLEAD_ASSERT(!has_children(),
                         "a scope was destroyed with running children: co_await its join(), or "
                         "use with_scope");
     }
 
-    /// Starts a child. Any thread, until the join has ended. False: the scope was asked to stop, and the
-    /// child was not started. Allocates one object; throws `std::bad_alloc`.
+    /// Starts a child. Any thread, until the join has ended. False: the scope was asked to stop,
+    /// and the child was not started. Allocates one object; throws `std::bad_alloc`.
     bool spawn(task<> body, spawn_options options = {.name = "scope child"}) {
         const std::uint32_t depth = std::max(depth_, scheduler::depth_of_new_task());
         auto* const started =
@@ -83,9 +89,10 @@ public:
         task_name name_;
     };
 
-    /// Starts a child like `spawn`, for work that is to be divided: `co_await all.fork(part(x))`, which does not wait.
-    /// The child is offered to workers that have nothing else to do. Those that nobody has taken run here, the last
-    /// first, when this task joins a scope or ends; or are posted when it waits for anything else.
+    /// Starts a child like `spawn`, for work that is to be divided: `co_await all.fork(part(x))`,
+    /// which does not wait. The child is offered to workers that have nothing else to do. Children
+    /// that no worker has taken run here, the last first, when this task joins a scope or ends; or
+    /// are posted when it waits for anything else.
     [[nodiscard]] forking fork(task<> body, task_name name = "scope child") noexcept {
         return {*this, std::move(body), name};
     }
@@ -108,28 +115,55 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
-            coro::root& bottom = *leaf.promise().bottom;
-            const bool forks_first = bottom.has_forked();
-            if (forks_first) {
-                if (bottom.stop_requested()) owner_.request_stop();
-            } else if (!owner_.must_wait(bottom)) {
-                return bottom.take_turn_if_due(leaf, leaf.promise());
-            }
-            bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, never);
-            bottom.await_operation(owner_);
-            if (forks_first) bottom.run_forks_first();
-            return true;
+            bottom_ = leaf.promise().bottom;
+            return owner_.begin_join(*bottom_, leaf, leaf.promise(), never);
         }
         void await_resume() const {
-            if (owner_.failure_) std::rethrow_exception(std::exchange(owner_.failure_, nullptr));
+            owner_.rethrow_failure();
+            if (owner_.was_cut_ && bottom_->hears_stop()) coro::throw_stopped();
         }
 
     private:
         scope& owner_;
+        coro::root* bottom_ = nullptr;
     };
 
-    /// Waits until every child has ended.
+    class joining_until {
+    public:
+        joining_until(scope& owner, time_point deadline) noexcept
+            : owner_{owner}, deadline_{deadline} {}
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <coro::on_a_root Promise>
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+            bottom_ = leaf.promise().bottom;
+            return owner_.begin_join(*bottom_, leaf, leaf.promise(), deadline_);
+        }
+        [[nodiscard]] waited<void> await_resume() const {
+            if (std::exchange(owner_.join_expired_, false)) {
+                return std::unexpected{wait_error::expired};
+            }
+            owner_.rethrow_failure();
+            if (owner_.was_cut_ && bottom_->hears_stop()) {
+                return std::unexpected{wait_error::stopped};
+            }
+            return {};
+        }
+
+    private:
+        scope& owner_;
+        time_point deadline_;
+        coro::root* bottom_ = nullptr;
+    };
+
+    /// Waits until every child has ended. If the joining task was asked to stop, and a child was
+    /// stopped by that, throws `stopped_error` then.
     [[nodiscard]] joining join() noexcept { return joining{*this}; }
+
+    /// The same until `deadline`. `expired`: children run still; the scope is as before, and must
+    /// be joined again.
+    [[nodiscard]] joining_until join_until(time_point deadline) noexcept {
+        return {*this, deadline};
+    }
 
 private:
     friend class coro::scope_child;
@@ -143,13 +177,14 @@ private:
         if (is_stopping()) return false;
         auto* const started = new coro::forked_scope_child{
             *this, forker.where(), std::move(body), name, std::max(depth_, forker.depth() + 1)};
-        // Relaxed: who forks has not ended, or joins later.
+        // Relaxed: the forking task has not ended, or joins later.
         unlisted_.fetch_add(1, sync::relaxed);
         forker.offer_fork(*started);
         return true;
     }
 
-    // Relaxed: what is forked before the stop is seen is told of it when it begins, or when it is listed.
+    // Relaxed: what is forked before the stop is seen is told of it when it begins, or when it is
+    // listed.
     [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
 
     // Requires mutex_, or that no child is left.
@@ -174,13 +209,9 @@ private:
         --size_;
     }
 
-    // A child that was forked may be run by others, or wait: a stop must find it from now on.
-    void list_forked(coro::scope_child& child) noexcept {
-        std::lock_guard lock{mutex_};
-        list(child);
-        unlisted_.fetch_sub(1, sync::relaxed);  // the list has it
-        if (is_stopping()) child.request_stop();
-    }
+    // Another worker may run a child that was forked, or the child may wait: a stop must find it
+    // from now on.
+    void list_forked(coro::scope_child& child) noexcept;
 
     // An unlisted child has ended. False: it may be the last.
     [[nodiscard]] bool leave_others() noexcept {
@@ -194,32 +225,24 @@ private:
         return false;
     }
 
-    void pass_stop_on() noexcept override { request_stop(); }
+    // False: all children have ended, and the task goes on.
+    [[nodiscard]] bool begin_join(coro::root& joiner, std::coroutine_handle<> leaf,
+                                  coro::frame_link& link, time_point deadline) noexcept;
 
-    [[nodiscard]] bool must_wait(coro::root& holder) noexcept override {
-        std::lock_guard lock{mutex_};
-        if (!has_children()) return false;
-        // Also one that has ended a wait of the joiner before, such as that for the next child.
-        if (holder.stop_requested()) stop_all();
-        joiner_ = &holder;
-        return true;
+    void rethrow_failure() {
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
+
+    // A stop of the joiner is passed on. After its deadline the scope forgets it, unless it is told
+    // already.
+    [[nodiscard]] bool interrupt(coro::interruption why) noexcept override;
+
+    [[nodiscard]] bool must_wait(coro::root& holder) noexcept override;
 
     // Requires mutex_. Children are in the list until their end, so they exist.
-    void stop_all() noexcept {
-        stopping_.store(true, sync::relaxed);
-        for (auto* child = children_; child != nullptr; child = child->following_) {
-            child->request_stop();
-        }
-    }
+    void stop_all() noexcept;
 
-    [[nodiscard]] bool outlasts(coro::root& holder) noexcept override {
-        std::lock_guard lock{mutex_};
-        if (!has_children()) return false;
-        stop_all();  // nobody else would ask them
-        joiner_ = &holder;
-        return true;
-    }
+    [[nodiscard]] bool outlasts(coro::root& holder) noexcept override;
 
     // The last touch of the scope by a child, which it frees.
     void child_ended(coro::scope_child& child, std::exception_ptr failure) noexcept {
@@ -231,8 +254,10 @@ private:
             } else {
                 unlisted_.fetch_sub(1, sync::relaxed);  // the mutex publishes it
             }
-            if (failure != nullptr) {
-                if (coro::gives_way(failure_)) failure_ = std::move(failure);
+            if (failure != nullptr && coro::is_stop(failure)) {
+                was_cut_ = true;
+            } else if (failure != nullptr) {
+                if (failure_ == nullptr) failure_ = std::move(failure);
                 stop_all();
             }
             if (!has_children()) to_tell = std::exchange(joiner_, nullptr);
@@ -249,12 +274,15 @@ private:
     sync::atomic<bool> stopping_{false};     // written under mutex_
     coro::root* joiner_ = nullptr;           // guarded by mutex_
     std::exception_ptr failure_;             // guarded by mutex_ until all children have ended
+    bool was_cut_ = false;                   // a child was stopped; guarded as failure_
+    bool join_expired_ = false;              // of the joiner
 
-    // Children that were forked, and run in the step that has forked them or have not begun. From 1 to 0 only under
-    // mutex_, where who waits for them is told.
+    // Children that were forked, and run in the step that has forked them or have not begun. From 1
+    // to 0 only under mutex_, where the joiner is told.
     sync::atomic<std::size_t> unlisted_{0};
 };
 
+/// @cond internal
 inline void coro::scope_child::on_end() noexcept {
     std::exception_ptr failure = body_.outcome().failure();
     body_ = {};  // its parameters may refer to what the joiner destroys next
@@ -267,29 +295,6 @@ inline void coro::forked_scope_child::begin_here() noexcept {
     if (owner().is_stopping()) request_stop();
 }
 inline void coro::forked_scope_child::become_task() noexcept { owner().list_forked(*this); }
-
-/// Runs `body(scope)`, a callable that returns a `task<>`, and joins the scope whatever happens: an
-/// exception that leaves the body asks the children to stop, and is rethrown after they have ended.
-template <class Body>
-    requires std::is_invocable_r_v<task<>, Body&, scope&>
-task<> with_scope(Body body) {
-    auto& holder =
-        co_await coro::root_question{[](coro::root& self) noexcept -> auto& { return self; }};
-    scope children{holder.where()};
-    const coro::held_operation held{holder, children};
-    std::exception_ptr failure;
-    try {
-        co_await body(children);
-    } catch (...) {
-        failure = std::current_exception();
-        children.request_stop();
-    }
-    try {
-        co_await children.join();
-    } catch (...) {
-        if (coro::gives_way(failure)) failure = std::current_exception();
-    }
-    if (failure != nullptr) std::rethrow_exception(failure);
-}
+/// @endcond
 
 }  // namespace fairlead

@@ -5,7 +5,7 @@
 #include <fairlead/coro/join_handle.hpp>
 #include <fairlead/coro/spawn_options.hpp>
 #include <fairlead/coro/spawned.hpp>
-#include <fairlead/sched/place.hpp>
+#include <fairlead/sched/permit.hpp>
 
 #include <utility>
 
@@ -36,11 +36,11 @@ join_handle<T> spawn(executor where, task<T> body, spawn_options options = {}) {
     return handle;
 }
 
-/// The same in the group that `into` is a place of, which must be one. If the group drops the task
+/// The same in the group that `into` is a permit of, which must be one. If the group drops the task
 /// before its first step, the frames are destroyed, and awaiting the handle throws `stopped_error`.
 template <class T>
-join_handle<T> spawn(place into, task<T> body, spawn_options options = {}) {
-    FAIRLEAD_ASSERT(static_cast<bool>(into), "spawn with a place that is none");
+join_handle<T> spawn(permit into, task<T> body, spawn_options options = {}) {
+    FAIRLEAD_ASSERT(static_cast<bool>(into), "spawn with a permit that is none");
     const executor where = into.where();
     coro::spawned<T>& started = coro::make_spawned(where, std::move(body), std::move(options));
     join_handle<T> handle{started, where.owner()};
@@ -48,13 +48,18 @@ join_handle<T> spawn(place into, task<T> body, spawn_options options = {}) {
     return handle;
 }
 
-/// Runs `body` on a scheduler, or in a group of one, and waits on this thread for its result, which it
-/// returns or throws. Not from a worker. With `run_on_caller` this thread runs the tasks. Allocates
-/// nothing but what `body` does.
+/// Runs `body` on a scheduler, or in a group of one, and waits on this thread for its result, which
+/// it returns or throws. Not from a worker. With `run_on_caller` this thread runs the tasks.
+/// Allocates nothing but what `body` does.
+///
+/// Throws `stopped_error`, and `body` does not begin, if a stop has ended the workers of the
+/// scheduler. A body that runs when that happens, and does not end, keeps the thread waiting until
+/// the scheduler is started again or destroyed.
 template <class T>
 T block_on(executor where, task<T> body, spawn_options options = {.name = "block_on"}) {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                     "block_on on a worker would block it: co_await");
+    if (where.owner().has_halted()) throw stopped_error{};
     coro::blocked_on<T> waiting{where, std::move(body), std::move(options)};
     where.post(waiting);
     waiting.wait();

@@ -13,7 +13,8 @@
 
 namespace fairlead::coro {
 
-// A spawned task. It lives until it has ended and its handle is gone: whoever comes second frees it.
+// A spawned task. It lives until it has ended and its handle is gone: the second of the two frees
+// it.
 template <class T>
 class spawned : public root, public sync::recycled {
 public:
@@ -22,7 +23,7 @@ public:
         body_.start_on(*this);
     }
 
-    // --- the handle -------------------------------------------------------------------------------
+    // --- the handle ----------------------------------------------------------------------------
 
     [[nodiscard]] bool ended() const noexcept {
         return state_.load(sync::acquire) == has_ended;  // [SP1] sees the result
@@ -49,7 +50,7 @@ public:
         return state_.compare_exchange_strong(expected, nobody, sync::acq_rel, sync::acquire);
     }
 
-    // The handle goes away: nobody will see an exception, so it is reported. The last touch.
+    // The handle goes away: no joiner will see an exception, so it is reported. The last touch.
     void detach() noexcept {
         std::uint8_t expected = nobody;
         // [SP1] as in join: after it, the end frees this object.

@@ -14,8 +14,8 @@ public:
     stop_on_token(basic_task& asked, std::stop_token stop)
         : callback_{std::in_place, std::move(stop), request{asked}} {}
 
-    /// Before the end of the task: waits for a request that another thread makes at this moment, so that
-    /// it does not touch a task that is gone.
+    /// Before the end of the task: waits for a request that another thread makes at this moment, so
+    /// that it does not touch a task that is gone.
     void reset() noexcept { callback_.reset(); }
 
 private:

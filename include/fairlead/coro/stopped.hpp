@@ -9,14 +9,16 @@
 
 namespace fairlead {
 
-/// The third outcome: the scheduler was destroyed before the task could end, or a loop of it was cut short when it
-/// was asked to stop.
+/// The third outcome, which is no failure: a task that was asked to stop waited, and the wait has
+/// no value to say so; or the scheduler was destroyed before the task could end.
 class stopped_error : public std::runtime_error {
 public:
     stopped_error() : std::runtime_error{"the task was stopped before it ended"} {}
 };
 
 namespace coro {
+
+[[noreturn]] void throw_stopped();
 
 // A task that ends with this has not failed.
 inline bool is_stop(const std::exception_ptr& failure) noexcept {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fairlead/base/assert.hpp>
+#include <fairlead/coro/foreign_wait.hpp>
 #include <fairlead/coro/fork.hpp>
 #include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/sync/recycler.hpp>
 
 #include <concepts>
@@ -26,8 +28,8 @@ namespace coro {
 template <class T>
 using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-// Where a coroutine leaves its result. By hand rather than a variant, which asks at each step what it
-// holds.
+// Where a coroutine leaves its result. By hand rather than a variant, which asks at each step what
+// it holds.
 template <class T>
 class result {
 public:
@@ -123,7 +125,7 @@ struct promise final : frame_link, result<T>, sync::recycled {
 
     void unhandled_exception() noexcept {
         result<T>::unhandled_exception();
-        if (forked_by != nullptr) forked_by->child_failed();
+        if (forked_by != nullptr) forked_by->child_failed(*this, is_stop(this->failure()));
     }
     /// That of a coroutine of this type.
     [[nodiscard]] static promise& of(std::coroutine_handle<> frame) noexcept {
@@ -133,11 +135,18 @@ struct promise final : frame_link, result<T>, sync::recycled {
     [[nodiscard]] task<T> get_return_object() noexcept;
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
     [[nodiscard]] final_awaiter final_suspend() const noexcept { return {}; }
-};
 
-/// The promise of a coroutine that runs on a root: what the library's awaiters need.
-template <class Promise>
-concept on_a_root = std::derived_from<Promise, frame_link>;
+    // What is awaited. By value: no copy of it lies in the frame.
+    template <passes_by_value Awaiter>
+    [[nodiscard]] Awaiter await_transform(Awaiter awaiter) {
+        return awaiter;
+    }
+    template <class Awaitable>
+        requires(!passes_by_value<std::remove_cvref_t<Awaitable>>)
+    [[nodiscard]] auto await_transform(Awaitable&& awaitable) {
+        return transform_awaitable(std::forward<Awaitable>(awaitable));
+    }
+};
 
 // Awaits a coroutine: it runs at once, on this stack, and its frame dies with the await expression.
 template <class T>
@@ -169,21 +178,28 @@ private:
 
 }  // namespace coro
 
-/// A coroutine that has not started. It is started by `co_await` inside another one, which waits for
-/// its result, or by `spawn`, `block_on`, `scope::spawn` or `when_all`, on a scheduler. A task that
-/// is destroyed before that has done nothing.
+/// A coroutine that has not started. It is started by `co_await` inside another one, which waits
+/// for its result, or by `spawn`, `block_on`, `scope::spawn` or `when_all`, on a scheduler. A task
+/// that is destroyed before that has done nothing.
 ///
 /// The result is a value, an exception, which is rethrown where the task is awaited, or whatever a
 /// `std::expected` says. Frames come from the `sync::recycler`.
 template <class T>
 class [[nodiscard]] task {
 public:
+    /// What the compiler asks for.
     using promise_type = coro::promise<T>;
+    /// What `co_return` gives and `co_await` returns.
     using value_type = T;
 
+    /// No coroutine: it can be assigned to or destroyed, but not awaited.
     task() noexcept = default;
+    /// @cond internal
     explicit task(std::coroutine_handle<promise_type> body) noexcept : frame_{body} {}
+    /// @endcond
+    /// Takes over the coroutine of `other`, which has none afterwards.
     task(task&& other) noexcept : frame_{std::exchange(other.frame_, nullptr)} {}
+    /// Destroys its own coroutine, which has not started, and takes over that of `other`.
     task& operator=(task&& other) noexcept {
         if (this != &other) {
             if (frame_) frame_.destroy();
@@ -205,6 +221,7 @@ public:
     }
 
     // --- for the library's own roots -------------------------------------------------------------
+    /// @cond internal
 
     /// Makes the coroutine the body of `bottom`. The task keeps the frame and must stay in place.
     void start_on(coro::root& bottom) noexcept {
@@ -214,7 +231,7 @@ public:
         bottom.start_at(frame_, link);
     }
 
-    /// The coroutine, for who starts and destroys it without a root of its own.
+    /// The coroutine, for a caller that starts and destroys it without a root of its own.
     [[nodiscard]] coro::unstarted release() noexcept {
         FAIRLEAD_ASSERT(valid(), "an empty task was forked");
         const auto body = std::exchange(frame_, nullptr);
@@ -223,6 +240,7 @@ public:
 
     /// What the ended body left.
     [[nodiscard]] coro::result<T>& outcome() const noexcept { return promise_type::of(frame_); }
+    /// @endcond
 
 private:
     std::coroutine_handle<> frame_;

@@ -3,13 +3,17 @@
 
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/waited.hpp>
 #include <fairlead/sync/atomic.hpp>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
+#include <expected>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -20,10 +24,12 @@
 namespace fairlead {
 namespace coro {
 
-// The coroutines that run, and the one that waits for them. The first that fails asks the others to
-// stop. It lives in the waiting frame, as do the children.
+// The coroutines that run, and the task that waits for them. The first that fails, and the deadline
+// of the wait, ask all to stop. It lives in the waiting frame, as do the children.
 class all_children final : public awaited_operation {
 public:
+    enum class ending : std::uint8_t { with_result, stopped, failed };
+
     // Posts `children` and suspends `waiting` until all have ended. `children` stays in place.
     void start(root& waiting, std::span<basic_task* const> children) noexcept {
         waiting_ = &waiting;
@@ -34,16 +40,35 @@ public:
     }
 
     // The last touch of the group and of the child, which is one of `children`.
-    void child_ended(bool failed) noexcept {
-        if (failed) stop_children();  // this child counts as running still, so all of them exist
+    void child_ended(const basic_task& child, ending how) noexcept {
+        if (how == ending::failed) {
+            // Relaxed: read when all have ended, which publishes it.
+            const basic_task* none = nullptr;
+            first_failed_.compare_exchange_strong(none, &child, sync::relaxed, sync::relaxed);
+        }
+        // This child counts as running still, so all of them exist.
+        if (how != ending::with_result) stop_children();
         root* const waiting = waiting_;
-        // [WA1] release: publishes this child's result; acquire: the last one has seen the others'.
+        // [WA1] release: publishes this child's result; acquire: the last child has seen all
+        // results.
         if (running_.fetch_sub(1, sync::acq_rel) == 1) waiting->complete();
     }
 
-    void pass_stop_on() noexcept override { stop_children(); }
+    /// The child that was first in time to fail; null: none. All have ended.
+    [[nodiscard]] const basic_task* first_failed() const noexcept {
+        return first_failed_.load(sync::relaxed);
+    }
+
+    /// Whether the deadline of the wait has passed before all had ended.
+    [[nodiscard]] bool is_late() const noexcept { return is_late_; }
 
 private:
+    [[nodiscard]] bool interrupt(interruption why) noexcept override {
+        if (why == interruption::deadline) is_late_ = true;
+        stop_children();
+        return false;
+    }
+
     void stop_children() noexcept {
         for (basic_task* const child : children_) child->request_stop();
     }
@@ -51,19 +76,22 @@ private:
     root* waiting_ = nullptr;
     std::span<basic_task* const> children_;
     sync::atomic<std::size_t> running_{0};
+    sync::atomic<const basic_task*> first_failed_{nullptr};
+    bool is_late_ = false;
 };
 
 template <class T>
 class child final : public root {
 public:
     struct parts {
-        executor where;
+        const root& waiting;
         all_children& group;
         task<T>& body;
     };
 
     explicit child(parts from) noexcept
-        : root{from.where, "when_all"}, group_{from.group}, body_{std::move(from.body)} {
+        : root{from.waiting.where(), "when_all"}, group_{from.group}, body_{std::move(from.body)} {
+        set_shielded(from.waiting.is_shielded());
         body_.start_on(*this);
     }
 
@@ -78,15 +106,23 @@ public:
         }
     }
 
-    void rethrow_failure() const {
-        if (!abandoned_) coro::rethrow_failure(body_.outcome().failure());
+    // The failure of this child, if it was the first.
+    void rethrow_if_first() {
+        if (this == group_.first_failed()) static_cast<void>(body_.outcome().take());
     }
 
 private:
-    void on_end() noexcept override { group_.child_ended(body_.outcome().failure() != nullptr); }
+    using ending = all_children::ending;
+
+    void on_end() noexcept override {
+        const std::exception_ptr failure = body_.outcome().failure();
+        group_.child_ended(*this, failure == nullptr ? ending::with_result
+                                  : is_stop(failure) ? ending::stopped
+                                                     : ending::failed);
+    }
     void on_abandon() noexcept override {
         abandoned_ = true;
-        group_.child_ended(true);
+        group_.child_ended(*this, ending::stopped);
     }
 
     all_children& group_;
@@ -96,14 +132,15 @@ private:
 
 class all_ended {
 public:
-    all_ended(all_children& group, std::span<basic_task* const> children) noexcept
-        : group_{group}, children_{children} {}
+    all_ended(all_children& group, std::span<basic_task* const> children,
+              time_point deadline) noexcept
+        : group_{group}, children_{children}, deadline_{deadline} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return children_.empty(); }
     template <on_a_root Promise>
     void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
-        bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
+        bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
         group_.start(bottom, children_);
     }
     void await_resume() const noexcept {}
@@ -111,55 +148,98 @@ public:
 private:
     all_children& group_;
     std::span<basic_task* const> children_;
+    time_point deadline_;
 };
+
+// The results of children that have all ended; throws if one has none.
+template <class... T>
+std::tuple<value_of<T>...> results_of(std::tuple<child<T>...>& children) {
+    std::apply([](auto&... each) { (each.rethrow_if_first(), ...); }, children);
+    return std::apply([](auto&... each) { return std::tuple<value_of<T>...>{each.take()...}; },
+                      children);
+}
+
+template <class T>
+std::vector<value_of<T>> results_of(std::deque<child<T>>& children) {
+    for (child<T>& each : children) each.rethrow_if_first();
+    std::vector<value_of<T>> results;
+    results.reserve(children.size());
+    for (child<T>& each : children) results.push_back(each.take());
+    return results;
+}
+
+inline auto running_root() noexcept {
+    return root_question{[](root& self) noexcept -> root& { return self; }};
+}
+
+template <class... T>
+task<waited<std::tuple<value_of<T>...>>> all_until(time_point deadline, task<T>... bodies) {
+    [[maybe_unused]] const root& waiting = co_await running_root();
+    all_children group;
+    std::tuple<child<T>...> children{typename child<T>::parts{waiting, group, bodies}...};
+    const auto tasks = std::apply(
+        [](auto&... each) { return std::array<basic_task*, sizeof...(T)>{&each...}; }, children);
+    co_await all_ended{group, tasks, deadline};
+    try {
+        co_return results_of(children);
+    } catch (const stopped_error&) {
+        if (!group.is_late()) throw;
+        co_return std::unexpected{wait_error::expired};
+    }
+}
+
+template <class T>
+task<waited<std::vector<value_of<T>>>> all_until(time_point deadline, std::vector<task<T>> bodies) {
+    const root& waiting = co_await running_root();
+    all_children group;
+    std::deque<child<T>> children;
+    std::vector<basic_task*> tasks;
+    tasks.reserve(bodies.size());
+    for (task<T>& body : bodies) {
+        tasks.push_back(&children.emplace_back(typename child<T>::parts{waiting, group, body}));
+    }
+    co_await all_ended{group, tasks, deadline};
+    try {
+        co_return results_of(children);
+    } catch (const stopped_error&) {
+        if (!group.is_late()) throw;
+        co_return std::unexpected{wait_error::expired};
+    }
+}
 
 }  // namespace coro
 
-/// Runs the coroutines at the same time and waits until all have ended; gives their results in order,
-/// `std::monostate` for `void`. When one throws, the others are asked to stop, and the exception of
-/// the first in order is rethrown once all have ended, `stopped_error` only if there is no other. A stop of
-/// the waiting task is passed on.
+/// Runs the coroutines at the same time, each as a task, and waits until all have ended; gives
+/// their results in order, `std::monostate` for `void`. When one throws, the rest are asked to
+/// stop, and the first exception in time is rethrown once all have ended, `stopped_error` only if
+/// there is no other. A stop of the waiting task is passed on. Children of a shielded task are
+/// shielded.
 template <class... T>
 task<std::tuple<coro::value_of<T>...>> when_all(task<T>... bodies) {
-    [[maybe_unused]] const executor where =
-        co_await coro::root_question{[](coro::root& self) noexcept { return self.where(); }};
-    coro::all_children group;
-    std::tuple<coro::child<T>...> children{typename coro::child<T>::parts{where, group, bodies}...};
-    const auto tasks = std::apply(
-        [](auto&... each) { return std::array<basic_task*, sizeof...(T)>{&each...}; }, children);
-    co_await coro::all_ended{group, tasks};
-    try {
-        co_return std::apply(
-            [](auto&... each) { return std::tuple<coro::value_of<T>...>{each.take()...}; },
-            children);
-    } catch (const stopped_error&) {
-        std::apply([](auto&... each) { (each.rethrow_failure(), ...); }, children);
-        throw;
-    }
+    co_return *co_await coro::all_until(never, std::move(bodies)...);
 }
 
 /// The same for any number of coroutines of one type. Gives `std::vector` of the results.
 template <class T>
 task<std::vector<coro::value_of<T>>> when_all(std::vector<task<T>> bodies) {
-    const executor where =
-        co_await coro::root_question{[](coro::root& self) noexcept { return self.where(); }};
-    coro::all_children group;
-    std::deque<coro::child<T>> children;
-    std::vector<basic_task*> tasks;
-    tasks.reserve(bodies.size());
-    for (task<T>& body : bodies) {
-        tasks.push_back(&children.emplace_back(typename coro::child<T>::parts{where, group, body}));
-    }
-    co_await coro::all_ended{group, tasks};
-    std::vector<coro::value_of<T>> results;
-    results.reserve(children.size());
-    try {
-        for (coro::child<T>& each : children) results.push_back(each.take());
-    } catch (const stopped_error&) {
-        for (const coro::child<T>& each : children) each.rethrow_failure();
-        throw;
-    }
-    co_return results;
+    co_return *co_await coro::all_until(never, std::move(bodies));
+}
+
+/// The same with a deadline, at which those that have not ended are asked to stop. Waits for them,
+/// too. Gives `waited` of the results: `expired` if a result is missing then. All results are
+/// given, also late ones, if there are all.
+template <class... T>
+    requires(sizeof...(T) != 0)
+task<waited<std::tuple<coro::value_of<T>...>>> when_all_until(time_point deadline,
+                                                              task<T>... bodies) {
+    return coro::all_until(deadline, std::move(bodies)...);
+}
+
+/// The same for any number of coroutines of one type.
+template <class T>
+task<waited<std::vector<coro::value_of<T>>>> when_all_until(time_point deadline,
+                                                            std::vector<task<T>> bodies) {
+    return coro::all_until(deadline, std::move(bodies));
 }
 
 }  // namespace fairlead

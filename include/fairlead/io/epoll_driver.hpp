@@ -97,6 +97,8 @@ private:
     os::unique_fd fd_;
 };
 
+/// The driver of a scheduler with sockets: idle workers sleep in epoll. Uses three descriptors.
+/// After its construction it allocates one registration for each open descriptor, and nothing else.
 class epoll_driver final : public driver {
 public:
     /// Throws `std::system_error` if the system gives no descriptors for it.

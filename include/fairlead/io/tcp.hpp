@@ -43,7 +43,8 @@ public:
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         bottom_ = leaf.promise().bottom;
         check_driver(*bottom_);
-        if (bottom_->must_tell_stop()) return false;
+        // With a turn now and then: a loop that ignores the stop must not keep its worker.
+        if (bottom_->hears_stop()) return bottom_->take_turn_if_due(leaf, leaf.promise());
         const bool may_go_on = bottom_->may_go_on();
         if (may_go_on && try_now_ && attempt()) return false;
         bottom_->retry_at(leaf, leaf.promise(), *this, source_, deadline_);
@@ -150,6 +151,7 @@ private:
 
 }  // namespace detail
 
+/// How a connection behaves.
 struct stream_options {
     bool no_delay = true;    ///< send small writes at once
     bool keep_alive = true;  ///< let the kernel probe idle peers
@@ -190,9 +192,13 @@ public:
     /// Closes it. No task may wait on it: that is asserted. `shutdown_receive` ends a read.
     void close() noexcept { socket_.close(); }
 
+    /// Whether it has a socket: not after `close`, nor after it was moved from.
     [[nodiscard]] bool is_open() const noexcept { return socket_.valid(); }
+    /// The descriptor, for options of the system. The stream still owns it. -1 when it is closed.
     [[nodiscard]] int native_handle() const noexcept { return socket_.fd(); }
+    /// The address of this end, with the port that the system chose. Errors: those of getsockname.
     [[nodiscard]] std::expected<address, std::error_code> local_address() const noexcept;
+    /// The address of the other end. Errors: those of getpeername.
     [[nodiscard]] std::expected<address, std::error_code> peer_address() const noexcept;
 
 private:
@@ -202,11 +208,12 @@ private:
     bool drained_ = false;
 };
 
+/// How a listener behaves.
 struct listener_options {
     int backlog = 4096;         ///< the kernel lowers it to net.core.somaxconn
     bool reuse_address = true;  ///< bind although old connections linger
     bool v6_only = false;       ///< an IPv6 listener takes no IPv4 connections
-    stream_options stream;
+    stream_options stream;      ///< of each accepted connection
 };
 
 /// A listening socket.
@@ -224,11 +231,13 @@ public:
     [[nodiscard]] task<std::expected<tcp_stream, std::error_code>> accept(
         time_point deadline = never);
 
+    /// How long an accept waits before it tries again, when no descriptor is left.
     static constexpr duration starved_retry = std::chrono::milliseconds{20};
 
     /// How often an accept waited for a descriptor or for memory, for reports. Any thread.
     [[nodiscard]] std::uint64_t starved() const noexcept { return starved_.value(); }
 
+    /// The address of this end, with the port that the system chose. Errors: those of getsockname.
     [[nodiscard]] std::expected<address, std::error_code> local_address() const noexcept;
 
     /// Stops listening. No task may wait on it: that is asserted.

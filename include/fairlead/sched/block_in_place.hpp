@@ -1,6 +1,6 @@
 // Calls that block, from callbacks.
 //
-//     scheduler.post([&] { write_to_disk(fl::block_in_place([&] { return read_whole_file(path); })); });
+//     scheduler.post([&] { print(fl::block_in_place([&] { return read_whole_file(path); })); });
 #pragma once
 
 #include <fairlead/sched/scheduler.hpp>
@@ -11,10 +11,14 @@
 
 namespace fairlead {
 
-/// Calls `function` on the calling thread, after its slot went to a spare thread, which goes on with other tasks. What follows
-/// in the step runs beside these: it should be short. Threads are made when they are needed. From a step that has forked, for which no
-/// thread can be had, or with `run_on_caller`, it keeps its worker meanwhile; outside a step it just calls. For coroutines
-/// `co_await blocking(f)` is better: it bounds the number of threads, and nothing runs beside the workers.
+/// Calls `function` on the calling thread, after the slot of the step went to a spare thread, which
+/// goes on with other tasks. Returns what `function` returns, and throws what it throws. The rest
+/// of the step runs beside the workers, so it should be short.
+///
+/// Makes a thread when no spare one sleeps, without a limit. The step keeps its worker meanwhile if
+/// it has forked, if no thread can be made, or with `run_on_caller`. Outside a step this is a plain
+/// call. For coroutines `co_await blocking(f)` is better: it bounds the number of threads, and
+/// nothing runs beside the workers.
 template <std::invocable Function>
 decltype(auto) block_in_place(Function&& function) {
     static_cast<void>(scheduler::about_to_block());

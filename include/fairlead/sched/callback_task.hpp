@@ -9,11 +9,12 @@ namespace fairlead {
 /// A task of at most 96 bytes, owned by the user, that runs a callback for each step. The callback
 /// may set the next callback and post the task again, or free it: after the call it is not touched.
 ///
-/// The callable must be trivially copyable and fit 24 bytes: capture a pointer to your own object. It
-/// stays for the next post until it is replaced. It must not throw: an exception that leaves it ends
-/// the program.
+/// The callable must be trivially copyable and fit 24 bytes: capture a pointer to your own object.
+/// It stays for the next post until it is replaced. It must not throw: an exception that leaves it
+/// ends the program.
 class callback_task : public basic_task {
 public:
+    /// What a step calls: a callable of at most 24 bytes that is trivially copyable.
     using callback = base::delegate<void(callback_task&), 24>;
 
     callback_task() noexcept : callback_task{callback{}} {}
@@ -22,8 +23,8 @@ public:
     explicit callback_task(callback step, task_name name = "callback_task") noexcept
         : basic_task{kind, name}, step_{step} {}
 
-    /// Sets what the next step does. The task itself during a step, or its user while it is not
-    /// posted. May replace the callback that is running.
+    /// Sets what the next step does. For the task itself during a step, or for its user while it is
+    /// not posted. May replace the callback that is running.
     void set_callback(callback step) noexcept { step_ = step; }
 
     /// Sets the name. A step that runs keeps the name it began with.

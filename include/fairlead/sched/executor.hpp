@@ -1,4 +1,5 @@
-// Where tasks belong: each to a group of a scheduler. What is posted to a scheduler itself belongs to its default group.
+// Where tasks belong: each to a group of a scheduler. A task that is posted to a scheduler itself
+// belongs to the default group of the scheduler.
 #pragma once
 
 #include <fairlead/base/assert.hpp>
@@ -19,8 +20,8 @@ namespace sched {
 class core;
 struct posted;
 
-/// Through which front a task enters. They are admitted in turn, so that none waits behind a burst in another.
-/// `none`: of an executor that refers to nothing.
+/// Through which front a task enters. The fronts are admitted in turn, so that no task waits behind
+/// a burst in another front. `none`: of an executor that refers to nothing.
 enum class lane : std::uint8_t { everyone, groups, control, none };
 
 /// What of a group tasks refer to. That of the default group is the core itself.
@@ -31,12 +32,13 @@ struct home {
     /// Whether no more than so many of its steps may run at once.
     [[nodiscard]] bool is_limited() const noexcept;
 
-    /// Whether it is not the default one: its tasks are counted, and have their turn by its weight.
+    /// Whether it is no default group: its tasks are counted, and have their turn by its weight.
     [[nodiscard]] bool grouped() const noexcept { return enters_by != lane::everyone; }
 
     [[nodiscard]] core& in() noexcept;
 
-    /// Keeps a group alive that nobody may have a handle of any more. The caller has a right to it, such as a task in it.
+    /// Keeps a group alive that may have no handle any more. The caller has a right to the group,
+    /// such as a task in it.
     void hold() noexcept {
         if (grouped()) hold_group();
     }
@@ -52,8 +54,8 @@ private:
     void let_group_go() noexcept;
 };
 
-/// What an executor refers to that refers to nothing. So the path of every post need not ask: only that
-/// of posts to groups does, which a post to this takes.
+/// What an empty executor refers to. So the path of most posts need not ask whether an executor is
+/// empty: only the path of posts to groups asks, which a post to this object takes.
 inline constinit home nowhere{nullptr, lane::none};
 
 }  // namespace sched
@@ -63,11 +65,14 @@ class post_target {
 public:
     // --- posting: any thread, never blocks, never fails, unbounded, allocates nothing ------------
 
-    /// Runs the task once, after what this thread posted to the same group before. What others posted to it before runs
-    /// before as well in a strand, and otherwise up to `scheduler::order_bound`. The task must not be posted anywhere.
+    /// Runs the task once, after all tasks that this thread has posted to the same group before.
+    /// Tasks that other threads have posted to the group before also run before: exactly in a
+    /// strand, and otherwise up to `scheduler::order_bound`. The task must not be posted anywhere.
+    /// Constant time.
     void post(basic_task& task) const noexcept;
 
-    /// Posts the tasks in order, in one exchange.
+    /// Posts the tasks in order, in one exchange, so that no other task comes in between. Linear
+    /// time.
     void post(std::span<basic_task* const> tasks) const noexcept;
 
     /// Runs the task when `deadline` has come, never before, or when it is woken or signalled.
@@ -76,8 +81,8 @@ public:
     /// Like `post_deadline` with `now() + delay`, by the clock of the scheduler.
     void post_delay(basic_task& task, time_span delay) const noexcept;
 
-    /// Like `post_deadline`, as the last thing that a step does: nobody is woken to take the task
-    /// from this worker, which has nothing else to do for it.
+    /// Like `post_deadline`, as the last thing that a step does: no thread is woken to take the
+    /// task from this worker, which is about to be free for it.
     void post_last(basic_task& task, time_point deadline) const noexcept;
 
     /// Runs the task when it is woken or signalled.
@@ -95,12 +100,13 @@ public:
         return *home_->owner;
     }
 
+    /// @cond internal
     [[nodiscard]] sched::home& home() const noexcept { return *home_; }
 
 protected:
     post_target() = default;
     explicit post_target(sched::home& of) noexcept : home_{&of} {}
-    // Only of an executor: a copy of a scheduler or of a group would be a part of it.
+    // Only for an executor: a copy of a scheduler or of a group would be a slice of it.
     post_target(const post_target&) = default;
     post_target& operator=(const post_target&) = default;
     ~post_target() = default;
@@ -108,6 +114,7 @@ protected:
     void refer_to(sched::home& of) noexcept { home_ = &of; }
 
     friend bool operator==(const post_target&, const post_target&) = default;
+    /// @endcond
 
 private:
     [[nodiscard]] bool accept(basic_task& task, time_point deadline) const noexcept;
@@ -116,15 +123,18 @@ private:
     sched::home* home_ = &sched::nowhere;
 };
 
-/// Where tasks can be posted: refers to a scheduler or to a group of one, as a pointer does. Both convert
-/// to it, and must outlive its use. What is posted to an executor that refers to nothing ends the program.
+/// Where tasks can be posted: refers to a scheduler or to a group, as a pointer does. Both convert
+/// to it, and must outlive its use. A post to an executor that refers to nothing ends the program.
 class executor final : public post_target {
 public:
     /// Refers to nothing.
     executor() = default;
 
+    /// @cond internal
     explicit executor(sched::home& of) noexcept : post_target{of} {}
+    /// @endcond
 
+    /// Whether tasks that are posted to both go to the same place.
     friend bool operator==(executor left, executor right) noexcept {
         return static_cast<const post_target&>(left) == static_cast<const post_target&>(right);
     }

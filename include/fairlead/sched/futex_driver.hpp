@@ -1,7 +1,8 @@
-// The driver of a scheduler without IO: it sleeps on a futex. In a foreign main loop it calls instead:
+// The driver of a scheduler without IO: it sleeps on a futex. In a foreign main loop it calls a
+// function instead:
 //
-//     fl::scheduler scheduler{{.run_on_caller = true,
-//                              .driver = std::make_unique<fl::futex_driver>([&] { loop.wake(); })}};
+//     auto driver = std::make_unique<fl::futex_driver>([&] { loop.wake(); });
+//     fl::scheduler scheduler{{.run_on_caller = true, .driver = std::move(driver)}};
 #pragma once
 
 #include <fairlead/sched/driver.hpp>
@@ -12,20 +13,24 @@
 
 namespace fairlead {
 
+/// The driver of a scheduler without IO. `scheduler_options::driver` is one by default.
 class futex_driver final : public driver {
 public:
+    /// Sleeps on a futex.
     futex_driver() = default;
-    /// `on_wake` tells a foreign main loop to call `scheduler::run_in_loop` soon: there is something to do, or the first
-    /// deadline is earlier than it said. Any thread, until the scheduler is destroyed; in a post, or in `run_in_loop` itself.
-    /// Must not throw, nor use the scheduler, nor wait for a thread that does.
+
+    /// `on_wake` tells a foreign main loop to call `scheduler::run_in_loop` soon: there is
+    /// something to do, or the first deadline is earlier than `run_in_loop` has said. Any thread
+    /// calls `on_wake`, in a post or in `run_in_loop` itself, until the scheduler is destroyed. It
+    /// must not throw, use the scheduler, or wait for a thread that uses it.
     explicit futex_driver(std::function<void()> on_wake) : on_wake_{std::move(on_wake)} {}
 
     [[nodiscard]] bool set_deadline(time_point deadline) noexcept override {
-        // Relaxed: who waits next has the role after it; who waits now will look again.
+        // Relaxed: the next thread to wait has the role after this one; a waiting one looks again.
         return deadline_.exchange(deadline, sync::relaxed) <= deadline;
     }
     void wait() noexcept override {
-        // One that was put off meanwhile is slept through.
+        // A deadline that was put off meanwhile is slept through.
         time_point deadline = deadline_.load(sync::relaxed);
         while (!wake_.receive_until(deadline)) {
             const time_point now_set = deadline_.load(sync::relaxed);

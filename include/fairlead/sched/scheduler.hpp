@@ -4,10 +4,11 @@
 //     scheduler.post([] { std::puts("on a worker"); });
 //     scheduler.drain();
 //
-// Tasks start in the order in which they became ready, unless `options.policy` is `stealing`. With one
-// worker exactly in that order. With more, a worker claims at most 128 tasks at a time; its run holds
-// at most 256. Idle workers steal from a run, and a busy worker takes it over if its owner got stuck.
-// docs/scheduler.md states the bound.
+// Tasks start in the order in which they became ready, unless `options.policy` is `stealing`. With
+// one worker the order is exact. With several, a worker claims at most 128 tasks at a time, and its
+// run holds at most 256. Idle workers steal from a run, and a busy worker takes the run over if its
+// owner got stuck.
+// docs/internals/scheduler.md states the bound.
 //
 // Nothing polls: a scheduler without work makes no context switch.
 #pragma once
@@ -33,73 +34,82 @@ namespace fairlead {
 
 /// What one worker did so far.
 struct worker_stats {
-    std::uint64_t steps =
-        0;  ///< tasks run, each step counted that ended on this worker, and not beside it
-    std::uint64_t rounds = 0;   ///< rounds it ran; admitting its own posts alone is none
+    std::uint64_t steps = 0;    ///< steps that ended on this worker, and not beside it
+    std::uint64_t rounds = 0;   ///< rounds; an admission of its own posts alone is none
     std::uint64_t wakeups = 0;  ///< times its thread went to sleep and was woken
-    std::uint64_t stolen = 0;   ///< tasks it took from another worker's run
+    std::uint64_t stolen = 0;   ///< tasks that it took from another worker's run
 };
 
 /// What a stop left behind.
 struct stop_report {
+    /// A task that the stop has left.
     struct left_task {
-        std::string name;
+        std::string name;   ///< the name of the task
         const char* state;  ///< "waiting", "queued" or "running"
     };
 
     std::size_t waiting = 0;  ///< asleep
     std::size_t queued = 0;   ///< ready to run, but no longer run
     std::size_t running = 0;  ///< steps that had not ended
-    /// The first 100 of them; fewer if there is no memory for their names.
+    /// The first 100 of these tasks; fewer if there is no memory for their names.
     std::vector<left_task> tasks;
 
+    /// Whether nothing was left.
     [[nodiscard]] bool clean() const noexcept { return waiting + queued + running == 0; }
     /// One line for a log: "2 waiting (session, session), 1 running (upload)".
     [[nodiscard]] std::string to_string() const;
 };
 
-/// What is posted to it itself is in its default group. Converts to an `executor`.
+/// Runs tasks on its workers. A task that is posted to the scheduler itself is in its default
+/// group. Converts to an `executor`.
 class scheduler : public post_target {
 public:
-    /// Starts the workers. Throws `std::invalid_argument` for a wrong option, `std::system_error` if
-    /// a thread cannot be started, `std::bad_alloc`.
+    /// Starts the workers. Throws `std::invalid_argument` for a wrong option, `std::system_error`
+    /// if a thread cannot be started, and `std::bad_alloc`.
     explicit scheduler(scheduler_options options = {});
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
 
-    /// Stops with the limit of the options, waits for running steps to end, and gives tasks that are
-    /// left back to their owners: coroutines are destroyed, their joiners are told that they stopped,
-    /// callback tasks are free to be destroyed or posted elsewhere. Threads that are still inside a
-    /// post, wakeup or signal are waited for. Not from one of its workers.
+    /// Stops with the limit of the options, waits for running steps to end, and gives tasks that
+    /// are left back to their owners: coroutines are destroyed, and their joiners get
+    /// `stopped_error`; callback tasks are free to be destroyed or posted elsewhere. Also waits for
+    /// threads that are still inside a post, wakeup or signal. Must not run on one of its workers.
     ~scheduler();
 
+    /// Where tasks of the default group are posted.
     operator executor() const noexcept { return executor{home()}; }
 
-    // --- life cycle: from outside the workers ------------------------------------------------------
+    // --- life cycle: from outside the workers --------------------------------------------------
 
-    /// Waits until nothing is queued, runs or waits, exactly. What the tasks wrote is visible to the
-    /// caller. A task that waits for ever keeps it waiting. With `run_on_caller` it runs the tasks. Of a
-    /// scheduler whose workers a stop has ended it returns at once, whatever is left.
+    /// Waits until nothing is queued, runs or waits, exactly. What the tasks wrote is visible to
+    /// the caller. A task that waits for ever keeps the drain waiting. With `run_on_caller` this
+    /// call runs the tasks. When a stop has ended the workers it returns at once, whatever is left.
     void drain();
 
-    /// Waits at most `limit`; whether everything was done. With a limit that is not positive, false may
-    /// also mean that the workers had no time to answer.
+    /// Like `drain`, but waits at most `limit`. Returns whether everything was done. With a limit
+    /// that is not positive, false may also mean that the workers had no time to answer.
     [[nodiscard]] bool drain_for(time_span limit);
 
-    /// Asks every task to stop, wakes all sleepers, waits at most `limit` for everything to end, and
-    /// then ends the workers, which takes 50 ms more at most. Tasks that are left stay inside: `start` goes on with them, the
-    /// destructor gives them back. Calling it again waits again; of two calls at once, one may wait for the
-    /// end of the workers as long as the other's limit. The report says what was left.
+    /// Asks every task to stop, wakes all sleepers, waits at most `limit` for everything to end,
+    /// and then ends the workers, which takes at most 50 ms more. Tasks that are left stay inside:
+    /// `start` goes on with them, and the destructor gives them back. A second call waits again. Of
+    /// two calls at once, one may wait for the end of the workers as long as the limit of the other
+    /// call. The report says what was left.
     stop_report stop(time_span limit);
 
-    /// Goes on after a stop: starts the workers again, when steps that the stop gave up on have ended.
-    /// Throws like the constructor. Not while another thread stops or starts it.
+    /// Goes on after a stop: waits for steps that the stop gave up on, and starts the workers
+    /// again. Throws like the constructor. Must not run while another thread stops or starts the
+    /// scheduler.
     void start();
 
-    /// Whether `stop` was called, and `start` not since. Any thread. Long steps may ask.
+    /// Whether `stop` was called, and `start` was not called since. Any thread. For long steps.
     [[nodiscard]] bool stopping() const noexcept;
 
-    // --- running on the caller ----------------------------------------------------------------------
+    /// Whether a stop has told the workers to end: what is posted is kept, and does not run before
+    /// `start`. Any thread. False with `run_on_caller`.
+    [[nodiscard]] bool has_halted() const noexcept;
+
+    // --- running on the caller -----------------------------------------------------------------
 
     /// Only with `run_on_caller`: runs tasks until none is ready. Returns how many steps it ran.
     std::size_t run_until_idle();
@@ -108,59 +118,70 @@ public:
     /// until `deadline`; then runs at most `steps_max` steps. Returns how many it ran.
     std::size_t run_until(time_point deadline, std::size_t steps_max = SIZE_MAX);
 
-    /// Only with `run_on_caller`, for a foreign main loop: runs what is ready, at most `steps_max` steps, without
-    /// sleeping. The loop calls it once to begin, and again when the descriptor of the driver is readable, or, without one, when
-    /// `futex_driver` calls, and at the time that it returns. That is `immediately` if there is more to do.
+    /// Only with `run_on_caller`, for a foreign main loop: runs what is ready, at most `steps_max`
+    /// steps, without sleeping. Returns when the loop must call it again at the latest:
+    /// `immediately` if there is more to do. The loop calls it once to begin, and again at that
+    /// time. The loop also calls it when the descriptor of the driver is readable or, without a
+    /// descriptor, when `futex_driver` calls.
     time_point run_in_loop(std::size_t steps_max = 256);
 
+    /// Whether the option `run_on_caller` is set: then there are no threads.
     [[nodiscard]] bool runs_on_caller() const noexcept;
 
-    // --- questions: any thread -----------------------------------------------------------------------
+    // --- questions: any thread -----------------------------------------------------------------
 
+    /// The time of the clock of the options. Costs a reading of that clock.
     [[nodiscard]] time_point now() const noexcept;
+    /// The number of workers; 1 with `run_on_caller`.
     [[nodiscard]] unsigned workers() const noexcept;
+    /// The figures of each worker, read one after the other while the workers go on. Linear in the
+    /// number of workers. Allocates the vector; throws `std::bad_alloc`.
     [[nodiscard]] std::vector<worker_stats> stats() const;
 
     /// The driver that was passed in.
     [[nodiscard]] fairlead::driver& driver() const noexcept;
 
-    /// Reports an exception as one that left a task which nobody joins.
+    /// Reports an exception as if it had left a task without a joiner: see `options.on_unhandled`.
     void unhandled(std::exception_ptr failure, const char* task_name) noexcept;
 
     /// What `unhandled` calls, for tasks that may outlive the scheduler.
     [[nodiscard]] unhandled_reporter reporter() const noexcept;
 
-    /// How deep a task is that the calling thread starts now: one more than the task that runs on
-    /// it. When a scheduler is destroyed, deeper tasks are given back first: children go before what
-    /// they refer to.
+    /// The depth of a task that the calling thread starts now: one more than that of the task that
+    /// runs on the thread. When a scheduler is destroyed, deeper tasks are given back first, so
+    /// that children go before what they refer to.
     [[nodiscard]] static std::uint32_t depth_of_new_task() noexcept;
 
-    /// Whether the step that runs on the calling thread has used up its slice (`options.slice`), or somebody who is due
-    /// waits for its worker: then it should post itself again and end. Costs a few loads, but with `run_on_caller` a look
-    /// at the clock, from the first question on. False on other threads. Coroutines await `checkpoint()` instead.
+    /// Whether the step that runs on the calling thread should post itself again and end, because
+    /// it has used up its slice (`options.slice`), or because a due task waits for its worker.
+    /// False on other threads. Costs a few loads; with `run_on_caller` a look at the clock from the
+    /// first question on. Coroutines await `checkpoint()` instead.
     [[nodiscard]] static bool should_yield() noexcept;
 
-    /// The step that runs on the calling thread is about to block: its worker goes on on another thread. See
-    /// `block_in_place`. False: nothing was done, as it is no step, has lost its worker already, has forked, or no thread can be
-    /// had.
+    /// The step that runs on the calling thread is about to block: its worker goes on on another
+    /// thread. See `block_in_place`. False: nothing was done. Then there is no step, or the step
+    /// has lost its worker already or has forked, or no thread can be made.
     static bool about_to_block() noexcept;
 
+    /// @cond internal
     /// Runs the job on a thread that may block; see `blocking`. Any thread.
     void call_blocking(sched::blocking_job& job) noexcept;
 
-    /// Takes back a job that has not begun. False: it has, or is over.
+    /// Takes back a job that has not begun. False: the job has begun, or is over.
     [[nodiscard]] bool withdraw_blocking(sched::blocking_job& job) noexcept;
+    /// @endcond
 
     /// The scheduler whose worker is the calling thread, or null.
     [[nodiscard]] static scheduler* current() noexcept;
 
+    /// @cond internal
     /// Where the step that runs on the calling thread may offer forked work. Only in a step.
     [[nodiscard]] static sched::offered_forks& current_offers() noexcept;
+    /// @endcond
 
-    /// The most by which the start of a task can be behind others that became ready after it, in
-    /// tasks, if steps are short: the runs of the other workers. A worker that the kernel preempts
-    /// with a task in its hands delays that task beyond it. With `policy::stealing` there is no such
-    /// number: SIZE_MAX.
+    /// How many tasks that became ready later can start before a task, at most, if steps are short:
+    /// the runs of the other workers. A worker that the kernel preempts with a task in its hands
+    /// delays that task beyond the bound. With `policy::stealing` there is no bound: SIZE_MAX.
     [[nodiscard]] std::size_t order_bound() const noexcept;
 
 private:

@@ -31,15 +31,16 @@ struct home;
 
 /// What a kind of task does. One constant object for each kind.
 struct task_kind {
-    /// Runs one step. The last thing that it does with the task is to post it again, or to leave it;
-    /// after it the scheduler does not touch the task, so it may free itself. Must not throw.
+    /// Runs one step. The last thing that it does with the task is to post it again, or to leave
+    /// it; after it the scheduler does not touch the task, so it may free itself. Must not throw.
     void (*run)(basic_task& task) noexcept;
 
-    /// The scheduler is destroyed, or its group drops the task, and gives it back without running it. May free the task.
+    /// Gives the task back without a run, because the scheduler is destroyed, or the group drops
+    /// the task. May free the task.
     void (*abandon)(basic_task& task) noexcept;
 
-    /// Whether the task can be given back now. False: it waits for an operation of its own that will
-    /// end and `complete` it, and is asked again after that. Null: always.
+    /// Whether the task can be given back now. False: it waits for an operation of its own that
+    /// will end and `complete` it, and is asked again after that. Null: always.
     bool (*can_abandon)(basic_task& task) noexcept = nullptr;
 };
 
@@ -57,6 +58,8 @@ protected:
     ~wait_source() = default;
 };
 
+/// What a scheduler runs, step by step. A program uses `callback_task`, a callable or a coroutine,
+/// which derive from it, and meets this class as the thing to wake, to signal and to stop.
 class basic_task {
 public:
     /// `name`: for reports. `depth`: see scheduler::depth_of_new_task.
@@ -102,6 +105,7 @@ public:
     /// How deep it is among the tasks that have started each other.
     [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
 
+    /// The name, for reports.
     [[nodiscard]] const char* name() const noexcept { return name_; }
 
     /// Where it was posted last, while it is there; null while it runs or is with its user.
@@ -122,6 +126,7 @@ public:
     [[nodiscard]] bool take_completed() noexcept { return state_.take_completed(); }
 
 protected:
+    /// Sets the name. The task itself during a step, or its user while it is not posted.
     void set_name(task_name name) noexcept { name_ = name.c_str(); }
 
 private:
@@ -141,10 +146,10 @@ private:
         dealt_before = -3,  // it was ready before, and is dealt again
     };                      // >= 0: its index among the sleepers
 
-    // Of one that was posted with a place in the queue of its group, until its step begins.
+    // For a task that was posted with a permit in the queue of its group, until its step begins.
     enum : std::uint8_t {
         needs_none,
-        has_place,
+        has_permit,
         dropped,  // its step is to give it back
     };
 
@@ -164,10 +169,12 @@ private:
     std::uint8_t told_ = 0;  // the stop during which its last step began, see role::stop_number
 
 public:
+    /// @cond internal
     /// Tasks in a row.
     using chain = base::chain<basic_task, &basic_task::next_>;
     static constexpr auto link = &basic_task::next_;
     static constexpr auto place = &basic_task::place_;
+    /// @endcond
 };
 
 static_assert(sizeof(basic_task) <= 64 ||

@@ -18,7 +18,7 @@
 //
 // What it cannot show: stores take their place in the modification order when they run, and loads read
 // only what has run. So load buffering, and two stores that pass each other, do not occur. See
-// docs/verification.md for what covers those.
+// docs/internals/verification.md for what covers those.
 //
 // Source of the model: promising semantics without promises (J. Kang et al., POPL 2017), as in
 // view-based checkers; simplified to stores in the order of execution.

@@ -78,7 +78,14 @@ class WithoutTokens(ServiceTest):
     def test_names_that_resolve_to_this_machine_are_refused(self):
         for host, status in (("evil.example", 403), ("evil.example:80", 403), ("10.0.0.1", 403),
                              ("127.0.0.1.evil.example", 403), ("localhost", 200),
-                             ("LOCALHOST:8080", 200), ("127.0.0.1:1", 200), ("[::1]:80", 200)):
+                             ("LOCALHOST:8080", 200), ("127.0.0.1:1", 200), ("[::1]:80", 200),
+                             ("[::1]", 200), ("localhost:", 200), ("[2001:db8::1]", 403),
+                             ("%6cocalhost", 403), ("[v1.x]", 403),
+                             ("[::1].evil", 400), ("[::1", 400), ("::1", 400), ("[::1]80", 400),
+                             ("localhost:80@evil", 400), ("localhost:80:80", 400),
+                             ("user@localhost", 400), ("localhost/evil", 400),
+                             ("localhost:x", 400), ("localhost, evil", 400), ("[127.0.0.1]", 400),
+                             ("[::1%25lo]", 400), ("%6", 400), ("local host", 400)):
             with self.subTest(host), self.server.client() as client:
                 client.send(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
                 self.assertEqual(client.read().status, status)

@@ -114,11 +114,29 @@ class Malformed(ServiceTest):
                      HEAD + b"Authorization: a\r\nAuthorization: b\r\n\r\n"):
             self.refused(data, 400)
 
+    def test_lines_that_begin_with_a_space(self):
+        for data in (HEAD + b"Authorization: Bearer\r\n a\r\n\r\n",
+                     HEAD + b"Authorization:\r\n\tBearer a\r\n\r\n",
+                     HEAD + b"X: y\r\n Content-Length: 3\r\n\r\n",
+                     b"GET /healthz HTTP/1.1\r\n Host: localhost\r\n\r\n",
+                     b"GET /healthz HTTP/1.1\r\n X: y\r\nHost: localhost\r\n\r\n"):
+            self.refused(data, 400)
+
     def test_lengths(self):
         for field in (b"Content-Length: -1", b"Content-Length: x", b"Content-Length: 1, 2",
                       b"Content-Length: 1\r\nContent-Length: 2",
                       b"Content-Length: 99999999999999999999999",
-                      b"Content-Length: 3\r\nTransfer-Encoding: chunked"):
+                      b"Content-Length: 3, 3", b"Content-Length: 3,",
+                      b"Content-Length: 3\r\nContent-Length: 3",
+                      b"Content-Length: 0\r\nContent-Length: 0",
+                      b"Content-Length: 3\r\nTransfer-Encoding: chunked",
+                      b"Content-Length: 3\r\nTransfer-Encoding: gzip",
+                      b"Content-Length: 3\r\nTransfer-Encoding:",
+                      b"Transfer-Encoding:\r\nContent-Length: 3",
+                      b"Transfer-Encoding:\r\nTransfer-Encoding: gzip\r\nContent-Length: 3",
+                      b"Transfer-Encoding:", b"Content-Length: 3\r\nTransfer-Encoding: ,",
+                      b"Transfer-Encoding:\r\nTransfer-Encoding: chunked",
+                      b"Transfer-Encoding: chunked\r\nTransfer-Encoding:"):
             self.refused(HEAD + field + b"\r\n\r\nabc", 400)
         self.refused(HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n", 501)
         self.refused(b"GET /healthz HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400)
@@ -127,8 +145,10 @@ class Malformed(ServiceTest):
         head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
         for body in (b"x\r\n", b"-1\r\n", b"2\r\nabc\r\n0\r\n\r\n", b"fffffffffffffffffff\r\n"):
             self.refused(head + body, 400)
-        self.refused(head + b"1;" + b"x" * 100_000, 400)  # an extension without end
-        self.refused(head + b"0\r\n" + b"a: b\r\n" * 20_000, 400)  # trailers without end
+        self.refused(head + b"1;" + b"x" * 100_000, 431, "too_large")  # an extension without end
+        self.refused(head + b"0\r\n" + b"a: b\r\n" * 20_000, 431, "too_large")  # trailers, too
+        self.refused(head + b"0\r\n" + b"a: b\r\n" * 5_000 + b"\r\n", 431, "too_large")
+        self.refused(head + b"1;x=" + b"y" * 20_000 + b"\r\n1\r\n0\r\n\r\n", 431, "too_large")
 
     def test_large_heads(self):
         self.refused(b"GET /" + b"x" * 20_000, 431, "too_large")

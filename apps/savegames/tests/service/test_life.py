@@ -1,5 +1,7 @@
 """Starting, idling, ending; requests whose client is gone."""
 
+import contextlib
+import os
 import pathlib
 import signal
 import socket
@@ -24,16 +26,26 @@ def switches(pid):
     return result
 
 
+def blocked_signals(pid):
+    """Of the main thread."""
+    fields = dict(line.split(":", 1)
+                  for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+    mask = int(fields["SigBlk"], 16)
+    return {number for number in signal.valid_signals() if mask >> (number - 1) & 1}
+
+
 class Starting(unittest.TestCase):
     def refused(self, options, words):
         with tempfile.TemporaryDirectory() as folder:
-            database = [] if "--db" in options else ["--db", f"{folder}/saves.db"]
-            ended = subprocess.run([BINARY, *database, *options], capture_output=True, text=True,
+            if not any(each.startswith("--db") for each in options):
+                options = ["--db", f"{folder}/saves.db", *options]
+            ended = subprocess.run([BINARY, *options], capture_output=True, text=True,
                                    timeout=PATIENCE, check=False)
-        self.assertNotEqual(ended.returncode, 0, options)
-        self.assertEqual(ended.stdout, "")
-        for word in words:
-            self.assertIn(word, ended.stderr)
+            self.assertNotEqual(ended.returncode, 0, options)
+            self.assertEqual(ended.stdout, "")
+            for word in words:
+                self.assertIn(word, ended.stderr)
+            return [each.name for each in pathlib.Path(folder).iterdir()]
 
     def test_wrong_options(self):
         for options, words in (
@@ -45,6 +57,11 @@ class Starting(unittest.TestCase):
                 (["--scheduler", "best"], ["--scheduler", "fairlead"]),
                 (["--workers", "0"], ["--workers", "1"]),
                 (["--request-timeout", "-1"], ["--request-timeout"]),
+                (["--request-timeout", "nan"], ["--request-timeout", "nan"]),
+                (["--read-timeout", "-nan"], ["--read-timeout", "nan"]),
+                (["--idle-timeout", "inf"], ["--idle-timeout", "inf"]),
+                (["--write-timeout", "1e9"], ["--write-timeout", "1e9"]),
+                (["--game-idle", "5s"], ["--game-idle", "5s"]),
                 (["--tokens", "/nonexistent"], ["--tokens", "/nonexistent"]),
                 (["--games", "/nonexistent"], ["--games", "/nonexistent"]),
                 (["--game-idle", "0"], ["--game-idle"]),
@@ -52,6 +69,13 @@ class Starting(unittest.TestCase):
                 (["--unknown"], ["--unknown"])):
             with self.subTest(options):
                 self.refused(options, words)
+
+    def test_empty_options(self):
+        """What an unset variable of a shell leaves. It is an error before anything opens."""
+        for name in ("--tokens", "--games", "--store-latency", "--listen", "--db", "--scheduler"):
+            for options, word in (([name, ""], "empty"), ([name + "="], name), ([name], name)):
+                with self.subTest(options):
+                    self.assertEqual(self.refused(options, [name, word]), [])
 
     def test_what_is_taken(self):
         with Server() as server:
@@ -94,6 +118,21 @@ class Ending(unittest.TestCase):
                 with self.assertRaises(ConnectionRefusedError):
                     server.client()
 
+    def test_nothing_was_begun(self):
+        """Half a head and half a body are told at once, and hold nothing up."""
+        body = request("PUT", save_path("anna"), b"{}")[:-1]
+        with Server() as server, server.client() as head, server.client() as half:
+            head.send(b"GET /healthz HTTP/1.1\r\nHo")
+            half.send(body)
+            server.await_requests(2)
+            server.terminate()
+            for client in (head, half):
+                answer = client.read()
+                self.assertEqual(answer.status, 503)
+                self.assertEqual(answer.headers["connection"], "close")
+                self.assertTrue(client.ended())
+            self.assertNotIn("cut off", server.stop())
+
     def test_what_takes_too_long_is_cut_off(self):
         servers = [Server("--store-latency", "20s", "--request-timeout", "60", "--scheduler",
                           scheduler) for scheduler in ("fairlead", "updater")]
@@ -108,6 +147,34 @@ class Ending(unittest.TestCase):
                 self.assertIn(answer.status, (503, 504))
                 self.assertEqual(answer.headers["connection"], "close")
                 self.assertIn("cut off 1 connection", server.stop())
+
+    def test_signal_of_the_first_moment(self):
+        """Once main runs, no signal that ends the service well ends it otherwise."""
+        reader, writer = os.pipe()
+        try:
+            os.set_blocking(writer, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writer, b"x" * 4096)
+            os.set_blocking(writer, True)
+            # It says its options before it does anything else, and the pipe is full.
+            process = subprocess.Popen([BINARY, "--help"], stdout=writer)
+            try:
+                wait_for(lambda: {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} <=
+                         blocked_signals(process.pid), "the signals to be blocked")
+            finally:
+                process.kill()
+                process.wait()
+        finally:
+            os.close(reader)
+            os.close(writer)
+
+    def test_signals_that_mean_nothing(self):
+        with Server() as server:
+            for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE, signal.SIGHUP):
+                server.process.send_signal(number)
+                self.assertEqual(server.ask("GET", "/healthz").status, 200)
+            self.assertIn("stopped", server.stop())
 
     def test_interrupt(self):
         with Server() as server:

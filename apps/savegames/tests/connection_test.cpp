@@ -1,0 +1,158 @@
+// A connection, its place in the table and the end of the service, over a pair of sockets, on a
+// scheduler that runs on this thread.
+#include "savegames/connection.hpp"
+
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/io/epoll_driver.hpp>
+#include <fairlead/io/tcp.hpp>
+#include <fairlead/os/unique_fd.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "savegames/tests/memory_store.hpp"
+
+namespace savegames {
+namespace {
+
+namespace fl = fairlead;
+using namespace std::chrono_literals;
+
+constexpr std::string_view whole_request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+constexpr std::string_view half_head = "GET /healthz HTTP/1.1\r\nHost: local";
+constexpr std::string_view half_body =
+    "PUT /saves/anna HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n{";
+
+fl::scheduler_options on_caller() {
+    fl::scheduler_options options;
+    options.run_on_caller = true;
+    options.driver = std::make_unique<fl::io::epoll_driver>();
+    return options;
+}
+
+// The service around one connection, and the client's end of it.
+class one_client {
+public:
+    one_client() {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+        client_ = fl::os::unique_fd{ends[0]};
+        auto stream =
+            fl::io::tcp_stream::adopt(fl::io::epoll_driver::of(home_), fl::os::unique_fd{ends[1]});
+        time_point retry{};
+        auto seat = table.enter(acceptor_, clock::now(), &retry);
+        connection_.emplace(
+            fl::spawn(home_, serve_connection(parts_, std::move(*stream), std::move(*seat), 0)));
+        home_.run_until_idle();
+    }
+    ~one_client() {
+        client_.reset();
+        while (!ended()) home_.run_until(fl::never, 1);
+    }
+    one_client(const one_client&) = delete;
+    one_client& operator=(const one_client&) = delete;
+
+    // Returns what the service answers at once.
+    std::string ask(std::string_view text) {
+        EXPECT_EQ(::send(client_.get(), text.data(), text.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(text.size()));
+        return run();
+    }
+
+    // Runs the service as far as it goes; returns what it says.
+    std::string run() {
+        home_.run_until_idle();
+        std::string result(4096, '\0');
+        const ssize_t size = ::recv(client_.get(), result.data(), result.size(), 0);
+        result.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+        return result;
+    }
+
+    [[nodiscard]] bool ended() const { return connection_->ended(); }
+    [[nodiscard]] std::size_t memory() const { return tenants_.memory().used(); }
+
+    connection_table table{1};
+
+private:
+    memory_store store_;
+    const job_context jobs_{.profiles = store_, .blobs = store_};
+    const std::unique_ptr<runner> runner_ = make_runner(scheduler_choice::fairlead, 1);
+    service_stats stats_;
+    memory_trimmer trimmer_;
+    const service_parts parts_{.limits = {},
+                               .jobs = jobs_,
+                               .run = *runner_,
+                               .stats = stats_,
+                               .tenants = tenants_,
+                               .table = table,
+                               .trimmer = trimmer_,
+                               .tokens = [] { return nullptr; },
+                               .stats_json = [] { return std::string{"{}"}; },
+                               .ready = [] { return std::expected<void, std::string>{}; }};
+    fl::callback_task acceptor_;
+    fl::scheduler home_{on_caller()};
+    tenant_table tenants_{home_, {}, {.memory_max = std::size_t{1} << 20}};
+    fl::os::unique_fd client_;
+    std::optional<fl::join_handle<void>> connection_;
+};
+
+bool closes(std::string_view answer) { return answer.contains("\r\nConnection: close\r\n"); }
+
+// A connection that goes on asking has its last answer, which says so.
+TEST(Connection, AnswersOnceMoreAfterTheStopHasBegun) {
+    one_client client;
+    const time_point before = clock::now();
+    const std::string first = client.ask(whole_request);
+    EXPECT_TRUE(first.starts_with("HTTP/1.1 200 "));
+    EXPECT_FALSE(closes(first));
+    client.table.drain(before);
+    EXPECT_EQ(client.run(), "");
+    EXPECT_FALSE(client.ended());
+    const std::string last = client.ask(whole_request);
+    EXPECT_TRUE(last.starts_with("HTTP/1.1 200 "));
+    EXPECT_TRUE(closes(last));
+    EXPECT_TRUE(client.ended());
+}
+
+TEST(Connection, EndsWhenItWasIdleForLongAndTheStopBegins) {
+    one_client client;
+    client.ask(whole_request);
+    client.table.drain(clock::now() + connection_table::grace);
+    EXPECT_EQ(client.run(), "");
+    EXPECT_TRUE(client.ended());
+}
+
+TEST(Connection, EndsInsideARequestWhenTheStopBegins) {
+    for (const std::string_view half : {half_head, half_body}) {
+        one_client client;
+        EXPECT_EQ(client.ask(half), "");
+        client.table.drain(clock::now());
+        const std::string answer = client.run();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 503 ")) << answer;
+        EXPECT_TRUE(closes(answer));
+        EXPECT_TRUE(client.ended());
+        EXPECT_EQ(client.memory(), 0U);
+    }
+}
+
+TEST(Connection, DoesNotWaitForTheRestOfARequestAfterTheStopHasBegun) {
+    one_client client;
+    client.table.drain(clock::now() - 1h);
+    const std::string answer = client.ask(half_head);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 503 ")) << answer;
+    EXPECT_TRUE(closes(answer));
+    EXPECT_TRUE(client.ended());
+}
+
+}  // namespace
+}  // namespace savegames

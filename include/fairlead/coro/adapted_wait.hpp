@@ -1,0 +1,118 @@
+// Waits that change how a stop meets another wait: `shielded` and `as_result`.
+//
+// A stop is sticky. Once a task was asked to stop, each of its waits ends at once: a wait that
+// gives a value gives the stop as a value, any other wait throws `stopped_error`. So a task that
+// never looks ends all the same, and its destructors run. What has to wait in order to clean up
+// does so inside `shielded`:
+//
+//     co_await fl::shielded(store.close());
+//
+// Sources of the idea: Trio's shielded cancel scopes, Kotlin's NonCancellable; ADR 25 compares
+// them.
+#pragma once
+
+#include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stopped.hpp>
+#include <fairlead/coro/task.hpp>
+#include <fairlead/coro/waited.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <expected>
+#include <type_traits>
+#include <utility>
+
+namespace fairlead {
+namespace coro {
+
+// The wait is part of the same expression, `co_await shielded(sleep_for(1s))`, and is kept by
+// reference.
+template <class Wait>
+class shielded_wait {
+public:
+    using awaiter = decltype(transform_awaitable(std::declval<Wait>()));
+
+    explicit shielded_wait(Wait&& wait) : awaiter_{transform_awaitable(std::forward<Wait>(wait))} {}
+    shielded_wait(const shielded_wait&) = delete;
+    shielded_wait& operator=(const shielded_wait&) = delete;
+    ~shielded_wait() { end(); }
+
+    [[nodiscard]] bool await_ready() { return awaiter_.await_ready(); }
+
+    template <on_a_root Promise>
+    auto await_suspend(std::coroutine_handle<Promise> leaf) {
+        root& bottom = *leaf.promise().bottom;
+        if (!bottom.set_shielded(true)) shielded_ = &bottom;
+        return awaiter_.await_suspend(leaf);
+    }
+
+    decltype(auto) await_resume() {
+        const struct last {
+            shielded_wait& wait;
+            ~last() { wait.end(); }
+        } after_it{*this};
+        return awaiter_.await_resume();
+    }
+
+private:
+    void end() noexcept {
+        if (shielded_ != nullptr) std::exchange(shielded_, nullptr)->set_shielded(false);
+    }
+
+    awaiter awaiter_;
+    root* shielded_ = nullptr;  // by this wait, and not by one around it
+};
+
+template <class Wait>
+class result_wait {
+public:
+    using awaiter = decltype(transform_awaitable(std::declval<Wait>()));
+    using value_type = decltype(std::declval<awaiter&>().await_resume());
+
+    explicit result_wait(Wait&& wait) : awaiter_{transform_awaitable(std::forward<Wait>(wait))} {}
+    result_wait(const result_wait&) = delete;
+    result_wait& operator=(const result_wait&) = delete;
+
+    [[nodiscard]] bool await_ready() { return awaiter_.await_ready(); }
+
+    template <on_a_root Promise>
+    auto await_suspend(std::coroutine_handle<Promise> leaf) {
+        return awaiter_.await_suspend(leaf);
+    }
+
+    [[nodiscard]] waited<value_type> await_resume() {
+        try {
+            if constexpr (std::is_void_v<value_type>) {
+                awaiter_.await_resume();
+                return {};
+            } else {
+                return awaiter_.await_resume();
+            }
+        } catch (const stopped_error&) {
+            return std::unexpected{wait_error::stopped};
+        }
+    }
+
+private:
+    awaiter awaiter_;
+};
+
+}  // namespace coro
+
+/// Awaits `wait`, a task or any other wait, and hides a stop from it: for cleaning up. Nests. The
+/// stop ends the first wait after it. Children that `wait` starts by `fork_join` or `when_all` are
+/// shielded, too; those of a `scope` hear a stop of their scheduler. Must be awaited in the
+/// expression that makes it.
+template <class Wait>
+[[nodiscard]] coro::shielded_wait<Wait&&> shielded(Wait&& wait) {
+    return coro::shielded_wait<Wait&&>{std::forward<Wait>(wait)};
+}
+
+/// Awaits `wait` and gives `waited<T>` for its T: a `stopped_error` that it throws becomes
+/// `wait_error::stopped`. Other exceptions pass. Must be awaited in the expression that makes it.
+template <class Wait>
+[[nodiscard]] coro::result_wait<Wait&&> as_result(Wait&& wait) {
+    return coro::result_wait<Wait&&>{std::forward<Wait>(wait)};
+}
+
+}  // namespace fairlead

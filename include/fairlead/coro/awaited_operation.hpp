@@ -1,0 +1,56 @@
+// What a coroutine waits for besides time and wakeups: operations that end by themselves.
+#pragma once
+
+#include <cstdint>
+
+namespace fairlead::coro {
+
+class root;
+
+/// What ends a wait for an operation before the operation has ended.
+enum class interruption : std::uint8_t { none, stop, deadline };
+
+/// What a root waits for until it is completed, if that can be asked for more than its end. Called
+/// on the worker that runs the root.
+class awaited_operation {
+public:
+    /// The root was asked to stop, or the deadline of its wait has passed; once for each. True: the
+    /// operation was withdrawn, will not complete the root, and the wait ends. False: the operation
+    /// goes on, perhaps told to hurry, and completes the root at its end: its result wins.
+    [[nodiscard]] virtual bool interrupt(interruption why) noexcept {
+        static_cast<void>(why);
+        return false;
+    }
+
+    /// What `holder` had forked has been run. Whether it must wait all the same; then it is
+    /// completed at the end.
+    [[nodiscard]] virtual bool must_wait(root& holder) noexcept {
+        static_cast<void>(holder);
+        return true;
+    }
+
+    /// The root is to be destroyed. True: it will not be completed any more.
+    [[nodiscard]] virtual bool withdraw() noexcept { return false; }
+
+    /// The same, while `holder` waits for something else but has a `held_operation`. True: the
+    /// operation goes on, was asked to stop, and completes `holder` at its end.
+    [[nodiscard]] virtual bool outlasts(root& holder) noexcept {
+        static_cast<void>(holder);
+        return false;
+    }
+
+protected:
+    ~awaited_operation() = default;
+};
+
+/// An operation that may have to be tried again when its source fires, such as a read.
+class retried_operation {
+public:
+    /// Tries once, without waiting. True: it has ended, well or not.
+    [[nodiscard]] virtual bool attempt() noexcept = 0;
+
+protected:
+    ~retried_operation() = default;
+};
+
+}  // namespace fairlead::coro

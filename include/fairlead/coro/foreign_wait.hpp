@@ -1,0 +1,197 @@
+// Awaiting what is not of this library: any type with the standard awaiter interface.
+//
+//     struct callback_wait {                           // of another library, or of the user
+//         bool await_ready() const { return false; }
+//         void await_suspend(std::coroutine_handle<> h) { ask([h] { h.resume(); }); }
+//         int await_resume() const;
+//     };
+//     const int answer = co_await callback_wait{};
+//
+// `resume` of the handle, once and from any thread, brings the task back through its scheduler: it
+// does not run the task on the caller's thread. The handle is of a small coroutine whose only step
+// is to complete the task, so that a foreign awaiter never holds a frame of the task.
+//
+//     the task's step               the foreign thread
+//     wait_at(completion)
+//     await_suspend(handle) ------> handle.resume(): the small coroutine runs to its end,
+//                                   completes the root, and frees itself
+//     the root posts itself, or finds that it is completed already
+//
+// A stop ends the wait only before it begins: the foreign operation may use what the frames hold.
+// For the same reason a scheduler that is destroyed waits for the resumption. A handle that is
+// destroyed instead of resumed ends the wait with `stopped_error`.
+#pragma once
+
+#include <fairlead/coro/root.hpp>
+#include <fairlead/coro/stopped.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace fairlead::coro {
+
+/// The promise of a coroutine that runs on a root: what the library's awaiters need.
+template <class Promise>
+concept on_a_root = std::derived_from<Promise, frame_link>;
+
+// The awaiter of an awaitable: what its `operator co_await` gives, member or not, or the awaitable
+// itself.
+template <class Awaitable>
+decltype(auto) awaiter_of(Awaitable&& awaitable) {
+    if constexpr (requires { std::forward<Awaitable>(awaitable).operator co_await(); }) {
+        return std::forward<Awaitable>(awaitable).operator co_await();
+    } else if constexpr (requires { operator co_await(std::forward<Awaitable>(awaitable)); }) {
+        return operator co_await(std::forward<Awaitable>(awaitable));
+    } else {
+        return std::forward<Awaitable>(awaitable);
+    }
+}
+
+// A reference if the awaitable is its own awaiter, or gives a reference.
+template <class Awaitable>
+using awaiter_type = decltype(awaiter_of(std::declval<Awaitable>()));
+
+// Takes any handle. The awaiters of this library take those of its own promises alone.
+template <class Awaiter>
+concept foreign_awaiter = requires(std::remove_reference_t<Awaiter>& awaiter) {
+    awaiter.await_suspend(std::coroutine_handle<>{});
+};
+
+// What the handle completes: not a template.
+class resumable : public awaited_operation {
+public:
+    resumable(const resumable&) = delete;
+    resumable& operator=(const resumable&) = delete;
+
+    // The handle was resumed, or destroyed. Any thread; the last touch of this object.
+    void resumed() noexcept { waiting_->complete(); }
+    void dropped() noexcept {
+        outcome_ = outcome::dropped;
+        waiting_->complete();
+    }
+
+protected:
+    enum class outcome : std::uint8_t { resumed, stopped, dropped };
+
+    resumable() = default;
+    ~resumable() = default;
+
+    // A handle whose `resume` completes `waiting`. Throws std::bad_alloc.
+    [[nodiscard]] std::coroutine_handle<> begin(root& waiting);
+
+    // The handle will not be resumed, and nothing else has it.
+    static void take_back(std::coroutine_handle<> handle) noexcept;
+
+    void set_stopped() noexcept { outcome_ = outcome::stopped; }
+    void check_outcome() const {
+        if (outcome_ != outcome::resumed) throw_stopped();
+    }
+
+private:
+    root* waiting_ = nullptr;
+    outcome outcome_ = outcome::resumed;
+};
+
+template <class Awaitable>
+class foreign_wait final : resumable {
+public:
+    using awaiter = std::remove_reference_t<awaiter_type<Awaitable>>;
+    static_assert(!std::same_as<std::remove_cv_t<awaiter>, std::suspend_always>,
+                  "std::suspend_always would never be resumed: co_await fl::yield(), or "
+                  "fl::wait_until_woken()");
+
+    explicit foreign_wait(Awaitable&& awaitable)
+        : awaiter_{awaiter_of(std::forward<Awaitable>(awaitable))} {}
+
+    [[nodiscard]] bool await_ready() { return static_cast<bool>(awaiter_.await_ready()); }
+
+    template <on_a_root Promise>
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) {
+        root& bottom = *leaf.promise().bottom;
+        if (bottom.hears_stop()) {
+            set_stopped();
+            return bottom.take_turn_if_due(leaf, leaf.promise());
+        }
+        const std::coroutine_handle<> handle = begin(bottom);
+        // First: the handle may be resumed before await_suspend returns.
+        bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
+        bottom.await_operation(*this);
+        bool waits = false;
+        try {
+            waits = suspend(handle);
+        } catch (...) {
+            take_back(handle);
+            throw;
+        }
+        if (!waits) take_back(handle);
+        return waits;
+    }
+
+    decltype(auto) await_resume() {
+        check_outcome();
+        return awaiter_.await_resume();
+    }
+
+private:
+    // False: the awaiter does not wait.
+    [[nodiscard]] bool suspend(std::coroutine_handle<> handle) {
+        using answer = decltype(awaiter_.await_suspend(handle));
+        if constexpr (std::is_void_v<answer>) {
+            awaiter_.await_suspend(handle);
+            return true;
+        } else if constexpr (std::same_as<answer, bool>) {
+            return awaiter_.await_suspend(handle);
+        } else {
+            // Another coroutine that is to run now, of the other library.
+            const std::coroutine_handle<> next = awaiter_.await_suspend(handle);
+            if (next == handle) return false;
+            next.resume();
+            return true;
+        }
+    }
+
+    awaiter_type<Awaitable> awaiter_;
+};
+
+// An awaiter of this library that cannot be moved, by reference. (GCC 12 copies an awaiter that
+// await_transform gives as a reference.)
+template <class Awaiter>
+class awaiter_reference {
+public:
+    explicit awaiter_reference(Awaiter& awaiter) noexcept : awaiter_{awaiter} {}
+
+    [[nodiscard]] decltype(auto) await_ready() { return awaiter_.await_ready(); }
+    template <on_a_root Promise>
+    [[nodiscard]] auto await_suspend(std::coroutine_handle<Promise> leaf) {
+        return awaiter_.await_suspend(leaf);
+    }
+    decltype(auto) await_resume() { return awaiter_.await_resume(); }
+
+private:
+    Awaiter& awaiter_;
+};
+
+// Gives what `co_await awaitable` awaits in a coroutine of this library. Its prvalues cost no room
+// in the frame.
+template <class Awaitable>
+[[nodiscard]] auto transform_awaitable(Awaitable&& awaitable) {
+    using awaiter = awaiter_type<Awaitable&&>;
+    if constexpr (foreign_awaiter<awaiter>) {
+        return foreign_wait<Awaitable&&>{std::forward<Awaitable>(awaitable)};
+    } else if constexpr (std::is_reference_v<awaiter>) {
+        awaiter&& it = awaiter_of(std::forward<Awaitable>(awaitable));
+        return awaiter_reference<std::remove_reference_t<awaiter>>{it};
+    } else {
+        return awaiter_of(std::forward<Awaitable>(awaitable));
+    }
+}
+
+// An awaiter of this library that is its own awaitable and can be copied.
+template <class Awaiter>
+concept passes_by_value = std::move_constructible<Awaiter> && !foreign_awaiter<Awaiter> &&
+                          requires(Awaiter& awaiter) { awaiter.await_resume(); };
+
+}  // namespace fairlead::coro

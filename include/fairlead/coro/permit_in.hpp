@@ -1,0 +1,95 @@
+// Posting to a group whose queue has a bound: the poster waits until there is a permit.
+//
+//     while (const auto request = co_await next_request()) {
+//         fl::permit next = co_await fl::permit_in(game);
+//         if (!next) co_return;  // it was asked to stop
+//         fl::spawn(std::move(next), answer(*request)).detach();
+//     }
+//
+// So a source that is faster than its group is slowed down to it, and nothing is lost. Permits are
+// granted in the order in which they were asked for.
+#pragma once
+
+#include <fairlead/coro/joiner.hpp>
+#include <fairlead/coro/root.hpp>
+#include <fairlead/coro/task.hpp>
+#include <fairlead/coro/waited.hpp>
+#include <fairlead/sched/group.hpp>
+
+#include <coroutine>
+#include <expected>
+
+namespace fairlead {
+namespace coro {
+
+class permit_wait final : public awaited_operation, sched::permit_waiter {
+public:
+    permit_wait(group& of, time_point deadline) noexcept : of_{of}, deadline_{deadline} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <on_a_root Promise>
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
+        root& bottom = *leaf.promise().bottom;
+        waiting_ = &bottom;
+        if (bottom.hears_stop()) {  // before it takes a permit that it would not use
+            ended_by_ = interruption::stop;
+            return bottom.take_turn_if_due(leaf, leaf.promise());
+        }
+        if (!begin(of_)) return bottom.take_turn_if_due(leaf, leaf.promise());
+        bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
+        bottom.await_operation(*this);
+        return true;
+    }
+    [[nodiscard]] waited<permit> await_resume() noexcept {
+        if (ended_by_ == interruption::stop) return std::unexpected{wait_error::stopped};
+        if (ended_by_ == interruption::deadline) return std::unexpected{wait_error::expired};
+        return take();
+    }
+
+private:
+    void granted() noexcept override { waiting_->complete(); }
+    [[nodiscard]] bool interrupt(interruption why) noexcept override {
+        if (!permit_waiter::withdraw()) return false;  // it is being granted one
+        ended_by_ = why;
+        return true;
+    }
+    [[nodiscard]] bool withdraw() noexcept override { return permit_waiter::withdraw(); }
+
+    group& of_;
+    const time_point deadline_;
+    root* waiting_ = nullptr;
+    interruption ended_by_ = interruption::none;
+};
+
+// A thread that is no worker.
+class thread_for_permit final : public sched::permit_waiter {
+public:
+    explicit thread_for_permit(group& of) noexcept
+        : thread_{of.owner().runs_on_caller() ? &of.owner() : nullptr} {
+        if (begin(of)) thread_.wait();
+    }
+
+private:
+    void granted() noexcept override { thread_.tell(); }
+
+    waiting_thread thread_;
+};
+
+}  // namespace coro
+
+/// Waits for a permit in the queue of `of`: `waited<permit>`, which is the permit, `stopped` or
+/// `expired`. The group must outlive the wait.
+[[nodiscard]] inline coro::permit_wait permit_in(group& of, time_point deadline = never) noexcept {
+    return {of, deadline};
+}
+
+/// The same on this thread, which must not be a worker's. With `run_on_caller` this thread runs the
+/// tasks. A stop of the scheduler does not end this wait: `of.set_queue_max(0)` does, and gives it
+/// a permit.
+[[nodiscard]] inline permit wait_for_permit_in(group& of) {
+    FAIRLEAD_ASSERT(scheduler::current() == nullptr,
+                    "wait_for_permit_in on a worker would block it: co_await permit_in");
+    return coro::thread_for_permit{of}.take();
+}
+
+}  // namespace fairlead

@@ -1,0 +1,19 @@
+// How a wait that gives a value says that it has none.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+
+namespace fairlead {
+
+/// Why a wait ended without what it waited for.
+enum class wait_error : std::uint8_t {
+    stopped,  ///< the task was asked to stop
+    expired,  ///< the deadline of the wait has passed
+};
+
+/// What a wait gives: a value, or why there is none.
+template <class T>
+using waited = std::expected<T, wait_error>;
+
+}  // namespace fairlead

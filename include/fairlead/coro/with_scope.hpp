@@ -1,0 +1,38 @@
+// A scope around a callable: joined whatever happens.
+#pragma once
+
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/stopped.hpp>
+#include <fairlead/coro/task.hpp>
+
+#include <exception>
+#include <type_traits>
+
+namespace fairlead {
+
+/// Runs `body(scope)`, a callable that returns a `task<>`, and joins the scope whatever happens: an
+/// exception that leaves the body asks the children to stop, and is rethrown after they have ended.
+template <class Body>
+    requires std::is_invocable_r_v<task<>, Body&, scope&>
+task<> with_scope(Body body) {
+    auto& holder =
+        co_await coro::root_question{[](coro::root& self) noexcept -> auto& { return self; }};
+    scope children{holder.where()};
+    const coro::held_operation held{holder, children};
+    std::exception_ptr failure;
+    try {
+        co_await body(children);
+    } catch (...) {
+        failure = std::current_exception();
+        children.request_stop();
+    }
+    try {
+        co_await children.join();
+    } catch (...) {
+        if (coro::gives_way(failure)) failure = std::current_exception();
+    }
+    if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,121 @@
+// The pool of threads that may block: calls and hand-overs together, calls that are withdrawn, and its end.
+#include "sched/blocking_pool.hpp"
+#include "model/explore.hpp"
+
+#include <fairlead/sync/signal.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace fairlead::sched {
+namespace {
+
+using model::plain;
+using model::require;
+
+constexpr std::uint64_t executions = 2'000;  // of each search: they are short
+
+// How many calls are inside, of those that one pool runs.
+struct gauge {
+    explicit gauge(int may) : most{may} {}
+
+    const int most;
+    sync::atomic<int> inside{0};
+};
+
+// It has run when `over` says so, which is its last touch.
+class call final : public blocking_job {
+public:
+    explicit call(gauge& of) : of_{of} {}
+
+    void run() noexcept override {
+        require(of_.inside.fetch_add(1, sync::relaxed) < of_.most, "no more than may be");
+        ran_ = ran_ + 1;
+        of_.inside.fetch_sub(1, sync::relaxed);
+        over.send();
+    }
+    [[nodiscard]] int ran() const { return ran_; }
+
+    sync::signal over;
+
+private:
+    gauge& of_;
+    plain<int> ran_{0};
+};
+
+// What takes a slot: it is no call, and counts for no limit.
+class handover_of_a_slot final : public blocking_job {
+public:
+    void run() noexcept override { over.send(); }
+
+    sync::signal over;
+};
+
+// Threads that were made for hand-overs join those that call, and are no more at once than may be.
+TEST(ModelBlockingPool, NoMoreCallsRunThanMayBesideHandovers) {
+    for (const unsigned most : {1U, 2U}) {
+        model::expect_passes_by_priorities(
+            [=] {
+                gauge of{static_cast<int>(most)};
+                std::array<call, 3> calls{call{of}, call{of}, call{of}};
+                std::array<handover_of_a_slot, 2> slots;
+                blocking_pool pool{"", most};
+                model::in_threads(
+                    [&] {
+                        for (handover_of_a_slot& each : slots) {
+                            require(pool.submit_now(each), "there are threads");
+                        }
+                    },
+                    [&] {
+                        for (call& each : calls) pool.submit(each);
+                    });
+                for (handover_of_a_slot& each : slots) each.over.receive();
+                for (call& each : calls) each.over.receive();
+                for (const call& each : calls) require(each.ran() == 1, "each runs once");
+            },
+            executions);
+    }
+}
+
+// Who withdraws one that has not begun has it back, and may destroy it; the others run.
+TEST(ModelBlockingPool, ACallIsWithdrawnOrRuns) {
+    model::expect_passes_by_priorities(
+        [] {
+            gauge of{1};
+            call first{of};
+            std::optional<call> second{of};
+            call third{of};
+            blocking_pool pool{"", 1};
+            pool.submit(first);
+            pool.submit(*second);
+            model::in_threads([&] { pool.submit(third); },
+                              [&] {
+                                  if (!pool.withdraw(*second)) second->over.receive();
+                                  require(second->ran() <= 1, "at most once");
+                                  second.reset();
+                              });
+            first.over.receive();
+            third.over.receive();
+        },
+        executions);
+}
+
+// Threads that have waited for long retire, while one of them is chosen for another call.
+TEST(ModelBlockingPool, AThreadThatRetiresIsChosenOrNot) {
+    model::expect_passes(
+        {.how = model::search::pct, .executions_max = executions, .steps_max = 40'000}, [] {
+            gauge of{1};
+            std::array<call, 2> calls{call{of}, call{of}};
+            blocking_pool pool{"", 1};
+            for (call& each : calls) {
+                pool.submit(each);
+                each.over.receive();
+            }
+        });
+}
+
+}  // namespace
+}  // namespace fairlead::sched

@@ -1,0 +1,55 @@
+// The lock of the role: one thread has it at a time, and who fails to get it is seen by who had it [RL1].
+#include "sched/role_lock.hpp"
+#include "model/explore.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fairlead::sched {
+namespace {
+
+using model::plain;
+using model::require;
+
+// What the holder writes is plain, and the next holder sees it, however it was released.
+TEST(ModelRoleLock, OneThreadHasIt) {
+    for (const bool alone : {false, true}) {
+        model::expect_passes([alone] {
+            role_lock lock;
+            plain<int> of_the_holder{0};
+            const auto tries = [&] {
+                for (int i = 0; i != 2; ++i) {
+                    if (!lock.try_acquire()) continue;
+                    of_the_holder = of_the_holder + 1;
+                    alone ? lock.release_alone() : lock.release();
+                }
+            };
+            model::in_threads(tries, tries);
+            require(lock.try_acquire(), "it is free");
+            require(of_the_holder >= 2, "one of them had it each time");
+        });
+    }
+}
+
+// The holder looks after the release, and not sooner. Relaxed: no other order is needed for that.
+TEST(ModelRoleLock, WhoFailsToGetItIsSeenAfterItsRelease) {
+    model::expect_passes([] {
+        role_lock lock;
+        sync::atomic<int> word{0};
+        int seen = 0;
+        bool failed = false;
+        require(lock.try_acquire(), "it is free");
+        model::in_threads(
+            [&] {
+                lock.release();
+                seen = word.load(sync::relaxed);
+            },
+            [&] {
+                word.store(1, sync::relaxed);
+                failed = !lock.try_acquire();
+            });
+        require(!failed || seen == 1, "its word was seen");
+    });
+}
+
+}  // namespace
+}  // namespace fairlead::sched

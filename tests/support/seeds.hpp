@@ -1,0 +1,73 @@
+// Seeds of a property test: a list that is the same each time, and then new ones for a moment.
+//
+//     test::for_each_seed(200, [](std::mt19937_64& random) { ... });
+//
+// The seed of a run that fails is in the message. FAIRLEAD_TEST_SEED runs that one alone; FAIRLEAD_TEST_SECONDS says
+// for how long there are new ones, a quarter of a second by default.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <concepts>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <string>
+
+namespace fairlead::test {
+
+/// The seed that runs, for who ends the program by an assertion.
+inline volatile std::uint64_t seed_that_runs = 0;
+
+extern "C" inline void say_the_seed(int) {
+    std::fprintf(stderr, "again: FAIRLEAD_TEST_SEED=%llu\n",
+                 static_cast<unsigned long long>(seed_that_runs));
+}
+
+/// False: it has failed.
+template <std::invocable<std::mt19937_64&> Body>
+bool passes_with_seed(std::uint64_t seed, Body& body) {
+    SCOPED_TRACE("again: FAIRLEAD_TEST_SEED=" + std::to_string(seed));
+    seed_that_runs = seed;
+    std::mt19937_64 random{seed};
+    body(random);
+    return !testing::Test::HasFailure();
+}
+
+/// With a sanitizer each takes so many times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t seeds_in_one = 10;
+#else
+inline constexpr std::uint64_t seeds_in_one = 1;
+#endif
+
+/// Runs `body` with the seeds 1 to `fixed`, a tenth of them with a sanitizer, and with new ones, until it fails.
+template <std::invocable<std::mt19937_64&> Body>
+void for_each_seed(std::uint64_t fixed, Body body) {
+    std::signal(SIGABRT, say_the_seed);
+    if (const char* const given = std::getenv("FAIRLEAD_TEST_SEED")) {
+        static_cast<void>(passes_with_seed(std::strtoull(given, nullptr, 10), body));
+        return;
+    }
+    for (std::uint64_t seed = 1; seed <= fixed / seeds_in_one; ++seed) {
+        if (!passes_with_seed(seed, body)) return;
+    }
+    const char* const given = std::getenv("FAIRLEAD_TEST_SECONDS");
+    const std::chrono::duration<double> time{given != nullptr ? std::strtod(given, nullptr) : 0.25};
+    const auto end = std::chrono::steady_clock::now() + time;
+    std::uint64_t seed = std::random_device{}();
+    std::cout << "new seeds from " << seed << " on\n";
+    while (std::chrono::steady_clock::now() < end && passes_with_seed(seed, body)) ++seed;
+}
+
+/// One of 0 ... bound - 1.
+template <std::integral Number>
+Number below(std::mt19937_64& random, Number bound) {
+    return static_cast<Number>(random() % static_cast<std::uint64_t>(bound));
+}
+
+}  // namespace fairlead::test
