@@ -4,24 +4,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <expected>
 #include <new>
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "savegames/admission.hpp"
+#include "savegames/receive_buffer.hpp"
 #include "savegames/routes.hpp"
 
 namespace savegames {
 namespace {
 
 namespace fl = fairlead;
-
-constexpr std::size_t buffer_min = std::size_t{4} << 10;  // what an idle connection holds
-constexpr std::size_t buffer_max = std::size_t{64} << 10;
 
 // What each connection counts for besides its buffer and its head: its task, and the parser. About.
 constexpr std::size_t connection_bytes = std::size_t{4} << 10;
@@ -68,15 +64,15 @@ public:
           runs_in_{home},
           parser_{service.limits.http},
           own_{service.tenants.memory(), service.tenants.connections()},
-          buffer_(buffer_min) {
-        own_.grow(connection_bytes + buffer_min);
+          buffer_{service.tenants.memory(), service.tenants.connections()} {
+        own_.grow(connection_bytes);
         const auto peer = stream_.peer_address();
         peer_is_local_ = peer && peer->is_loopback();
     }
 
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
-    ~connection() { service_.trimmer.note(own_.size()); }
+    ~connection() { service_.trimmer.note(own_.size() + buffer_.size()); }
 
     void sit(fl::basic_task& self) { seat_.sit(self); }
 
@@ -118,12 +114,9 @@ private:
     response answer_directly(request_kind kind) const;
     void count(request_kind kind, int status);
     void feed_parser();
-    bool make_room();
-    void shrink_buffer();
     void count_head(std::size_t size);
     void begin_next();
     [[nodiscard]] reserve_function reserving() const;
-    [[nodiscard]] bool has_buffered() const noexcept { return begin_ != end_; }
 
     const service_parts& service_;
     fl::io::tcp_stream stream_;
@@ -133,12 +126,9 @@ private:
     std::shared_ptr<tenant_table::stay> game_;  // of the latest request that named one
     fl::executor runs_in_;                      // its group, from its first request on
     http_parser parser_;
-    budget::share own_;              // for the buffer and the head
-    std::size_t head_bytes_ = 0;     // of these, for the head
-    bool filled_ = false;            // the latest read has filled the buffer: there may be more
-    std::vector<std::byte> buffer_;  // [begin_, end_): read, but not parsed
-    std::size_t begin_ = 0;
-    std::size_t end_ = 0;
+    budget::share own_;           // for the task and the head
+    std::size_t head_bytes_ = 0;  // of these, for the head
+    receive_buffer buffer_;
     bool answering_ = false;      // some of the answer may have been sent
     time_point started_{};        // of the request; later, when it had come as a whole
     time_point read_deadline_{};  // of the request
@@ -163,12 +153,12 @@ fl::task<bool> connection::serve_request() {
     }
     const bool whole = co_await read_body();
     if (!whole) co_return false;
-    if (!has_buffered()) shrink_buffer();
+    if (buffer_.empty()) buffer_.shrink();
     const bool goes_on = co_await run_route(std::move(*where), held);
     if (!goes_on) co_return false;
     begin_next();
     // Other tasks come before the next request that this client has sent already.
-    if (has_buffered()) co_await fl::yield();
+    if (!buffer_.empty()) co_await fl::yield();
     co_return true;
 }
 
@@ -202,7 +192,7 @@ fl::task<bool> connection::read_head() {
 
 fl::task<bool> connection::read_body() {
     if (parser_.at() == http_parser::stage::body) {
-        if (parser_.head().expects_continue && !has_buffered()) {
+        if (parser_.head().expects_continue && buffer_.empty()) {
             const auto sent = co_await stream_.write_all(bytes_of(continue_line), read_deadline_);
             if (!sent) co_return false;
         }
@@ -252,53 +242,19 @@ fl::task<> connection::give_up() {
 }
 
 fl::task<connection::input> connection::read_more(time_point deadline) {
-    if (!make_room()) co_return input::too_long;
-    const std::size_t room = buffer_.size() - end_;
-    const auto size = co_await stream_.read_some(std::span{buffer_}.subspan(end_), deadline);
+    if (!buffer_.make_room()) co_return input::too_long;
+    const auto size = co_await stream_.read_some(buffer_.room(), deadline);
     if (!size) {
         co_return size.error() == std::errc::timed_out ? input::timed_out : input::ended;
     }
     if (*size == 0) co_return input::ended;
-    end_ += *size;
-    filled_ = *size == room;
+    buffer_.add(*size);
     if (parser_.at() == http_parser::stage::head) count_head(*size);
     co_return input::got;
 }
 
-// Room in the buffer for the next read. The buffer grows for a part of the head that is larger, and
-// for a body that comes faster than it is read: a client that sends little at a time has a small
-// one. False: that part is too long.
-bool connection::make_room() {
-    if (begin_ != 0) {
-        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-        end_ -= begin_;
-        begin_ = 0;
-    }
-    const bool full = end_ == buffer_.size();
-    if (!full && !filled_) return true;
-    if (buffer_.size() == buffer_max) return !full;
-    const std::size_t more = buffer_.size();
-    if (full) {
-        own_.grow(more);
-    } else if (own_.try_grow(more) != grant::granted) {
-        return true;
-    }
-    buffer_.resize(2 * more);
-    return true;
-}
-
 void connection::feed_parser() {
-    if (!has_buffered()) return;
-    begin_ += parser_.feed(std::span{buffer_}.subspan(begin_, end_ - begin_));
-}
-
-void connection::shrink_buffer() {
-    begin_ = end_ = 0;
-    filled_ = false;
-    if (buffer_.size() == buffer_min) return;
-    const std::size_t size = buffer_.size();
-    std::vector<std::byte>(buffer_min).swap(buffer_);
-    own_.give_back(size - buffer_min);
+    if (!buffer_.empty()) buffer_.remove(parser_.feed(buffer_.content()));
 }
 
 void connection::count_head(std::size_t size) {
@@ -311,7 +267,7 @@ void connection::begin_next() {
     answering_ = false;
     parser_.reset();
     own_.give_back(std::exchange(head_bytes_, 0));
-    if (!has_buffered()) shrink_buffer();
+    if (buffer_.empty()) buffer_.shrink();
 }
 
 // What pays for the texts that a job makes: a part of its game's. A job may outlive the connection.
@@ -480,9 +436,9 @@ fl::task<bool> connection::send(response answer, bool keep_alive) {
 fl::task<> connection::linger() {
     const time_point deadline = clock::now() + linger_time;
     if (!stream_.shutdown_send()) co_return;
-    shrink_buffer();
+    buffer_.shrink();
     for (std::size_t dropped = 0; dropped < linger_bytes;) {
-        const auto size = co_await stream_.read_some(std::span{buffer_}, deadline);
+        const auto size = co_await stream_.read_some(buffer_.room(), deadline);
         if (!size || *size == 0) co_return;
         dropped += *size;
     }

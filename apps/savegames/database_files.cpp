@@ -131,6 +131,14 @@ std::expected<void, std::string> database_files::open_log(std::uint64_t log_end)
     return {};
 }
 
+std::expected<void, std::string> database_files::flush_names() const {
+    std::filesystem::path folder = std::filesystem::path{database_.path}.parent_path();
+    if (folder.empty()) folder = ".";
+    const descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (opened.get() >= 0 && ::fsync(opened.get()) == 0) return {};
+    return std::unexpected(fmt::format("cannot flush {}: {}", folder.string(), system_message()));
+}
+
 database_files::intact database_files::begin_write() {
     const std::lock_guard guard{mutex_};
     auto result = check_both();

@@ -52,6 +52,9 @@ public:
     // SQLite has opened the database and its log. `log_end`: the part of the log that is in use.
     [[nodiscard]] std::expected<void, std::string> open_log(std::uint64_t log_end);
 
+    // Makes the names of new files durable. The error is a sentence with a path.
+    [[nodiscard]] std::expected<void, std::string> flush_names() const;
+
     // --- for the writer -------------------------------------------------------------------------
 
     // Before a transaction. After an error there must be none.

@@ -1,10 +1,5 @@
 #include "savegames/sqlite_store.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <mutex>
 #include <new>
 #include <span>
@@ -17,7 +12,6 @@
 
 #include "savegames/bounded_queue.hpp"
 #include "savegames/database_files.hpp"
-#include "savegames/descriptor.hpp"
 #include "savegames/lease_table.hpp"
 #include "savegames/sqlite_connection.hpp"
 #include "savegames/sqlite_schema.hpp"
@@ -47,17 +41,6 @@ enum class commit_outcome : std::uint8_t {
 
 // Once so many pages are in the log, 32 MB of them, it is moved into the database.
 constexpr std::uint64_t checkpoint_pages = 4096;
-
-std::string system_message() { return std::error_code{errno, std::system_category()}.message(); }
-
-// Makes the names of new files durable.
-std::expected<void, std::string> flush_folder(const std::string& path) {
-    std::filesystem::path folder = std::filesystem::path{path}.parent_path();
-    if (folder.empty()) folder = ".";
-    const descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (opened.get() >= 0 && ::fsync(opened.get()) == 0) return {};
-    return std::unexpected(fmt::format("cannot flush {}: {}", folder.string(), system_message()));
-}
 
 // One reader thread's connection.
 struct reader {
@@ -189,7 +172,7 @@ std::expected<void, std::string> sqlite_store::state::start() {
     if (auto log = files_->open_log(writer_->log_end()); !log) {
         return std::unexpected(fmt::format("cannot use {}: {}", options_.path, log.error()));
     }
-    if (auto flushed = flush_folder(options_.path); !flushed) return flushed;
+    if (auto flushed = files_->flush_names(); !flushed) return flushed;
     std::vector<reader> read_sides;
     for (std::size_t i = 0; i < options_.readers; ++i) {
         auto read_side = open_reader(options_);

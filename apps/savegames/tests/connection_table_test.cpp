@@ -131,6 +131,41 @@ TEST_F(connection_table_test, a_head_that_is_there_is_not_slow) {
     EXPECT_FALSE(only->seat->become_reading_head(now));
 }
 
+TEST_F(connection_table_test, a_body_makes_no_room_however_slow_it_is) {
+    make(1, 1);
+    client* const only = connect("only");
+    ASSERT_TRUE(only->seat->become_reading_head(now));
+    ASSERT_TRUE(only->seat->become_busy());
+    ASSERT_TRUE(only->seat->become_reading_body());
+    now += 1h;
+    EXPECT_EQ(connect("newcomer"), nullptr);
+    EXPECT_EQ(retry, time_point::max());
+    EXPECT_FALSE(table->admits(crowd, now));
+    EXPECT_TRUE(only->seat->become_busy());
+}
+
+TEST_F(connection_table_test, the_end_stops_whatever_waits_for_the_rest_of_a_request) {
+    make(5);
+    client* const busy = connect("busy");
+    client* const body = connect("body");
+    client* const head = connect("head");
+    client* const fresh = connect("fresh");
+    client* const old = connect("old");
+    ASSERT_TRUE(body->seat->become_reading_body());
+    ASSERT_TRUE(head->seat->become_reading_head(now));
+    old->seat->become_idle(now - connection_table::grace);
+    fresh->seat->become_idle(now);
+    table->drain(now);
+    home.run_until_idle();
+    EXPECT_EQ(ended, (std::vector<std::string>{"head", "body", "old"}));
+    EXPECT_TRUE(table->draining());
+    EXPECT_FALSE(busy->seat->become_reading_head(now));
+    EXPECT_FALSE(busy->seat->become_reading_body());
+    for (client* const each : {head, body, old}) EXPECT_FALSE(each->seat->become_busy());
+    for (client* const each : {busy, fresh}) EXPECT_TRUE(each->seat->become_busy());
+    EXPECT_EQ(table->count().evicted, 0U);
+}
+
 TEST_F(connection_table_test, a_crowd_goes_before_another_network) {
     make(4);
     client* const good = connect("good", friends);
