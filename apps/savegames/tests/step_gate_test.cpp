@@ -108,6 +108,47 @@ fl::task<int> status_of(runner& run, std::unique_ptr<job> work) {
     co_return finished->answer().status;
 }
 
+// A job that is stopped in the line for a long step is answered, gives its lock back, and leaves the
+// place in the line to the next.
+TEST(step_gate_on_threads, a_stopped_job_leaves_the_line) {
+    memory_store store;
+    const job_context context{.profiles = store, .blobs = store};
+    const std::string large = R"({"a":")" + std::string(step_gate::bytes_min, 'x') + R"("})";
+    fl::scheduler_options options;
+    options.workers = 2;
+    options.blocked_after = fl::duration::zero();  // a step that waits keeps its worker
+    fl::scheduler home{std::move(options)};
+    const auto run = make_runner(scheduler_choice::fairlead, 2, 1);
+
+    std::binary_semaphore in_long_step{0};
+    std::latch may_go_on{1};
+    const auto update = [&](std::string player, reserve_function reserve) {
+        job_request request{.kind = job_kind::update,
+                            .game = "chess",
+                            .player = std::move(player),
+                            .body = R"({"b":1})",
+                            .reserve = std::move(reserve)};
+        return fl::spawn(home, status_of(*run, std::make_unique<job>(std::move(request), context)));
+    };
+    for (const char* const player : {"first", "second", "third"}) {
+        ASSERT_TRUE(put(store, key_of(player), packed(large)).has_value());
+    }
+    auto first = update("first", [&](std::size_t) -> std::expected<reservation, grant> {
+        in_long_step.release();
+        may_go_on.wait();
+        return reservation{};
+    });
+    in_long_step.acquire();
+    auto second = update("second", {});
+    second.request_stop();
+    EXPECT_EQ(second.get(), 504);
+    auto third = update("third", {});
+    may_go_on.count_down();
+    EXPECT_EQ(first.get(), 200);
+    EXPECT_EQ(third.get(), 200);
+    EXPECT_EQ(update("second", {}).get(), 200);
+}
+
 // While long steps of one game run, as many as may at once, a worker is left for a short one of
 // another.
 TEST(step_gate_on_threads, a_short_request_passes_long_ones) {
