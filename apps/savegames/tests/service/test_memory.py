@@ -139,11 +139,14 @@ class OutOfMemory(unittest.TestCase):
     """RLIMIT_AS as it would be in a container, and below what the requests need."""
 
     CLIENTS = 16
+    # One heap: each further one takes 64 MiB of addresses at once, whether it needs them or not, and
+    # how many there are when the limit is set is chance.
+    ONE_HEAP = ("env", "MALLOC_ARENA_MAX=1")
 
     def test_a_failed_allocation_is_a_503(self):
         fields = ",".join(f'"field{number}":[{number}]' for number in range(100_000))
         save = ("{" + fields + "}").encode()
-        with Server("--request-timeout", "3000") as server:
+        with Server("--request-timeout", "3000", runner=self.ONE_HEAP) as server:
             server.ask("PUT", save_path("small"), b"{}")
             clients = [server.client() for _ in range(self.CLIENTS)]
             status = pathlib.Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii")
