@@ -3,20 +3,37 @@
 // Each game has a lane. Items are taken from the lanes in turn, and in a lane in order; and no lane may fill the queue
 // (see budget.hpp). So what a game has queued neither delays nor refuses the items of others, however much it is.
 //
-// Thread-safe by one mutex; waits on one condition variable. Callers never wait: a full queue
-// refuses, so that overload shows at once instead of as memory.
+// Thread-safe by one mutex. A full queue refuses, so that overload shows at once instead of as
+// memory.
+//
+// Callers of `push` are workers of a scheduler: a worker that waits for a lock is a worker lost. So
+// under the mutex nothing is allocated, freed or moved but pointers, and no thread is woken: a
+// woken thread would take the processor of the thread that holds the mutex, and every caller would
+// wait until the kernel gives it back. What a call needs is made before the mutex, and what a call
+// drops goes after it.
+//
+// Each taker sleeps on a semaphore of its own. Rejected: a condition variable, because the one of
+// glibc makes a caller of notify_one wait in the kernel until threads that were notified earlier
+// have run.
+//
+// A queue ends after every call of `push` has returned: the call wakes a taker when the item may be
+// served already.
 #pragma once
 
-#include <condition_variable>
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <semaphore>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "savegames/budget.hpp"
+#include "savegames/model.hpp"
 
 namespace savegames {
 
@@ -29,58 +46,47 @@ public:
             bytes_max;  // of payload, as told to `push`; one item always fits an empty queue
     };
 
-    explicit bounded_queue(limits bound) : limits_{bound} {}
-
-    // Unless granted, `item` is untouched. A closed queue is exhausted. O(log lanes).
-    [[nodiscard]] grant push(std::string game, T& item, std::size_t bytes) {
-        const std::lock_guard lock{mutex_};
-        if (closed_) return grant::exhausted;
-        const auto found = lanes_.find(game);
-        if (const grant answer = judge(found, bytes); answer != grant::granted) return answer;
-        std::list<entry> added;
-        added.push_back({std::move(item), bytes});
-        lane& to = lanes_[std::move(game)];
-        to.items.splice(to.items.end(), added);  // cannot fail: no lane stays empty
-        to.bytes += bytes;
-        bytes_ += bytes;
-        ++size_;
-        // Under the lock: without it the item could be served, and its owner end the queue, before
-        // we notify.
-        filled_.notify_one();
-        return grant::granted;
+    // `takers`: how many threads take at once, at most.
+    explicit bounded_queue(limits bound, std::size_t takers = 1)
+        : limits_{bound}, sleepers_(takers) {
+        last_.reserve(id_size_max);  // names of games are assigned to it under the mutex
     }
 
-    // Waits for items; takes as many as fit both bounds, at least one. Empty only when the queue
-    // is closed and nothing is left.
-    [[nodiscard]] std::vector<T> take(std::size_t count_max, std::size_t bytes_max) {
-        std::vector<T> taken;
-        std::unique_lock lock{mutex_};
-        filled_.wait(lock, [this] { return closed_ || size_ != 0; });
-        std::size_t bytes = 0;
-        while (size_ != 0 && taken.size() < count_max) {
-            const auto at = next_lane();
-            lane& from = at->second;
-            entry& next = from.items.front();
-            if (!taken.empty() && bytes + next.bytes > bytes_max) break;
-            bytes += next.bytes;
-            from.bytes -= next.bytes;
-            bytes_ -= next.bytes;
-            --size_;
-            taken.push_back(std::move(next.item));
-            from.items.pop_front();
-            last_ = at->first;
-            if (from.items.empty()) lanes_.erase(at);
+    // Unless granted, `item` stays as it was. A closed queue is exhausted. O(log lanes). Throws
+    // std::bad_alloc.
+    [[nodiscard]] grant push(std::string game, T& item, std::size_t bytes) {
+        std::list<entry> added;
+        added.push_back({std::nullopt, bytes});
+        lane_map fresh;
+        fresh.try_emplace(std::move(game));
+        entry& made = added.back();
+        made.item.emplace(std::move(item));
+        sleeper* to_wake = nullptr;
+        const grant answer = add(added, fresh, to_wake);
+        if (answer != grant::granted) item = std::move(*made.item);
+        if (to_wake != nullptr) to_wake->wake.release();
+        return answer;
+    }
+
+    // Waits for items; puts as many as fit both bounds, at least one, into `to`, which is empty and
+    // has room for `count_max`. None only when the queue is closed and nothing is left. Allocates
+    // nothing.
+    void take(std::vector<T>& to, std::size_t count_max, std::size_t bytes_max) {
+        std::list<entry> taken;
+        lane_map emptied;
+        {
+            std::unique_lock lock{mutex_};
+            while (!closed_ && size_ == 0) sleep(lock);
+            pick({count_max, bytes_max}, taken, emptied);
         }
-        return taken;
+        for (entry& each : taken) to.push_back(std::move(*each.item));
     }
 
     // No more pushes. What is queued can still be taken.
     void close() {
-        {
-            const std::lock_guard lock{mutex_};
-            closed_ = true;
-        }
-        filled_.notify_all();
+        const std::lock_guard lock{mutex_};
+        closed_ = true;
+        while (sleeper* const next = call()) next->wake.release();
     }
 
     [[nodiscard]] bool closed() const {
@@ -95,12 +101,19 @@ public:
 
 private:
     struct entry {
-        T item;
+        std::optional<T> item;
         std::size_t bytes;
     };
     struct lane {
         std::list<entry> items;
         std::size_t bytes = 0;
+    };
+    // What one taker sleeps on. Those that are woken still need theirs.
+    struct sleeper {
+        enum class state : std::uint8_t { free, asleep, woken };
+
+        std::binary_semaphore wake{0};
+        state is = state::free;
     };
     using lane_map = std::map<std::string, lane>;
 
@@ -113,6 +126,60 @@ private:
         return grant_of(has ? found->second.bytes : 0, bytes, bytes_, limits_.bytes_max);
     }
 
+    // `added` is one item, and `fresh` is the lane for it if there is none. Nodes of lists and maps
+    // change hands.
+    grant add(std::list<entry>& added, lane_map& fresh, sleeper*& to_wake) {
+        const std::size_t bytes = added.front().bytes;
+        const std::lock_guard lock{mutex_};
+        if (closed_) return grant::exhausted;
+        auto at = lanes_.find(fresh.begin()->first);
+        if (const grant answer = judge(at, bytes); answer != grant::granted) return answer;
+        if (at == lanes_.end()) at = lanes_.insert(fresh.extract(fresh.begin())).position;
+        lane& to = at->second;
+        to.items.splice(to.items.end(), added);
+        to.bytes += bytes;
+        bytes_ += bytes;
+        ++size_;
+        to_wake = call();
+        return grant::granted;
+    }
+
+    // Until an item is pushed or the queue is closed.
+    void sleep(std::unique_lock<std::mutex>& lock) {
+        sleeper& mine = *std::ranges::find(sleepers_, sleeper::state::free, &sleeper::is);
+        mine.is = sleeper::state::asleep;
+        lock.unlock();
+        mine.wake.acquire();
+        lock.lock();
+        mine.is = sleeper::state::free;
+    }
+
+    // Requires the mutex. A taker that sleeps, for the caller to wake, or null.
+    [[nodiscard]] sleeper* call() {
+        const auto found = std::ranges::find(sleepers_, sleeper::state::asleep, &sleeper::is);
+        if (found == sleepers_.end()) return nullptr;
+        found->is = sleeper::state::woken;
+        return &*found;
+    }
+
+    // Requires the mutex. Nodes change hands here, too.
+    void pick(limits bound, std::list<entry>& taken, lane_map& emptied) {
+        std::size_t bytes = 0;
+        while (size_ != 0 && taken.size() < bound.items_max) {
+            const auto at = next_lane();
+            lane& from = at->second;
+            const std::size_t more = from.items.front().bytes;
+            if (!taken.empty() && bytes + more > bound.bytes_max) break;
+            bytes += more;
+            from.bytes -= more;
+            bytes_ -= more;
+            --size_;
+            taken.splice(taken.end(), from.items, from.items.begin());
+            last_ = at->first;
+            if (from.items.empty()) emptied.insert(lanes_.extract(at));
+        }
+    }
+
     // In the order of their names, round and round.
     [[nodiscard]] typename lane_map::iterator next_lane() {
         const auto at = lanes_.upper_bound(last_);
@@ -121,7 +188,7 @@ private:
 
     const limits limits_;
     mutable std::mutex mutex_;
-    std::condition_variable filled_;
+    std::list<sleeper> sleepers_;
     lane_map lanes_;    // those with items
     std::string last_;  // whose turn was last
     std::size_t size_ = 0;

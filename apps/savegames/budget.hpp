@@ -51,7 +51,7 @@ public:
         std::size_t max_ = std::numeric_limits<std::size_t>::max();
     };
 
-    // What one request has, given back when destroyed.
+    // What one request or connection has, given back when destroyed.
     class share {
     public:
         share(budget& of, account& owner) noexcept : of_{of}, owner_{owner} {}
@@ -70,6 +70,14 @@ public:
         void grow(std::size_t size) {
             (void)of_.take(owner_, size, true);
             size_ += size;
+        }
+
+        [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+        // Part of what it has.
+        void give_back(std::size_t size) {
+            of_.give_back(owner_, size);
+            size_ -= size;
         }
 
     private:

@@ -1,7 +1,9 @@
 // JSON text <-> stored save: zstd compression and the XXH3 checksum.
 //
-// Pure CPU work, any thread. Each thread keeps one zstd context for each direction, because making
-// one costs more than compressing a small save; it lives as long as the thread.
+// Pure CPU work, any thread. The contexts of zstd are kept for the next call, because making one
+// costs more than compressing a small save: as many as there were calls at once. Rejected: a
+// thread_local context. Its destructor is registered at the first use in each thread, and glibc
+// ends the process if there is no memory for that.
 #pragma once
 
 #include <cstddef>

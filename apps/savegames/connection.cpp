@@ -3,14 +3,15 @@
 #include <fairlead/coro/awaits.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <expected>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "savegames/admission.hpp"
+#include "savegames/receive_buffer.hpp"
 #include "savegames/routes.hpp"
 
 namespace savegames {
@@ -18,13 +19,20 @@ namespace {
 
 namespace fl = fairlead;
 
-constexpr std::size_t buffer_min = std::size_t{4} << 10;  // what an idle connection holds
-constexpr std::size_t buffer_max = std::size_t{64} << 10;
+// What each connection counts for besides its buffer and its head: its task, and the parser. About.
+constexpr std::size_t connection_bytes = std::size_t{4} << 10;
 
 // After an answer to a request that was not read to its end, the rest is read and dropped for a
 // while: closing at once would reset the connection, and the client might lose the answer.
 constexpr std::chrono::seconds linger_time{2};
 constexpr std::size_t linger_bytes = std::size_t{16} << 20;
+
+// The answer to a request for which an allocation has failed. Sending it allocates nothing.
+constexpr std::string_view no_memory_answer =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
+    "Content-Length: 69\r\nConnection: close\r\n\r\n"
+    R"({"error":"overloaded","message":"the service has too little memory"})"
+    "\n";
 
 constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -55,15 +63,29 @@ public:
           number_{number},
           runs_in_{home},
           parser_{service.limits.http},
-          buffer_(buffer_min) {
+          own_{service.tenants.memory(), service.tenants.connections()},
+          buffer_{service.tenants.memory(), service.tenants.connections()} {
+        own_.grow(connection_bytes);
         const auto peer = stream_.peer_address();
         peer_is_local_ = peer && peer->is_loopback();
     }
 
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+    ~connection() { service_.trimmer.note(own_.size() + buffer_.size()); }
+
     void sit(fl::basic_task& self) { seat_.sit(self); }
 
-    // Serves one request. False: the connection ends.
+    // Serves one request. False: the connection ends. Throws std::bad_alloc.
     fl::task<bool> serve_request();
+
+    // What a client gets whose request has failed for want of memory; empty if part of an answer
+    // was sent. Then the connection ends.
+    [[nodiscard]] std::string_view answer_without_memory() noexcept;
+    [[nodiscard]] fl::io::tcp_stream& stream() noexcept { return stream_; }
+    [[nodiscard]] fl::time_point write_deadline() const {
+        return clock::now() + service_.limits.write_timeout;
+    }
 
 private:
     enum class input : std::uint8_t { got, ended, timed_out, too_long };
@@ -77,6 +99,7 @@ private:
     fl::task<bool> read_head();
     fl::task<bool> read_body();
     fl::task<bool> read_rest();
+    fl::task<> give_up();
     fl::task<input> read_more(time_point deadline);
     fl::task<bool> run_route(route where, holdings& held);
     fl::task<bool> refuse(response answer, request_kind kind, bool must_close);
@@ -91,20 +114,22 @@ private:
     response answer_directly(request_kind kind) const;
     void count(request_kind kind, int status);
     void feed_parser();
-    void shrink_buffer();
-    [[nodiscard]] bool has_buffered() const noexcept { return begin_ != end_; }
+    void count_head(std::size_t size);
+    void begin_next();
+    [[nodiscard]] reserve_function reserving() const;
 
     const service_parts& service_;
     fl::io::tcp_stream stream_;
     connection_table::seat seat_;
     const std::size_t number_;
     bool peer_is_local_ = false;
-    std::optional<tenant_table::stay> game_;  // of the latest request that named one
-    fl::executor runs_in_;                    // its group, from its first request on
+    std::shared_ptr<tenant_table::stay> game_;  // of the latest request that named one
+    fl::executor runs_in_;                      // its group, from its first request on
     http_parser parser_;
-    std::vector<std::byte> buffer_;  // [begin_, end_): read, but not parsed
-    std::size_t begin_ = 0;
-    std::size_t end_ = 0;
+    budget::share own_;           // for the task and the head
+    std::size_t head_bytes_ = 0;  // of these, for the head
+    receive_buffer buffer_;
+    bool answering_ = false;      // some of the answer may have been sent
     time_point started_{};        // of the request; later, when it had come as a whole
     time_point read_deadline_{};  // of the request
 };
@@ -128,15 +153,12 @@ fl::task<bool> connection::serve_request() {
     }
     const bool whole = co_await read_body();
     if (!whole) co_return false;
+    if (buffer_.empty()) buffer_.shrink();
     const bool goes_on = co_await run_route(std::move(*where), held);
     if (!goes_on) co_return false;
-    parser_.reset();
-    if (has_buffered()) {
-        co_await fl::
-            yield();  // others come before the next request that this client has sent already
-    } else {
-        shrink_buffer();
-    }
+    begin_next();
+    // Other tasks come before the next request that this client has sent already.
+    if (!buffer_.empty()) co_await fl::yield();
     co_return true;
 }
 
@@ -145,9 +167,14 @@ fl::task<bool> connection::serve_request() {
 fl::task<bool> connection::read_head() {
     started_ = clock::now();
     read_deadline_ = started_ + service_.limits.read_timeout;
+    bool slow = false;  // the head has come in parts
     for (;;) {
         feed_parser();
-        if (parser_.at() != http_parser::stage::head) co_return true;
+        if (parser_.at() != http_parser::stage::head) {
+            if (!slow || seat_.become_busy()) co_return true;
+            co_await give_up();
+            co_return false;
+        }
         if (parser_.untouched()) {
             const time_point now = clock::now();
             seat_.become_idle(now);
@@ -157,6 +184,7 @@ fl::task<bool> connection::read_head() {
             read_deadline_ = started_ + service_.limits.read_timeout;
             continue;
         }
+        slow = true;
         const bool more = co_await read_rest();
         if (!more) co_return false;
     }
@@ -164,7 +192,7 @@ fl::task<bool> connection::read_head() {
 
 fl::task<bool> connection::read_body() {
     if (parser_.at() == http_parser::stage::body) {
-        if (parser_.head().expects_continue && !has_buffered()) {
+        if (parser_.head().expects_continue && buffer_.empty()) {
             const auto sent = co_await stream_.write_all(bytes_of(continue_line), read_deadline_);
             if (!sent) co_return false;
         }
@@ -185,15 +213,13 @@ fl::task<bool> connection::read_body() {
 // More of a request of which some has come. False: the connection ends, with an answer if the
 // client may wait for one.
 fl::task<bool> connection::read_rest() {
-    const bool may_wait = seat_.become_reading();
+    const bool of_head = parser_.at() == http_parser::stage::head;
+    const bool may_wait =
+        of_head ? seat_.become_reading_head(started_) : seat_.become_reading_body();
     const input got = may_wait ? co_await read_more(read_deadline_) : input::ended;
-    if (!may_wait || !seat_.become_busy()) {
-        // A stop is told to one wait: if that was not the read, it must not be the write.
-        if (got == input::got) co_await fl::receive_signal(clock::now());
-        // Without linger: the service does not wait for this client any more.
-        response answer = make_error(error::store_failed, "the service is stopping");
-        count(request_kind::other, answer.status);
-        co_await send(std::move(answer), false);
+    const bool stays = of_head && got == input::got;  // among the slow heads until it is whole
+    if (!may_wait || !(stays || seat_.become_busy())) {
+        co_await give_up();
         co_return false;
     }
     if (got == input::timed_out || got == input::too_long) {
@@ -205,38 +231,61 @@ fl::task<bool> connection::read_rest() {
     co_return got == input::got;
 }
 
+// The connection was asked to stop inside a request. If it makes room for another one, it is closed
+// without a word.
+fl::task<> connection::give_up() {
+    if (!service_.table.draining()) co_return;
+    // Without linger: the service does not wait for this client any more.
+    response answer = make_error(error::store_failed, "the service is stopping");
+    count(request_kind::other, answer.status);
+    co_await send(std::move(answer), false);
+}
+
 fl::task<connection::input> connection::read_more(time_point deadline) {
-    if (begin_ == end_) begin_ = end_ = 0;
-    const bool large = parser_.at() == http_parser::stage::body;
-    if (large && buffer_.size() < buffer_max) buffer_.resize(buffer_max);
-    if (end_ == buffer_.size()) {
-        if (begin_ != 0) {
-            std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-            end_ -= begin_;
-            begin_ = 0;
-        } else if (buffer_.size() < buffer_max) {
-            buffer_.resize(2 * buffer_.size());
-        } else {
-            co_return input::too_long;
-        }
-    }
-    const auto size = co_await stream_.read_some(std::span{buffer_}.subspan(end_), deadline);
+    if (!buffer_.make_room()) co_return input::too_long;
+    const auto size = co_await stream_.read_some(buffer_.room(), deadline);
     if (!size) {
         co_return size.error() == std::errc::timed_out ? input::timed_out : input::ended;
     }
     if (*size == 0) co_return input::ended;
-    end_ += *size;
+    buffer_.add(*size);
+    if (parser_.at() == http_parser::stage::head) count_head(*size);
     co_return input::got;
 }
 
 void connection::feed_parser() {
-    if (!has_buffered()) return;
-    begin_ += parser_.feed(std::span{buffer_}.subspan(begin_, end_ - begin_));
+    if (!buffer_.empty()) buffer_.remove(parser_.feed(buffer_.content()));
 }
 
-void connection::shrink_buffer() {
-    if (buffer_.size() > buffer_min) std::vector<std::byte>(buffer_min).swap(buffer_);
-    begin_ = end_ = 0;
+void connection::count_head(std::size_t size) {
+    own_.grow(size);
+    head_bytes_ += size;
+}
+
+// Ready for the next request.
+void connection::begin_next() {
+    answering_ = false;
+    parser_.reset();
+    own_.give_back(std::exchange(head_bytes_, 0));
+    if (buffer_.empty()) buffer_.shrink();
+}
+
+// What pays for the texts that a job makes: a part of its game's. A job may outlive the connection.
+reserve_function connection::reserving() const {
+    return [&memory = service_.tenants.memory(),
+            game = game_](std::size_t bytes) -> std::expected<reservation, grant> {
+        struct payment {
+            payment(budget& of, std::shared_ptr<tenant_table::stay> in)
+                : game{std::move(in)}, share{of, game->memory()} {}
+            std::shared_ptr<tenant_table::stay> game;
+            budget::share share;
+        };
+        const auto made = std::make_shared<payment>(memory, game);
+        if (const grant given = made->share.try_grow(bytes); given != grant::granted) {
+            return std::unexpected(given);
+        }
+        return made;
+    };
 }
 
 // What the head alone decides.
@@ -269,7 +318,10 @@ std::expected<void, response> connection::take_part(const route& where, std::uin
         if (!game) {
             return std::unexpected(make_error(error::bad_request, "game: " + game.error()));
         }
-        if (!game_ || game_->game() != where.game) game_.emplace(tenants.enter(*game));
+        if (!game_ || game_->game() != where.game) {
+            game_.reset();
+            game_ = std::make_shared<tenant_table::stay>(tenants.enter(*game));
+        }
         memory = &game_->memory();
         const grant begun = held.request.emplace(tenants.requests(), game_->requests()).try_grow(1);
         if (begun == grant::over_share) {
@@ -302,7 +354,8 @@ fl::task<bool> connection::run_route(route where, holdings& held) {
                             .game = std::move(where.game),
                             .player = std::move(where.player),
                             .body = parser_.take_body(),
-                            .deadline = started_ + service_.limits.request_timeout};
+                            .deadline = started_ + service_.limits.request_timeout,
+                            .reserve = reserving()};
         auto work = std::make_unique<job>(std::move(request), service_.jobs);
         const std::unique_ptr<job> finished = co_await service_.run.run(std::move(work));
         answer = finished != nullptr ? std::move(finished->answer())
@@ -312,7 +365,9 @@ fl::task<bool> connection::run_route(route where, holdings& held) {
     }
     count(where.kind, answer.status);
     held.memory->grow(answer.body.size());
+    const std::size_t held_bytes = held.memory->size() + answer.content().size();
     const bool goes_on = co_await send(std::move(answer), parser_.head().keep_alive);
+    if (held_bytes >= memory_trimmer::note_min) service_.trimmer.note(held_bytes);
     co_return goes_on;
 }
 
@@ -336,7 +391,7 @@ fl::task<bool> connection::refuse(response answer, request_kind kind, bool must_
     const bool keep_alive = !unread && parser_.head().keep_alive;
     const bool goes_on = co_await send(std::move(answer), keep_alive);
     if (goes_on) {
-        parser_.reset();
+        begin_next();
     } else if (unread) {
         co_await linger();
     }
@@ -352,6 +407,7 @@ fl::task<bool> connection::refuse_failed() {
 
 // A stop that came before the answer was ready does not keep it from the client.
 fl::task<bool> connection::write(std::string_view text, time_point deadline) {
+    answering_ = true;
     const bool stopping = co_await fl::stop_requested();
     if (!stopping) {
         const auto sent = co_await stream_.write_all(bytes_of(text), deadline);
@@ -367,11 +423,11 @@ fl::task<bool> connection::send(response answer, bool keep_alive) {
                                .http_1_0 = parser_.head().http_1_0,
                                .head_only = parser_.head().method == "HEAD"};
     const std::string head = print_answer(answer, framing);
-    const time_point deadline = clock::now() + service_.limits.write_timeout;
+    const time_point deadline = write_deadline();
     const bool sent = co_await write(head, deadline);
     if (!sent) co_return false;
-    if (!framing.head_only && answer.body.size() > inline_max) {
-        const bool rest = co_await write(answer.body, deadline);
+    if (!framing.head_only && answer.content().size() > inline_max) {
+        const bool rest = co_await write(answer.content(), deadline);
         if (!rest) co_return false;
     }
     co_return framing.keep_alive;
@@ -380,20 +436,45 @@ fl::task<bool> connection::send(response answer, bool keep_alive) {
 fl::task<> connection::linger() {
     const time_point deadline = clock::now() + linger_time;
     if (!stream_.shutdown_send()) co_return;
-    buffer_.resize(buffer_max);
+    buffer_.shrink();
     for (std::size_t dropped = 0; dropped < linger_bytes;) {
-        const auto size = co_await stream_.read_some(std::span{buffer_}, deadline);
+        const auto size = co_await stream_.read_some(buffer_.room(), deadline);
         if (!size || *size == 0) co_return;
         dropped += *size;
     }
+}
+
+std::string_view connection::answer_without_memory() noexcept {
+    return answering_ ? std::string_view{} : no_memory_answer;
 }
 
 void connection::count(request_kind kind, int status) {
     service_.stats.count_request(number_, kind, status, clock::now() - started_);
 }
 
-fl::task<> serve_requests(connection& client) {
-    for (bool goes_on = true; goes_on;) goes_on = co_await client.serve_request();
+// Its frame is there before memory is short, and operations on streams allocate nothing: so a
+// client is answered, and can read the answer, when no allocation succeeds.
+fl::task<> serve_requests(connection& client, service_stats& stats) {
+    bool short_of_memory = false;
+    try {
+        for (bool goes_on = true; goes_on;) goes_on = co_await client.serve_request();
+    } catch (const std::bad_alloc&) {
+        short_of_memory = true;
+    }
+    if (!short_of_memory) co_return;
+    stats.count_failure();
+    const std::string_view answer = client.answer_without_memory();
+    if (answer.empty()) co_return;
+    fl::io::tcp_stream& stream = client.stream();
+    if (!co_await stream.write_all(bytes_of(answer), client.write_deadline())) co_return;
+    if (!stream.shutdown_send()) co_return;
+    const time_point deadline = clock::now() + linger_time;
+    std::array<std::byte, 1024> dropped;
+    for (std::size_t count = 0; count < linger_bytes;) {
+        const auto size = co_await stream.read_some(dropped, deadline);
+        if (!size || *size == 0) co_return;
+        count += *size;
+    }
 }
 
 }  // namespace
@@ -405,7 +486,7 @@ fl::task<> serve_connection(const service_parts& service, fl::io::tcp_stream str
         fl::scheduler& home = co_await fl::current_scheduler();
         connection client{service, std::move(stream), std::move(seat), number, home};
         client.sit(self);
-        co_await serve_requests(client);
+        co_await serve_requests(client, service.stats);
     } catch (const fl::stopped_error&) {  // the stop waits no longer for the client's next request
     } catch (const std::exception&) {
         service.stats.count_failure();  // memory is short: this client goes, the others stay

@@ -14,6 +14,7 @@
 #include "savegames/connection_table.hpp"
 #include "savegames/http.hpp"
 #include "savegames/job.hpp"
+#include "savegames/memory_trimmer.hpp"
 #include "savegames/runner.hpp"
 #include "savegames/service_stats.hpp"
 #include "savegames/tenants.hpp"
@@ -37,6 +38,7 @@ struct service_parts {
     service_stats& stats;
     tenant_table& tenants;
     connection_table& table;
+    memory_trimmer& trimmer;
     std::function<std::shared_ptr<const token_table>()> tokens;  // null: none are needed
     std::function<std::string()> stats_json;
     // The error says, without a path, why writes fail.

@@ -14,54 +14,107 @@ void connection_table::seat::sit(fairlead::basic_task& task) {
 
 void connection_table::seat::become_idle(time_point now) {
     const std::lock_guard lock{table_->mutex_};
-    place_->at = activity::idle;
-    place_->idle_since = now;
-    table_->idle_.splice(table_->idle_.end(), table_->busy_, place_);
-    // Whoever waits for room does not know when this one may be ended, unless another is before it.
-    if (table_->idle_.size() != 1) return;
-    table_->wake_acceptor();
-    if (table_->draining_) table_->changed_.notify_all();
+    place_->since = now;
+    table_->put(place_, activity::idle);
+    if (table_->draining_ && table_->idle_.size() == 1) table_->changed_.notify_all();
 }
 
-bool connection_table::seat::become_reading() {
+bool connection_table::seat::become_reading_head(time_point since) {
     const std::lock_guard lock{table_->mutex_};
     if (place_->at == activity::stopped || table_->draining_) return false;
-    place_->at = activity::reading;
+    if (place_->at == activity::reading_head) return true;
+    place_->since = since;
+    table_->put(place_, activity::reading_head);
+    return true;
+}
+
+bool connection_table::seat::become_reading_body() {
+    const std::lock_guard lock{table_->mutex_};
+    if (place_->at == activity::stopped || table_->draining_) return false;
+    place_->at = activity::reading_body;
     return true;
 }
 
 bool connection_table::seat::become_busy() {
     const std::lock_guard lock{table_->mutex_};
     if (place_->at == activity::stopped) return false;
-    if (place_->at == activity::idle)
-        table_->busy_.splice(table_->busy_.end(), table_->idle_, place_);
-    place_->at = activity::busy;
+    table_->put(place_, activity::busy);
     return true;
 }
 
-std::optional<connection_table::seat> connection_table::enter(fairlead::basic_task& acceptor,
-                                                              time_point now, time_point* retry) {
+bool connection_table::admits(const network& from, time_point now) {
     const std::lock_guard lock{mutex_};
-    if (busy_.size() + idle_.size() < limit_) {
+    const auto known = of_networks_.find(from);
+    if (of_network_ == 0 || known == of_networks_.end() || known->second < of_network_) return true;
+    for (std::list<entry>* const waiting : {&idle_, &reading_}) {
+        for (auto each = waiting->begin(); each != waiting->end() && each->since + grace <= now;
+             ++each) {
+            if (each->from != from) continue;
+            ++evicted_;
+            stop_task(each);
+            return true;
+        }
+    }
+    ++refused_;
+    return false;
+}
+
+std::optional<connection_table::seat> connection_table::enter(fairlead::basic_task& acceptor,
+                                                              time_point now, time_point* retry,
+                                                              const network& from) {
+    const std::lock_guard lock{mutex_};
+    if (open() < limit_) {
+        std::size_t& known = of_networks_[from];
+        busy_.emplace_back().from = from;
+        ++known;
         acceptor_ = nullptr;
-        busy_.emplace_back();
         ++accepted_;
         return seat{*this, std::prev(busy_.end())};
     }
     if (acceptor_ == nullptr) ++waited_;
     acceptor_ = &acceptor;
     *retry = time_point::max();
-    if (!idle_.empty()) {
-        const auto oldest = idle_.begin();
-        *retry = oldest->idle_since + idle_grace;
+    if (const auto first = first_to_go(now)) {
+        *retry = (*first)->since + grace;
         if (*retry <= now) {
             *retry = time_point::max();  // its end signals
             ++evicted_;
-            stop_task(oldest);
+            stop_task(*first);
         }
     }
     return std::nullopt;
 }
+
+// The longest idle connection or the slowest head. If both have waited for `grace`: that of the
+// network with more connections.
+std::optional<connection_table::place> connection_table::first_to_go(time_point now) {
+    if (idle_.empty() && reading_.empty()) return std::nullopt;
+    if (idle_.empty()) return reading_.begin();
+    if (reading_.empty()) return idle_.begin();
+    const place idle = idle_.begin();
+    const place slow = reading_.begin();
+    const std::size_t of_idle = of_networks_[idle->from];
+    const std::size_t of_slow = of_networks_[slow->from];
+    const bool both_may_go = std::max(idle->since, slow->since) + grace <= now;
+    if (both_may_go && of_idle != of_slow) return of_idle > of_slow ? idle : slow;
+    return idle->since < slow->since ? idle : slow;
+}
+
+std::list<connection_table::entry>& connection_table::list_of(activity at) {
+    if (at == activity::idle) return idle_;
+    return at == activity::reading_head ? reading_ : busy_;
+}
+
+void connection_table::put(place where, activity at) {
+    std::list<entry>& to = list_of(at);
+    to.splice(to.end(), list_of(where->at), where);
+    where->at = at;
+    // The task that waits for room does not know when this one may be ended, unless another is
+    // before it.
+    if ((at == activity::idle || at == activity::reading_head) && to.size() == 1) wake_acceptor();
+}
+
+std::size_t connection_table::open() const { return busy_.size() + reading_.size() + idle_.size(); }
 
 void connection_table::forget_acceptor() {
     const std::lock_guard lock{mutex_};
@@ -73,18 +126,25 @@ bool connection_table::crowded() const {
     return draining_ || acceptor_ != nullptr;
 }
 
+bool connection_table::draining() const {
+    const std::lock_guard lock{mutex_};
+    return draining_;
+}
+
 void connection_table::drain(time_point now) {
     const std::lock_guard lock{mutex_};
     draining_ = true;
-    for (auto each = busy_.begin(); each != busy_.end(); ++each) {
-        if (each->at == activity::reading) stop_task(each);
+    while (!reading_.empty()) stop_task(reading_.begin());
+    for (auto each = busy_.begin(); each != busy_.end();) {
+        const auto next = std::next(each);
+        if (each->at == activity::reading_body) stop_task(each);
+        each = next;
     }
     end_idle(now);
 }
 
 std::size_t connection_table::wait_until_empty(time_point deadline) {
     std::unique_lock lock{mutex_};
-    const auto open = [this] { return busy_.size() + idle_.size(); };
     for (time_point now = clock::now(); open() != 0 && now < deadline; now = clock::now()) {
         changed_.wait_until(lock, std::min(end_idle(now), deadline));
     }
@@ -93,35 +153,37 @@ std::size_t connection_table::wait_until_empty(time_point deadline) {
 
 connection_table::counters connection_table::count() const {
     const std::lock_guard lock{mutex_};
-    return {.open = busy_.size() + idle_.size(),
+    return {.open = open(),
             .idle = idle_.size(),
             .limit = limit_,
             .accepted = accepted_,
             .evicted = evicted_,
+            .refused = refused_,
             .waited = waited_};
 }
 
-void connection_table::leave(std::list<entry>::iterator place) {
+void connection_table::leave(place where) {
     const std::lock_guard lock{mutex_};
-    (place->at == activity::idle ? idle_ : busy_).erase(place);
+    const auto known = of_networks_.find(where->from);
+    if (--known->second == 0) of_networks_.erase(known);
+    list_of(where->at).erase(where);
     wake_acceptor();
-    if (busy_.empty() && idle_.empty()) changed_.notify_all();
+    if (open() == 0) changed_.notify_all();
 }
 
 void connection_table::wake_acceptor() {
     if (acceptor_ != nullptr) acceptor_->signal();
 }
 
-void connection_table::stop_task(std::list<entry>::iterator place) {
-    if (place->at == activity::idle) busy_.splice(busy_.end(), idle_, place);
-    place->at = activity::stopped;
-    place->task->request_stop();
+void connection_table::stop_task(place where) {
+    put(where, activity::stopped);
+    where->task->request_stop();
 }
 
 // Returns when the next one is due.
 time_point connection_table::end_idle(time_point now) {
     while (!idle_.empty()) {
-        const time_point due = idle_.front().idle_since + idle_grace;
+        const time_point due = idle_.front().since + grace;
         if (due > now) return due;
         stop_task(idle_.begin());
     }

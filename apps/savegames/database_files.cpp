@@ -87,7 +87,9 @@ std::expected<std::unique_ptr<database_files>, std::string> database_files::clai
                         path, status.st_nlink));
     }
     std::unique_ptr<database_files> made{
-        new database_files{{.path = path,
+        new database_files{{.gone = "the database was deleted, moved or replaced",
+                            .linked = "the database has a hard link",
+                            .path = path,
                             .opened = std::move(opened),
                             .device = status.st_dev,
                             .inode = status.st_ino,
@@ -114,14 +116,27 @@ std::expected<void, std::string> database_files::open_log(std::uint64_t log_end)
     }
     {
         const std::lock_guard guard{mutex_};
-        log_ = {.path = path,
+        log_ = {.gone = "the log of the database was deleted, moved or replaced",
+                .linked = "the log of the database has a hard link",
+                .path = path,
                 .opened = std::move(opened),
                 .device = status.st_dev,
                 .inode = status.st_ino,
                 .size_min = log_end};
     }
     note_size();
-    return check();
+    if (const intact found = check(); !found) {
+        return std::unexpected(std::string{found.error()});
+    }
+    return {};
+}
+
+std::expected<void, std::string> database_files::flush_names() const {
+    std::filesystem::path folder = std::filesystem::path{database_.path}.parent_path();
+    if (folder.empty()) folder = ".";
+    const descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (opened.get() >= 0 && ::fsync(opened.get()) == 0) return {};
+    return std::unexpected(fmt::format("cannot flush {}: {}", folder.string(), system_message()));
 }
 
 database_files::intact database_files::begin_write() {
@@ -172,18 +187,17 @@ database_files::intact database_files::check_both() const {
     };
     cut_ = cut_ || cut(database_) || (!writing_ && cut(log_));
     if (cut_) return std::unexpected("some of the database or of its log was cut off");
-    intact result = check_name(database_, "database");
-    return result ? check_name(log_, "log of the database") : result;
+    intact result = check_name(database_);
+    return result ? check_name(log_) : result;
 }
 
-database_files::intact database_files::check_name(const watched_file& each,
-                                                  const char* name) const {
+database_files::intact database_files::check_name(const watched_file& each) const {
     struct stat status {};
     if (::stat(each.path.c_str(), &status) != 0 || status.st_dev != each.device ||
         status.st_ino != each.inode) {
-        return std::unexpected(fmt::format("the {} was deleted, moved or replaced", name));
+        return std::unexpected(each.gone);
     }
-    if (status.st_nlink != 1) return std::unexpected(fmt::format("the {} has a hard link", name));
+    if (status.st_nlink != 1) return std::unexpected(each.linked);
     return {};
 }
 

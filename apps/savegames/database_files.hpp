@@ -28,6 +28,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "savegames/descriptor.hpp"
 
@@ -35,7 +36,8 @@ namespace savegames {
 
 class database_files {
 public:
-    using intact = std::expected<void, std::string>;  // the error is a sentence without a path
+    // The error is a sentence without a path, in static memory: the writer allocates nothing.
+    using intact = std::expected<void, std::string_view>;
 
     // Opens the database, or creates it for our user alone, and locks it. The error is a sentence
     // for a person, with the path.
@@ -49,6 +51,9 @@ public:
 
     // SQLite has opened the database and its log. `log_end`: the part of the log that is in use.
     [[nodiscard]] std::expected<void, std::string> open_log(std::uint64_t log_end);
+
+    // Makes the names of new files durable. The error is a sentence with a path.
+    [[nodiscard]] std::expected<void, std::string> flush_names() const;
 
     // --- for the writer -------------------------------------------------------------------------
 
@@ -73,6 +78,7 @@ public:
 
 private:
     struct watched_file {
+        std::string_view gone, linked;  // the sentences that say so
         std::string path;
         descriptor opened{};
         dev_t device = 0;
@@ -84,7 +90,7 @@ private:
 
     // These require mutex_.
     intact check_both() const;
-    intact check_name(const watched_file& each, const char* name) const;
+    intact check_name(const watched_file& each) const;
     bool has_hole_before(std::uint64_t end) const;
 
     mutable std::mutex mutex_;

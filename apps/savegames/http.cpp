@@ -216,21 +216,22 @@ std::string print_answer(const response& answer, const http_framing& framing) {
     const auto reason =
         http::obsolete_reason(http::int_to_status(static_cast<unsigned>(answer.status)));
     std::string result;
-    const bool with_body = !framing.head_only && answer.body.size() <= inline_max;
-    result.reserve(256 + (with_body ? answer.body.size() : 0));
+    const bool with_body = !framing.head_only && answer.content().size() <= inline_max;
+    result.reserve(256 + (with_body ? answer.content().size() : 0));
     auto out = std::back_inserter(result);
     fmt::format_to(out, "HTTP/1.1 {} {}\r\n", answer.status, text(reason));
     for (const auto& [name, value] : answer.headers) {
         fmt::format_to(out, "{}: {}\r\n", name, value);
     }
-    if (answer.status != 204) fmt::format_to(out, "Content-Length: {}\r\n", answer.body.size());
+    if (answer.status != 204)
+        fmt::format_to(out, "Content-Length: {}\r\n", answer.content().size());
     if (!framing.keep_alive) {
         result += "Connection: close\r\n";
     } else if (framing.http_1_0) {
         result += "Connection: keep-alive\r\n";
     }
     result += "\r\n";
-    if (with_body) result += answer.body;
+    if (with_body) result += answer.content();
     return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <variant>
 
 #include <fmt/format.h>
@@ -28,6 +29,8 @@ std::string_view store_message(error code) {
             return "the save store failed";
     }
 }
+
+constexpr std::string_view no_memory_message = "too many large saves are under way";
 
 }  // namespace
 
@@ -114,11 +117,15 @@ private:
 };
 
 response make_error(int status, std::string_view code, std::string_view message) {
-    // Texts of clients may be in the message: what is no UTF-8 is replaced.
-    nlohmann::json body{{"error", code}, {"message", message}};
+    // Texts of clients may be in the message: what is no UTF-8 is replaced. Plain strings and no
+    // object, whose destructor would allocate.
+    const auto quote = [](std::string_view text) {
+        return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    };
     return {status,
-            body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-            {{"Content-Type", "application/json"}}};
+            "{\"error\":" + quote(code) + ",\"message\":" + quote(message) + "}",
+            {{"Content-Type", "application/json"}},
+            {}};
 }
 
 response make_error(error code, std::string_view message) {
@@ -135,7 +142,7 @@ job::job(job_request request, const job_context& context, owner_token owner)
       owner_{owner},
       random_{std::to_underlying(owner)} {}
 
-job::~job() { expire(); }
+job::~job() { let_go(); }
 
 void job::on_notify(std::function<void()> notify) { notify_ = std::move(notify); }
 
@@ -155,6 +162,8 @@ step_result job::step(time_point now) {
             return start_lock();
         case phase::downloading:
             return after_download();
+        case phase::patching:
+            return patch_text();
         case phase::packing:
             return pack_text();
         case phase::uploading:
@@ -176,6 +185,23 @@ bool job::due(time_point now) const {
     return operation_ == nullptr || operation_->done();
 }
 
+std::size_t job::next_bytes() const {
+    switch (phase_) {
+        case phase::start:
+            return request_.body.size();
+        case phase::downloading: {
+            if (!operation_->done()) return 0;
+            const auto& stored = operation_->result<save>();
+            return stored ? stored->size : 0;
+        }
+        case phase::patching:
+        case phase::packing:
+            return text_.size() + request_.body.size();
+        default:
+            return 0;
+    }
+}
+
 void job::expire() {
     if (finished()) return;
     if (committed()) {
@@ -192,10 +218,19 @@ void job::expire() {
                       ? make_error(error::locked, "the profile is locked by another request")
                       : make_error(error::deadline, "the time of the request is over");
     }
-    if (operation_) {
-        operation_->abandon();  // unlocks too
-    } else if (holds_lock_) {
-        context_.profiles.release(*key_, owner_, [](std::expected<void, error>) {});
+    let_go();
+}
+
+// Ends without an answer: gives the lock back, and is notified no more.
+void job::let_go() noexcept {
+    if (finished()) return;
+    try {
+        if (operation_) {
+            operation_->abandon();  // unlocks too
+        } else if (holds_lock_) {
+            context_.profiles.release(*key_, owner_, [](std::expected<void, error>) {});
+        }
+    } catch (const std::bad_alloc&) {  // the lease ends by itself
     }
     operation_.reset();
     holds_lock_ = false;
@@ -238,10 +273,10 @@ step_result job::begin() {
 }
 
 step_result job::start_lock() {
-    auto started = new_operation(phase::locking);
-    context_.profiles.acquire(*key_, owner_, context_.lease,
-                              operation::callback<lock_result>(started));
-    return wait();
+    return start(phase::locking, [&](const std::shared_ptr<operation>& started) {
+        context_.profiles.acquire(*key_, owner_, context_.lease,
+                                  operation::callback<lock_result>(started));
+    });
 }
 
 step_result job::after_lock(time_point now) {
@@ -283,27 +318,56 @@ std::chrono::milliseconds job::next_backoff(std::chrono::milliseconds lease_left
 }
 
 step_result job::start_download() {
-    auto started = new_operation(phase::downloading);
-    context_.blobs.get(*key_, operation::callback<save>(started));
-    return wait();
+    return start(phase::downloading, [&](const std::shared_ptr<operation>& started) {
+        context_.blobs.get(*key_, operation::callback<save>(started));
+    });
 }
 
 step_result job::after_download() {
     auto result = std::move(operation_->result<save>());
     operation_.reset();
     if (!result) return fail(result.error(), store_message(result.error()));
-    auto text = unpack(*result, context_.save_limits.size_max);
-    if (!text) return fail(text.error().code, text.error().message);
-    if (request_.kind == job_kind::get) {
-        answer_ = {200,
-                   std::move(*text),
-                   {{"Content-Type", "application/json"},
-                    {"Save-Version", std::to_string(result->version)},
-                    {"Save-Checksum", checksum_text(result->checksum)}}};
-        return finish();
+    return request_.kind == job_kind::get ? answer_read(*result) : unpack_to_patch(*result);
+}
+
+step_result job::answer_read(const save& stored) {
+    const bool large = stored.size >= shared_text_min && context_.texts != nullptr;
+    shared_text shared = large ? context_.texts->find(*key_, stored) : nullptr;
+    std::string own;
+    if (shared == nullptr) {
+        auto paid = large ? reserve(stored.size) : reservation{};
+        if (!paid) return fail(paid.error(), no_memory_message);
+        auto text = unpack(stored, context_.save_limits.size_max);
+        if (!text) return fail(text.error().code, text.error().message);
+        if (large) {
+            shared = context_.texts->add(*key_, stored, std::move(*text), std::move(*paid));
+        } else {
+            own = std::move(*text);
+        }
     }
-    base_version_ = result->version;
-    auto patched = apply_merge_patch(*text, request_.body, context_.save_limits);
+    answer_ = {200,
+               std::move(own),
+               {{"Content-Type", "application/json"},
+                {"Save-Version", std::to_string(stored.version)},
+                {"Save-Checksum", checksum_text(stored.checksum)}},
+               std::move(shared)};
+    return finish();
+}
+
+step_result job::unpack_to_patch(const save& stored) {
+    auto paid = reserve(2 * stored.size + request_.body.size());  // the text before and after
+    if (!paid) return fail(paid.error(), no_memory_message);
+    paid_ = std::move(*paid);
+    auto text = unpack(stored, context_.save_limits.size_max);
+    if (!text) return fail(text.error().code, text.error().message);
+    base_version_ = stored.version;
+    text_ = std::move(*text);
+    phase_ = phase::patching;
+    return {step_result::kind::ready};
+}
+
+step_result job::patch_text() {
+    auto patched = apply_merge_patch(text_, request_.body, context_.save_limits);
     if (!patched) return fail(patched.error().code, patched.error().message);
     text_ = std::move(*patched);
     phase_ = phase::packing;
@@ -315,16 +379,17 @@ step_result job::pack_text() {
     if (!packed) return fail(packed.error().code, packed.error().message);
     packed_ = std::move(*packed);
     std::string{}.swap(text_);  // megabytes that need not wait with us
+    paid_.reset();
     return holds_lock_ ? start_upload() : start_lock();
 }
 
 step_result job::start_upload() {
-    auto started = new_operation(phase::uploading);
     save value = std::move(packed_);
     packed_ = {.version = 0, .checksum = value.checksum, .size = value.size, .data = {}};
-    context_.blobs.put(*key_, {.expected_version = base_version_, .owner = owner_},
-                       std::move(value), operation::callback<std::uint64_t>(started));
-    return wait();
+    return start(phase::uploading, [&](const std::shared_ptr<operation>& started) {
+        context_.blobs.put(*key_, {.expected_version = base_version_, .owner = owner_},
+                           std::move(value), operation::callback<std::uint64_t>(started));
+    });
 }
 
 step_result job::after_upload() {
@@ -346,10 +411,10 @@ void job::report_upload(std::uint64_t version) {
 }
 
 step_result job::start_erase() {
-    auto started = new_operation(phase::erasing);
-    context_.blobs.erase(*key_, {.expected_version = {}, .owner = owner_},
-                         operation::callback<void>(started));
-    return wait();
+    return start(phase::erasing, [&](const std::shared_ptr<operation>& started) {
+        context_.blobs.erase(*key_, {.expected_version = {}, .owner = owner_},
+                             operation::callback<void>(started));
+    });
 }
 
 step_result job::after_erase() {
@@ -360,16 +425,33 @@ step_result job::after_erase() {
     return finish();
 }
 
-std::shared_ptr<job::operation> job::new_operation(phase next) {
+// Calls the store. If the call throws, nothing is under way, and a lock that is held is given back
+// at the end.
+template <class Call>
+step_result job::start(phase next, Call call) {
     const bool unlocks = next == phase::locking || (holds_lock_ && next != phase::unlocking);
     operation_ = std::make_shared<operation>(context_.profiles, *key_, owner_, unlocks, notify_);
     phase_ = next;
-    return operation_;
+    try {
+        call(operation_);
+    } catch (...) {
+        operation_.reset();
+        throw;
+    }
+    return wait();
 }
 
 step_result job::wait() const {
     const time_point wake = phase_ == phase::backoff ? retry_at_ : time_point::max();
     return {step_result::kind::waiting, std::min(wake, request_.deadline)};
+}
+
+std::expected<reservation, error> job::reserve(std::size_t bytes) const {
+    if (!request_.reserve) return reservation{};
+    auto paid = request_.reserve(bytes);
+    if (paid) return std::move(*paid);
+    return std::unexpected(paid.error() == grant::over_share ? error::over_share
+                                                             : error::overloaded);
 }
 
 step_result job::fail(error code, std::string_view message) {
@@ -380,10 +462,10 @@ step_result job::fail(error code, std::string_view message) {
 // The answer is complete: gives the lock back, if any, and ends.
 step_result job::finish() {
     if (holds_lock_) {
-        auto started = new_operation(phase::unlocking);
-        holds_lock_ = false;
-        context_.profiles.release(*key_, owner_, operation::callback<void>(started));
-        return wait();
+        return start(phase::unlocking, [&](const std::shared_ptr<operation>& started) {
+            context_.profiles.release(*key_, owner_, operation::callback<void>(started));
+            holds_lock_ = false;
+        });
     }
     phase_ = phase::finished;
     return {step_result::kind::finished};

@@ -2,7 +2,7 @@
 //
 //   get     download ─> unpack
 //   put     check ─> pack ─> lock ─> upload ─> unlock
-//   update  check ─> lock ─> download ─> unpack, patch ─> pack ─> upload ─> unlock
+//   update  check ─> lock ─> download ─> unpack ─> patch ─> pack ─> upload ─> unlock
 //   erase   lock ─> erase ─> unlock
 //
 // Each arrow is a store operation or a turn of the scheduler; each word between two arrows is one
@@ -43,13 +43,18 @@
 #include <utility>
 #include <vector>
 
+#include "savegames/budget.hpp"
 #include "savegames/model.hpp"
 #include "savegames/patch.hpp"
+#include "savegames/shared_texts.hpp"
 #include "savegames/store.hpp"
 
 namespace savegames {
 
 enum class job_kind : std::uint8_t { get, put, update, erase };
+
+// Pays for so many bytes of text before the job makes them. Any thread. Null: not needed.
+using reserve_function = std::function<std::expected<reservation, grant>(std::size_t bytes)>;
 
 struct job_request {
     job_kind kind = job_kind::get;
@@ -57,6 +62,7 @@ struct job_request {
     std::string player{};
     std::string body;  // put: the save; update: the merge patch
     time_point deadline = time_point::max();
+    reserve_function reserve{};
 };
 
 // What all jobs of a server share. Outlives them and their detached operations.
@@ -69,13 +75,22 @@ struct job_context {
     std::chrono::milliseconds lease{10'000};     // more than the longest request
     std::chrono::milliseconds backoff_min{2};    // first wait for a lock, halved at random
     std::chrono::milliseconds backoff_max{100};  // later waits double up to this
+    shared_texts* texts = nullptr;               // null: each answer has a copy of its own
 };
 
 struct response {
     int status = 0;
     std::string body;                                          // JSON, or empty with status 204
     std::vector<std::pair<std::string, std::string>> headers;  // Content-Type, Save-Version, ...
+    shared_text shared{};                                      // instead of `body`: a large save
+
+    [[nodiscard]] std::string_view content() const noexcept {
+        return shared != nullptr ? std::string_view{*shared} : std::string_view{body};
+    }
 };
+
+// Saves of at least so many bytes are answered from `shared`.
+inline constexpr std::size_t shared_text_min = std::size_t{16} << 10;
 
 // An answer with `status` and the body {"error":code,"message":message}.
 [[nodiscard]] response make_error(int status, std::string_view code, std::string_view message);
@@ -94,7 +109,7 @@ public:
     // `owner` names the job to the lock, and seeds its backoff.
     job(job_request request, const job_context& context, owner_token owner = new_owner_token());
 
-    // Ends the job as `expire` does when it has not finished. Never blocks.
+    // Ends the job as `expire` does when it has not finished, but without an answer. Never blocks.
     ~job();
     job(const job&) = delete;
     job& operator=(const job&) = delete;
@@ -108,6 +123,10 @@ public:
 
     // Whether `step(now)` would make progress. For drivers that poll. Any moment but during `step`.
     [[nodiscard]] bool due(time_point now) const;
+
+    // About how many bytes of text the next step works on. For drivers that divide long work. Any
+    // moment but during `step`.
+    [[nodiscard]] std::size_t next_bytes() const;
 
     // Ends the job now: 409 when it has only waited for the lock, 504 else; but a write that was
     // committed is reported as such. Never blocks.
@@ -129,6 +148,7 @@ private:
         locking,      // acquire is under way
         backoff,      // the lock was refused; until retry_at_
         downloading,  // get is under way
+        patching,     // text_ is the old save, not yet patched
         packing,      // text_ is the new save, not yet packed
         uploading,    // put is under way
         erasing,      // erase is under way
@@ -139,6 +159,9 @@ private:
     step_result begin();
     step_result after_lock(time_point now);
     step_result after_download();
+    step_result answer_read(const save& stored);
+    step_result unpack_to_patch(const save& stored);
+    step_result patch_text();
     step_result pack_text();
     step_result after_upload();
     step_result after_erase();
@@ -148,8 +171,11 @@ private:
     step_result start_upload();
     step_result start_erase();
 
-    std::shared_ptr<operation> new_operation(phase next);
+    template <class Call>
+    step_result start(phase next, Call call);
+    void let_go() noexcept;
     step_result wait() const;
+    std::expected<reservation, error> reserve(std::size_t bytes) const;
     step_result fail(error code, std::string_view message);
     step_result finish();
     void report_upload(std::uint64_t version);
@@ -168,7 +194,8 @@ private:
     time_point retry_at_{};
     std::optional<profile_key> key_;             // once the ids are known to be good
     std::optional<std::uint64_t> base_version_;  // update: what was downloaded
-    std::string text_;                           // the new save
+    reservation paid_;                           // for text_
+    std::string text_;                           // the new save, or the one to patch
     save packed_;
     std::shared_ptr<operation> operation_;  // the one under way
     response answer_;

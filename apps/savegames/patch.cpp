@@ -70,12 +70,59 @@ std::expected<void, failure> check_shape(std::string_view text, const json_limit
 // The parser takes a null character, which no JSON text has, for the end of the text.
 bool seems_shorter(std::string_view text) { return text.contains('\0'); }
 
-std::expected<json, failure> parse(std::string_view text, const json_limits& limits,
-                                   error if_broken) {
+// Leaves an empty container or a plain value, whose destructor allocates nothing. The destructor of
+// a full container allocates, and ends the process if there is no memory. Recurses: no tree here is
+// deeper than depth_max.
+void empty(json& tree) noexcept {
+    if (tree.is_object()) {
+        for (auto& [name, value] : tree.get_ref<json::object_t&>()) empty(value);
+        tree.get_ref<json::object_t&>().clear();
+    } else if (tree.is_array()) {
+        for (json& value : tree.get_ref<json::array_t&>()) empty(value);
+        tree.get_ref<json::array_t&>().clear();
+    }
+}
+
+// A tree that can be dropped without memory, also when it is half built.
+struct json_tree {
+    json_tree() = default;
+    json_tree(json_tree&& other) noexcept { root.swap(other.root); }
+    json_tree& operator=(json_tree&&) = delete;
+    ~json_tree() { empty(root); }
+
+    json root;
+};
+
+std::expected<json_tree, failure> parse(std::string_view text, const json_limits& limits,
+                                        error if_broken) {
     if (auto shape = check_shape(text, limits); !shape) return std::unexpected(shape.error());
-    json tree = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-    if (tree.is_discarded() || seems_shorter(text)) return fail(if_broken, "the text is not JSON");
+    json_tree tree;
+    nlohmann::detail::json_sax_dom_parser<json> builder{tree.root, /*allow_exceptions_=*/false};
+    const bool good = json::sax_parse(text.begin(), text.end(), &builder);
+    if (!good || seems_shorter(text)) return fail(if_broken, "the text is not JSON");
     return tree;
+}
+
+// RFC 7396, section 2. Takes `changes` apart, so that nothing is copied. Recurses no deeper than
+// `changes`.
+void merge(json& target, json& changes) {
+    if (!changes.is_object()) {
+        target.swap(changes);
+        return;
+    }
+    if (!target.is_object()) {
+        empty(target);
+        target = json::object();
+    }
+    auto& members = target.get_ref<json::object_t&>();
+    for (auto& [name, change] : changes.get_ref<json::object_t&>()) {
+        if (!change.is_null()) {
+            merge(members[name], change);
+        } else if (const auto found = members.find(name); found != members.end()) {
+            empty(found->second);
+            members.erase(found);
+        }
+    }
 }
 
 }  // namespace
@@ -100,8 +147,8 @@ std::expected<std::string, failure> apply_merge_patch(std::string_view document,
         if (!changes) return std::unexpected(std::move(changes.error()));
         auto tree = parse(document, limits, error::corrupt);
         if (!tree) return std::unexpected(std::move(tree.error()));
-        tree->merge_patch(*changes);
-        std::string result = tree->dump();
+        merge(tree->root, changes->root);
+        std::string result = tree->root.dump();
         if (auto shape = check_shape(result, limits); !shape) return std::unexpected(shape.error());
         return result;
     } catch (const std::exception& caught) {  // memory, in practice

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "savegames/run_job.hpp"
+#include "savegames/step_gate.hpp"
 
 namespace savegames {
 namespace {
@@ -23,11 +24,18 @@ constexpr std::array<std::string_view, 3> names{"fairlead", "updater", "trivial"
 // that came last nobody takes notice: it costs the next job of this connection one step.
 class fairlead_runner final : public runner {
 public:
+    explicit fairlead_runner(std::size_t long_steps) : gate_{long_steps} {}
+
     fl::task<std::unique_ptr<job>> run(std::unique_ptr<job> work) override {
         fl::basic_task& self = co_await fl::current_task();
         work->on_notify([&self] { self.signal(); });
         for (;;) {
-            const step_result result = work->step(clock::now());
+            step_result result;
+            if (work->next_bytes() < step_gate::bytes_min) {
+                result = work->step(clock::now());
+            } else {
+                result = co_await run_long_step(*work);
+            }
             if (result.what == step_result::kind::finished) break;
             fl::wake_reason reason = fl::wake_reason::woken;
             if (result.what == step_result::kind::ready) {
@@ -42,6 +50,19 @@ public:
         }
         co_return work;
     }
+
+private:
+    // A job that has had no turn is stopped, or its time is over: it ends.
+    fl::task<step_result> run_long_step(job& work) {
+        step_gate::turn turn{gate_};
+        const job_request& request = work.request();
+        const bool granted = co_await turn.wait(request.game, request.deadline);
+        if (granted) co_return work.step(clock::now());
+        work.expire();
+        co_return step_result{step_result::kind::finished};
+    }
+
+    step_gate gate_;
 };
 
 // Where a baseline leaves a finished job for the connection that waits for it. Either may be gone
@@ -132,7 +153,8 @@ std::string_view to_string(scheduler_choice choice) noexcept {
     return names[std::to_underlying(choice)];
 }
 
-std::unique_ptr<runner> make_runner(scheduler_choice choice, std::size_t workers) {
+std::unique_ptr<runner> make_runner(scheduler_choice choice, std::size_t workers,
+                                    std::size_t long_steps) {
     switch (choice) {
         case scheduler_choice::updater:
             return std::make_unique<baseline_runner<updater, run_on_updater>>(
@@ -142,7 +164,8 @@ std::unique_ptr<runner> make_runner(scheduler_choice choice, std::size_t workers
         case scheduler_choice::fairlead:
             break;
     }
-    return std::make_unique<fairlead_runner>();
+    return std::make_unique<fairlead_runner>(long_steps != 0 ? long_steps
+                                                             : step_gate::limit_for(workers));
 }
 
 }  // namespace savegames

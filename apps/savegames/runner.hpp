@@ -43,7 +43,9 @@ public:
     [[nodiscard]] virtual std::uint64_t wakeups() const { return 0; }
 };
 
-// Throws std::system_error when a thread cannot be started.
-[[nodiscard]] std::unique_ptr<runner> make_runner(scheduler_choice choice, std::size_t workers);
+// `long_steps`: how many long steps run at once on Fairlead; 0: as step_gate has it for so many
+// workers. Throws std::system_error when a thread cannot be started.
+[[nodiscard]] std::unique_ptr<runner> make_runner(scheduler_choice choice, std::size_t workers,
+                                                  std::size_t long_steps = 0);
 
 }  // namespace savegames

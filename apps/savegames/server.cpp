@@ -38,7 +38,7 @@ server::server(const server_options& options, const job_context& jobs, const sql
     : options_{options},
       store_{store},
       tokens_{std::move(tokens)},
-      table_{options.max_connections},
+      table_{options.max_connections, options.connections_per_address},
       runner_{make_runner(options.scheduler, options.workers)},
       parts_{.limits = options.limits,
              .jobs = jobs,
@@ -46,6 +46,7 @@ server::server(const server_options& options, const job_context& jobs, const sql
              .stats = stats_,
              .tenants = tenants_,
              .table = table_,
+             .trimmer = trimmer_,
              .tokens =
                  [this] {
                      const std::lock_guard lock{tokens_mutex_};
@@ -82,6 +83,7 @@ std::expected<std::unique_ptr<server>, std::string> server::start(
 
 server::~server() {
     if (serving_) stop(std::chrono::milliseconds{0});
+    runner_.reset();  // jobs that go on in it have paid for their texts out of tenants_
 }
 
 void server::set_tokens(std::shared_ptr<const token_table> tokens) {
@@ -104,6 +106,7 @@ fl::task<> server::serve_all() {
     fl::scheduler& home = co_await fl::current_scheduler();
     fl::scope connections{home};
     connections.spawn(sweep_games(), {.name = "sweep"});
+    connections.spawn(trimmer_.run(), {.name = "trim"});
     {
         const closing_at_end listening{*listener_};
         fl::join_handle<void> accepting = fl::spawn(
@@ -131,7 +134,10 @@ fl::task<> server::accept_all(fl::scope& connections) {
 fl::task<bool> server::accept_one(fl::scope& connections, std::size_t number) {
     auto stream = co_await listener_->accept();
     if (!stream) co_return false;
-    auto seat = co_await wait_for_seat();
+    const auto peer = stream->peer_address();
+    const network from = peer ? network_of(*peer, options_.address_bits) : network{};
+    if (!table_.admits(from, clock::now())) co_return true;
+    auto seat = co_await wait_for_seat(from);
     if (!seat) co_return false;
     connections.spawn(serve_connection(parts_, std::move(*stream), std::move(*seat), number),
                       {.name = "connection"});
@@ -139,11 +145,11 @@ fl::task<bool> server::accept_one(fl::scope& connections, std::size_t number) {
 }
 
 // Nothing: the service stops.
-fl::task<std::optional<connection_table::seat>> server::wait_for_seat() {
+fl::task<std::optional<connection_table::seat>> server::wait_for_seat(network from) {
     fl::basic_task& self = co_await fl::current_task();
     for (;;) {
         time_point retry{};
-        auto seat = table_.enter(self, clock::now(), &retry);
+        auto seat = table_.enter(self, clock::now(), &retry, from);
         if (seat) co_return seat;
         const fl::wake_reason reason = co_await fl::receive_signal(retry);
         if (reason == fl::wake_reason::stopped) co_return std::nullopt;
@@ -168,6 +174,7 @@ std::string server::stats_json() const {
         .accept_starved = listener_->starved(),
         .failures = stats_.failures(),
         .memory_used = tenants_.memory().used(),
+        .memory_of_connections = tenants_.connection_bytes(),
         .memory_max = tenants_.memory().max(),
         .games = tenants_.report(games_named),
         .workers = scheduler_.stats(),

@@ -4,6 +4,7 @@
 //     accept           one task; ends first when the service stops
 //     connection ...   one task for each client
 //     sweep            one task, which drops idle games
+//     trim             one task, which gives memory back
 #pragma once
 
 #include <fairlead/coro/scope.hpp>
@@ -25,6 +26,7 @@
 #include "savegames/connection.hpp"
 #include "savegames/game_settings.hpp"
 #include "savegames/job.hpp"
+#include "savegames/memory_trimmer.hpp"
 #include "savegames/runner.hpp"
 #include "savegames/sqlite_store.hpp"
 #include "savegames/tenants.hpp"
@@ -37,8 +39,10 @@ struct server_options {
     std::size_t workers = 4;     // threads that run jobs; with fairlead, all threads
     std::size_t io_workers = 2;  // threads of the front end of a baseline
     std::size_t max_connections = 10'000;
+    std::size_t connections_per_address = 0;  // 0: any number
+    network_bits address_bits{};              // of what counts as one address
     connection_limits limits{};
-    std::size_t memory_max = std::size_t{1} << 30;  // bytes in all bodies, about
+    std::size_t memory_max = std::size_t{1} << 30;  // bytes that all clients hold, about
     bool groups = true;  // each game in a group of its own; only with fairlead
     std::chrono::milliseconds game_idle{60'000};
     game_settings games{};
@@ -76,7 +80,7 @@ private:
 
     fairlead::task<> serve_all();
     fairlead::task<> accept_all(fairlead::scope& connections);
-    fairlead::task<std::optional<connection_table::seat>> wait_for_seat();
+    fairlead::task<std::optional<connection_table::seat>> wait_for_seat(network from);
     fairlead::task<> sweep_games();
     fairlead::task<bool> accept_one(fairlead::scope& connections, std::size_t number);
     [[nodiscard]] std::string stats_json() const;
@@ -90,6 +94,7 @@ private:
     std::shared_ptr<const token_table> tokens_;
     service_stats stats_;
     connection_table table_;
+    memory_trimmer trimmer_;
     std::unique_ptr<runner> runner_;
     service_parts parts_;
     std::stop_source stop_accepting_;

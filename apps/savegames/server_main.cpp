@@ -75,6 +75,9 @@ void wait_for_end(const sigset_t& awaited, const settings& given, server& runnin
 
 int serve(settings& given, const sigset_t& awaited) {
     complete(given);
+    for (const std::string& warning : given.warnings) {
+        fmt::print(stderr, "savegames: warning: {}\n", warning);
+    }
     std::shared_ptr<const token_table> tokens;
     if (!given.tokens_file.empty()) tokens = load_tokens(given.tokens_file);
 
@@ -85,7 +88,8 @@ int serve(settings& given, const sigset_t& awaited) {
         remote.emplace(**store, **store, parse_store_latency(given.latency));
     profile_store& profiles = remote ? static_cast<profile_store&>(*remote) : **store;
     blob_store& blobs = remote ? static_cast<blob_store&>(*remote) : **store;
-    job_context context{.profiles = profiles, .blobs = blobs};
+    shared_texts texts;
+    job_context context{.profiles = profiles, .blobs = blobs, .texts = &texts};
     context.save_limits.size_max = given.server.limits.http.body_max;
     // A lease must not end before the request does, whose clock may start a little later.
     context.lease = std::max(context.lease, 2 * given.server.limits.request_timeout);
@@ -112,6 +116,7 @@ int serve(settings& given, const sigset_t& awaited) {
 
 int main(int count, char** values) {
     const sigset_t awaited = savegames::block_signals();
+    savegames::map_large_texts();
     savegames::settings given;
     CLI::App app{"The save-game service: saves of games over HTTP.", "savegames"};
     savegames::add_options(app, given);

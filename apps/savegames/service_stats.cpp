@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -179,10 +180,15 @@ std::string stats_report::to_json() const {
                         {"limit", connections.limit},
                         {"accepted", connections.accepted},
                         {"evicted", connections.evicted},
+                        {"refused", connections.refused},
                         {"waited", connections.waited},
                         {"accept_starved", accept_starved},
                         {"failures", failures}}},
-                      {"memory", {{"bodies", memory_used}, {"bodies_max", memory_max}}},
+                      {"memory",
+                       {{"used", memory_used},
+                        {"max", memory_max},
+                        {"connections", memory_of_connections},
+                        {"bodies", memory_used - std::min(memory_used, memory_of_connections)}}},
                       {"games", describe(games)},
                       {"workers", describe(workers)},
                       {"totals",

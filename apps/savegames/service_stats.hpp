@@ -81,7 +81,8 @@ struct stats_report {
     connection_table::counters connections;
     std::uint64_t accept_starved = 0;
     std::uint64_t failures = 0;
-    std::size_t memory_used = 0;  // by bodies of requests and answers
+    std::size_t memory_used = 0;            // of memory_max
+    std::size_t memory_of_connections = 0;  // of these, by buffers and heads; the rest is bodies
     std::size_t memory_max = 0;
     tenant_report games;
     std::vector<fairlead::worker_stats> workers;  // of the Fairlead scheduler

@@ -22,14 +22,15 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
     return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
 }
 
-// As many connections as there may be descriptors for, after asking for all that we may have.
-std::size_t default_connections() {
-    constexpr std::size_t wanted = 10'000;
+// `wanted` connections, or as many as there may be descriptors for, after asking for all that we
+// may have.
+std::size_t possible_connections(std::size_t wanted) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
     if (limit.rlim_cur < limit.rlim_max) {
-        rlimit raised{.rlim_cur = std::min<rlim_t>(limit.rlim_max, 2 * wanted),
-                      .rlim_max = limit.rlim_max};
+        rlimit raised{
+            .rlim_cur = std::min<rlim_t>(limit.rlim_max, 2 * wanted + descriptors_reserved),
+            .rlim_max = limit.rlim_max};
         raised.rlim_cur = std::max(raised.rlim_cur, limit.rlim_cur);
         if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
     }
@@ -148,12 +149,24 @@ void add_options(CLI::App& app, settings& to) {
     app.add_option("--body-max", to.server.limits.http.body_max, "bytes in a body, and in a save")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
         ->capture_default_str();
-    app.add_option("--memory-max", to.memory_max_mib, "MiB in the bodies of all requests, about")
+    app.add_option("--memory-max", to.memory_max_mib,
+                   "MiB that all clients hold: buffers, heads, bodies, answers; about")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
         ->capture_default_str();
     app.add_option("--max-connections", to.max_connections,
                    "default: 10000, or fewer if `ulimit -n` is low")
         ->check(CLI::Range(1, 1'000'000));
+    app.add_option("--connections-per-address", to.server.connections_per_address,
+                   "how many connections one address may have; 0: any number")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str();
+    app.add_option("--address-bits", to.server.address_bits.v4,
+                   "how many bits of an IPv4 address count as one address")
+        ->check(CLI::Range(0, 32))
+        ->capture_default_str();
+    app.add_option("--address-bits-v6", to.server.address_bits.v6, "the same of an IPv6 address")
+        ->check(CLI::Range(0, 128))
+        ->capture_default_str();
 }
 
 void complete(settings& given) {
@@ -167,8 +180,14 @@ void complete(settings& given) {
     server.memory_max = given.memory_max_mib << 20;
     server.game_idle = milliseconds_of(given.game_idle_s);
     server.games = load_games(given);
-    const std::size_t possible = default_connections();
-    server.max_connections = given.max_connections != 0 ? given.max_connections : possible;
+    const std::size_t wanted = given.max_connections != 0 ? given.max_connections : 10'000;
+    server.max_connections = possible_connections(wanted);
+    if (server.max_connections < wanted) {
+        given.warnings.push_back(
+            fmt::format("{} connections at once instead of {}: there are not more descriptors "
+                        "(`ulimit -n`; {} are for other files)",
+                        server.max_connections, wanted, descriptors_reserved));
+    }
     if (server.memory_max < server.limits.http.body_max) {
         throw usage_error{"--memory-max must hold one body (--body-max) at least"};
     }

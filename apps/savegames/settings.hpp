@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "savegames/latency_store.hpp"
 #include "savegames/server.hpp"
@@ -31,6 +32,7 @@ struct settings {
     std::size_t memory_max_mib = 1024;
     std::size_t max_connections = 0;  // 0: 10,000, or fewer if descriptors are few
     server_options server;
+    std::vector<std::string> warnings;  // sentences for a person
 };
 
 // A sentence about what is wrong, for which the program ends.

@@ -89,8 +89,8 @@ public:
     // At its end, the connection leaves the log as it is.
     void keep_log() noexcept;
 
-    // SQLite's words for the last failure.
-    [[nodiscard]] std::string message() const;
+    // SQLite's words for the last failure, until the next call.
+    [[nodiscard]] std::string_view message() const;
 
 private:
     struct closer {

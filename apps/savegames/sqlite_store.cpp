@@ -1,10 +1,5 @@
 #include "savegames/sqlite_store.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <mutex>
 #include <new>
 #include <span>
@@ -17,7 +12,6 @@
 
 #include "savegames/bounded_queue.hpp"
 #include "savegames/database_files.hpp"
-#include "savegames/descriptor.hpp"
 #include "savegames/lease_table.hpp"
 #include "savegames/sqlite_connection.hpp"
 #include "savegames/sqlite_schema.hpp"
@@ -47,17 +41,6 @@ enum class commit_outcome : std::uint8_t {
 
 // Once so many pages are in the log, 32 MB of them, it is moved into the database.
 constexpr std::uint64_t checkpoint_pages = 4096;
-
-std::string system_message() { return std::error_code{errno, std::system_category()}.message(); }
-
-// Makes the names of new files durable.
-std::expected<void, std::string> flush_folder(const std::string& path) {
-    std::filesystem::path folder = std::filesystem::path{path}.parent_path();
-    if (folder.empty()) folder = ".";
-    const descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (opened.get() >= 0 && ::fsync(opened.get()) == 0) return {};
-    return std::unexpected(fmt::format("cannot flush {}: {}", folder.string(), system_message()));
-}
 
 // One reader thread's connection.
 struct reader {
@@ -118,6 +101,16 @@ std::expected<writer, std::string> open_writer(const sqlite_options& options) {
     return result;
 }
 
+// Without memory the queue is full.
+template <class Op>
+grant push_to(bounded_queue<Op>& queue, Op& op, std::size_t bytes) {
+    try {
+        return queue.push(op.key.game.text(), op, bytes);
+    } catch (const std::bad_alloc&) {
+        return grant::exhausted;
+    }
+}
+
 bool run(sqlite_statement& statement) {
     const bool done = statement.step() == sqlite_statement::outcome::done;
     statement.reset();
@@ -131,7 +124,7 @@ public:
     state(const sqlite_options& options, std::unique_ptr<database_files> files)
         : options_{options},
           files_{std::move(files)},
-          reads_{{options.queue_max, SIZE_MAX}},
+          reads_{{options.queue_max, SIZE_MAX}, options.readers},
           writes_{{options.queue_max, options.queue_bytes_max}} {}
 
     ~state() { stop(); }
@@ -155,7 +148,7 @@ private:
     bool apply(writer& with, write_op& op);
     std::expected<std::uint64_t, error> check(const write_op& op, std::uint64_t version,
                                               bool stored) const;
-    void note_failure(std::string words);
+    void note_failure(std::string_view words);
     error refuse(grant answer);
 
     const sqlite_options options_;
@@ -179,7 +172,7 @@ std::expected<void, std::string> sqlite_store::state::start() {
     if (auto log = files_->open_log(writer_->log_end()); !log) {
         return std::unexpected(fmt::format("cannot use {}: {}", options_.path, log.error()));
     }
-    if (auto flushed = flush_folder(options_.path); !flushed) return flushed;
+    if (auto flushed = files_->flush_names(); !flushed) return flushed;
     std::vector<reader> read_sides;
     for (std::size_t i = 0; i < options_.readers; ++i) {
         auto read_side = open_reader(options_);
@@ -210,12 +203,12 @@ void sqlite_store::state::stop() {
 }
 
 void sqlite_store::state::submit(read_op op) {
-    const grant answer = reads_.push(op.key.game.text(), op, 0);
+    const grant answer = push_to(reads_, op, 0);
     if (answer != grant::granted) op.done(std::unexpected(refuse(answer)));
 }
 
 void sqlite_store::state::submit(write_op op, std::size_t bytes) {
-    const grant answer = writes_.push(op.key.game.text(), op, bytes);
+    const grant answer = push_to(writes_, op, bytes);
     if (answer != grant::granted) op.done(std::unexpected(refuse(answer)));
 }
 
@@ -234,35 +227,47 @@ sqlite_counters sqlite_store::state::counters() const {
     return result;
 }
 
-void sqlite_store::state::note_failure(std::string words) {
+void sqlite_store::state::note_failure(std::string_view words) {
     const std::lock_guard lock{counters_mutex_};
-    counters_.last_failure = std::move(words);
+    try {
+        counters_.last_failure = words;
+    } catch (const std::bad_alloc&) {
+        counters_.last_failure.clear();
+    }
 }
 
 std::expected<void, std::string> sqlite_store::state::ready() {
-    if (auto intact = files_->check(); !intact) return intact;
+    if (auto intact = files_->check(); !intact) {
+        return std::unexpected(std::string{intact.error()});
+    }
     {
         const std::lock_guard lock{counters_mutex_};
         if (!writes_fail_) return {};
-        if (std::exchange(probing_, true)) return std::unexpected("writes fail");
     }
     const profile_key nobody{game_id::parse("probe").value(), player_id::parse("probe").value()};
-    submit(write_op{.key = nobody,
-                    .condition = {},
-                    .value = {},
-                    .is_probe = true,
-                    .done =
-                        [this](const auto&) {
-                            const std::lock_guard lock{counters_mutex_};
-                            probing_ = false;
-                        }},
-           0);
+    write_op probe{.key = nobody,
+                   .condition = {},
+                   .value = {},
+                   .is_probe = true,
+                   .done =
+                       [this](const auto&) {
+                           const std::lock_guard lock{counters_mutex_};
+                           probing_ = false;
+                       }};
+    {
+        const std::lock_guard lock{counters_mutex_};
+        if (std::exchange(probing_, true)) return std::unexpected("writes fail");
+    }
+    submit(std::move(probe), 0);
     return std::unexpected("writes fail");
 }
 
 void sqlite_store::state::serve_reads(reader& with) {
+    std::vector<read_op> taken;
+    taken.reserve(1);
     for (;;) {
-        std::vector<read_op> taken = reads_.take(1, SIZE_MAX);
+        taken.clear();
+        reads_.take(taken, 1, SIZE_MAX);
         if (taken.empty()) return;
         auto result = read(with, taken.front().key);
         {
@@ -301,8 +306,11 @@ std::expected<save, error> sqlite_store::state::read(reader& with, const profile
 }
 
 void sqlite_store::state::serve_writes(writer& with) {
+    std::vector<write_op> group;
+    group.reserve(options_.group_max);
     for (;;) {
-        std::vector<write_op> group = writes_.take(options_.group_max, options_.group_bytes_max);
+        group.clear();  // here, so that what was written is not kept while there is nothing to do
+        writes_.take(group, options_.group_max, options_.group_bytes_max);
         if (group.empty()) return;
         commit_outcome outcome = write_together(with, group);
         std::size_t commits = outcome == commit_outcome::committed ? 1 : 0;
@@ -336,26 +344,28 @@ void sqlite_store::state::tell_outcome(std::span<write_op> group, std::size_t co
 // store_failed. So it is if the files are not what a restart would open: what was committed to them
 // is not acknowledged.
 commit_outcome sqlite_store::state::write_together(writer& with, std::span<write_op> group) {
-    const auto fail = [&](commit_outcome outcome, std::string words) {
-        note_failure(std::move(words));
+    const auto fail = [&](commit_outcome outcome, std::string_view words) {
+        note_failure(words);
         for (write_op& op : group) op.result = std::unexpected(error::store_failed);
         return outcome;
     };
     if (auto intact = files_->begin_write(); !intact) {
-        return fail(commit_outcome::hopeless, std::move(intact.error()));
+        return fail(commit_outcome::hopeless, intact.error());
     }
     const bool begun = run(with.begin);
     bool good = begun;
     for (auto op = group.begin(); good && op != group.end(); ++op) good = apply(with, *op);
     good = good && run(with.commit);
     if (!good) {
-        std::string words = with.connection.message();
+        const commit_outcome outcome =
+            fail(begun ? commit_outcome::failed : commit_outcome::hopeless,
+                 with.connection.message());
         with.connection.roll_back();
         files_->abandon_write();
-        return fail(begun ? commit_outcome::failed : commit_outcome::hopeless, std::move(words));
+        return outcome;
     }
     if (auto intact = files_->end_write(with.log_end()); !intact) {
-        return fail(commit_outcome::hopeless, std::move(intact.error()));
+        return fail(commit_outcome::hopeless, intact.error());
     }
     return commit_outcome::committed;
 }

@@ -67,7 +67,7 @@ public:
     [[nodiscard]] static std::expected<std::unique_ptr<sqlite_store>, std::string> open(
         sqlite_options options);
 
-    // Stops, as `stop`.
+    // Stops, as `stop`. Every call of another thread has returned.
     ~sqlite_store() override;
     sqlite_store(const sqlite_store&) = delete;
     sqlite_store& operator=(const sqlite_store&) = delete;

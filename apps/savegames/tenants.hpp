@@ -38,7 +38,7 @@ struct tenant_options {
     std::chrono::milliseconds idle{60'000};  // how long a game is kept without a connection
     std::size_t idle_max = 10'000;           // so many of these; then the longest idle one goes
     std::size_t requests_max = 10'000;       // under way, of all games
-    std::size_t memory_max = std::size_t{1} << 30;  // bytes in all bodies, about
+    std::size_t memory_max = std::size_t{1} << 30;  // bytes that all clients hold, about
     std::function<time_point()> now = [] { return clock::now(); };
 };
 
@@ -121,6 +121,10 @@ public:
     // For the bodies of requests that are of no game.
     [[nodiscard]] budget::account& no_game() noexcept { return no_game_; }
 
+    // For what connections hold besides bodies: buffers and heads.
+    [[nodiscard]] budget::account& connections() noexcept { return connections_; }
+    [[nodiscard]] std::size_t connection_bytes() const { return memory_.count(connections_).used; }
+
     // --- for the task that sweeps -----------------------------------------------------------------
 
     // Drops who was idle for too long; when to sweep again, or `time_point::max()`: `sweeper` is signalled
@@ -151,6 +155,7 @@ private:
     budget requests_;
     budget memory_;
     budget::account no_game_;
+    budget::account connections_;
 
     mutable std::mutex mutex_;
     game_settings settings_;

@@ -78,6 +78,13 @@ public:
         return result;
     }
 
+    // A newcomer asks for its place, much later. Whether it is asked to give it up.
+    [[nodiscard]] bool is_crowded_out() {
+        time_point retry{};
+        EXPECT_FALSE(table.enter(acceptor_, clock::now() + 1h, &retry));
+        return table.count().evicted != 0;
+    }
+
     [[nodiscard]] bool ended() const { return connection_->ended(); }
     [[nodiscard]] std::size_t memory() const { return tenants_.memory().used(); }
 
@@ -88,12 +95,14 @@ private:
     const job_context jobs_{.profiles = store_, .blobs = store_};
     const std::unique_ptr<runner> runner_ = make_runner(scheduler_choice::fairlead, 1);
     service_stats stats_;
+    memory_trimmer trimmer_;
     const service_parts parts_{.limits = {},
                                .jobs = jobs_,
                                .run = *runner_,
                                .stats = stats_,
                                .tenants = tenants_,
                                .table = table,
+                               .trimmer = trimmer_,
                                .tokens = [] { return nullptr; },
                                .stats_json = [] { return std::string{"{}"}; },
                                .ready = [] { return std::expected<void, std::string>{}; }};
@@ -125,7 +134,7 @@ TEST(Connection, AnswersOnceMoreAfterTheStopHasBegun) {
 TEST(Connection, EndsWhenItWasIdleForLongAndTheStopBegins) {
     one_client client;
     client.ask(whole_request);
-    client.table.drain(clock::now() + connection_table::idle_grace);
+    client.table.drain(clock::now() + connection_table::grace);
     EXPECT_EQ(client.run(), "");
     EXPECT_TRUE(client.ended());
 }
@@ -141,6 +150,23 @@ TEST(Connection, EndsInsideARequestWhenTheStopBegins) {
         EXPECT_TRUE(client.ended());
         EXPECT_EQ(client.memory(), 0U);
     }
+}
+
+// Whatever a client sends of a head, slowly: its place goes to a newcomer.
+TEST(Connection, GivesItsPlaceUpWithoutAWordWhileItsHeadIsSlow) {
+    one_client client;
+    for (const char each : half_head) EXPECT_EQ(client.ask({&each, 1}), "");
+    EXPECT_TRUE(client.is_crowded_out());
+    EXPECT_EQ(client.run(), "");
+    EXPECT_TRUE(client.ended());
+}
+
+TEST(Connection, KeepsItsPlaceWhileItsBodyIsSlow) {
+    one_client client;
+    EXPECT_EQ(client.ask(half_body), "");
+    EXPECT_FALSE(client.is_crowded_out());
+    EXPECT_EQ(client.run(), "");
+    EXPECT_FALSE(client.ended());
 }
 
 TEST(Connection, DoesNotWaitForTheRestOfARequestAfterTheStopHasBegun) {

@@ -40,14 +40,14 @@ protected:
     }
 
     static std::string words(const database_files::intact& result) {
-        return result ? "" : result.error();
+        return std::string{result ? "" : result.error()};
     }
 
     // One transaction, in which `meanwhile` happens before the log is written.
     template <class Meanwhile>
     std::string write(database_files& files, Meanwhile&& meanwhile, std::uint64_t size = block) {
         const std::uint64_t end = fs::file_size(log);
-        if (auto intact = files.begin_write(); !intact) return intact.error();
+        if (auto intact = files.begin_write(); !intact) return words(intact);
         const descriptor file{::open(log.c_str(), O_WRONLY)};
         meanwhile();
         const std::string bytes(size, 'y');

@@ -145,7 +145,8 @@ TEST_F(job_test, heavy_parts_are_steps_of_their_own) {
     auto work = make(job_kind::update, R"({"a":2})");
     EXPECT_EQ(work->step(now).what, kind::waiting);  // lock
     EXPECT_EQ(work->step(now).what, kind::waiting);  // download
-    EXPECT_EQ(work->step(now).what, kind::ready);    // unpack, patch
+    EXPECT_EQ(work->step(now).what, kind::ready);    // unpack
+    EXPECT_EQ(work->step(now).what, kind::ready);    // patch
     EXPECT_EQ(work->step(now).what, kind::waiting);  // pack; upload
     EXPECT_EQ(work->step(now).what, kind::waiting);  // unlock
     EXPECT_EQ(work->step(now).what, kind::finished);
@@ -392,6 +393,58 @@ TEST_F(job_test, corrupt_save_is_500_and_stays_as_it_is) {
 TEST_F(job_test, error_texts_are_json_whatever_is_in_them) {
     const response wrong = make_error(400, "bad_request", "bytes \xff and \"quotes\"");
     EXPECT_TRUE(check_json(wrong.body, {}).has_value()) << wrong.body;
+}
+
+// Before a text is made, there is room for it, or the answer is 429 or 503.
+TEST_F(job_test, pays_for_texts_before_they_are_made) {
+    shared_texts texts;
+    context.texts = &texts;
+    const std::string text = '"' + std::string(shared_text_min, 'x') + '"';
+    ASSERT_EQ(run(job_kind::put, text).status, 200);
+    std::vector<std::size_t> asked;
+    std::expected<reservation, grant> paid = reservation{};
+    const auto ask = [&](job_kind what) {
+        auto work = make(what, what == job_kind::update ? R"({"a":1})" : "");
+        job_request request = work->request();
+        request.reserve = [&](std::size_t bytes) {
+            asked.push_back(bytes);
+            return paid;
+        };
+        job paying{std::move(request), context};
+        return run(paying);
+    };
+    EXPECT_EQ(ask(job_kind::get).content(), text);
+    EXPECT_EQ(asked, std::vector{text.size()});
+    for (const auto& [refusal, status] :
+         {std::pair{grant::over_share, 429}, {grant::exhausted, 503}}) {
+        paid = std::unexpected(refusal);
+        EXPECT_EQ(ask(job_kind::get).status, status);
+        EXPECT_EQ(ask(job_kind::update).status, status);
+        EXPECT_TRUE(unlocked());
+    }
+    EXPECT_EQ(header(run(job_kind::get), "Save-Version"), "1");
+    EXPECT_EQ(asked.back(), 2 * text.size() + 7);
+    EXPECT_EQ(texts.size(), 0U);
+}
+
+// Each part of the work on a text is a step of its own, and the driver is told before how long it
+// is.
+TEST_F(job_test, tells_of_long_steps_before) {
+    const std::string text = R"({"a":")" + std::string(100'000, 'x') + R"("})";
+    const auto long_steps = [&](job_kind what, std::string body) {
+        auto work = make(what, std::move(body));
+        std::vector<std::size_t> bytes;
+        for (auto result = step_result{}; result.what != kind::finished;) {
+            if (const std::size_t next = work->next_bytes(); next > 1'000) bytes.push_back(next);
+            result = work->step(now);
+        }
+        EXPECT_EQ(work->answer().status, 200);
+        return bytes;
+    };
+    const std::size_t size = text.size();
+    EXPECT_EQ(long_steps(job_kind::put, text), (std::vector{size, size}));
+    EXPECT_EQ(long_steps(job_kind::get, ""), std::vector{size});
+    EXPECT_EQ(long_steps(job_kind::update, R"({"b":1})"), (std::vector{size, size + 7, size + 13}));
 }
 
 }  // namespace

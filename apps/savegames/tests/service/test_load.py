@@ -33,6 +33,65 @@ class Wrk(unittest.TestCase):
             self.drive(server, save_path("anna"), 1)
 
 
+class SlowHeads(unittest.TestCase):
+    """Clients that begin a request and never end it, more of them than places, and each comes again."""
+
+    PLACES = 40
+    SLOW = 100
+
+    def begin(self, server):
+        client = server.client()
+        client.send(b"GET /healthz HTTP/1.1\r\nHost: ")
+        return client
+
+    def test_a_good_client_is_served(self):
+        # No time-out ends a slow head: what makes room is the newcomer.
+        with Server("--max-connections", str(self.PLACES), "--read-timeout", "3000",
+                    "--idle-timeout", "3000") as server:
+            server.ask("PUT", save_path("anna"), b"{}")
+            slow = [self.begin(server) for _ in range(self.SLOW)]
+            again = []
+            with server.client() as good:
+                good.send(request("GET", save_path("anna")))
+                with selectors.DefaultSelector() as selector:
+                    for client in (good, *slow):
+                        selector.register(client.socket, selectors.EVENT_READ, client)
+                    served = False
+                    while not served:
+                        ready = selector.select(PATIENCE)
+                        self.assertTrue(ready, f"{len(again)} slow heads went, and then none")
+                        for key, _ in ready:
+                            if key.data is good:
+                                served = True
+                                continue
+                            selector.unregister(key.data.socket)
+                            self.assertTrue(key.data.ended())
+                            again.append(self.begin(server))
+                self.assertEqual(good.read().status, 200)
+            # It is behind all that came before it, and before all that come again.
+            self.assertGreater(len(again), self.SLOW - self.PLACES)
+            self.assertLessEqual(len(again), self.SLOW + 1)
+            for client in (*slow, *again):
+                client.close()
+
+    def test_an_address_has_its_share(self):
+        with Server("--connections-per-address", "3", "--read-timeout", "3000") as server:
+            clients = [server.client() for _ in range(3)]
+            for client in clients:
+                self.assertEqual(client.ask("GET", "/healthz").status, 200)
+            answered = 0
+            attempts = 0
+            while not answered:  # until one of the idle ones has made room
+                attempts += 1
+                with server.client() as fourth:
+                    fourth.send(request("GET", "/stats"))
+                    answered = 0 if fourth.ended() else fourth.read().json()
+            self.assertEqual(answered["connections"]["evicted"], 1)
+            self.assertEqual(answered["connections"]["refused"], attempts - 1)
+            for client in clients:
+                client.close()
+
+
 class FewDescriptors(unittest.TestCase):
     """`ulimit -n 64`, and 200 clients at once, each of whom wants one answer."""
 
@@ -70,6 +129,15 @@ class FewDescriptors(unittest.TestCase):
                 self.crowd(server)
             connections = server.stats()["connections"]
         self.assertLessEqual(connections["limit"], 64)
+        self.assertEqual(connections["accept_starved"], 0)
+
+    def test_more_connections_than_descriptors(self):
+        with Server("--max-connections", "500", descriptors=64) as server:
+            server.ask("PUT", save_path("anna"), b"{}")
+            self.crowd(server)
+            connections = server.stats()["connections"]
+            self.assertIn("warning: 32 connections at once instead of 500", server.complaints())
+        self.assertEqual(connections["limit"], 32)
         self.assertEqual(connections["accept_starved"], 0)
 
     def test_limit_is_hit(self):

@@ -1,0 +1,75 @@
+#include "savegames/memory_trimmer.hpp"
+
+#include <malloc.h>
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/blocking.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace savegames {
+namespace {
+
+namespace fl = fairlead;
+
+constexpr std::chrono::seconds quiet{1};
+constexpr int waits_max = 10;
+
+// As the allocator has it by default, but it raises the limit when large blocks are freed unless
+// the limit is set.
+constexpr int map_min = 128 << 10;
+
+}  // namespace
+
+void map_large_texts() { ::mallopt(M_MMAP_THRESHOLD, map_min); }
+
+void memory_trimmer::note(std::size_t bytes) {
+    const std::lock_guard lock{mutex_};
+    freed_ += bytes;
+    ++notes_;
+    if (freed_ >= worth && waiting_ != nullptr) std::exchange(waiting_, nullptr)->signal();
+}
+
+fl::task<> memory_trimmer::run() {
+    fl::basic_task& self = co_await fl::current_task();
+    for (;;) {
+        while (!begin_to_wait(self)) {
+            const bool goes_on = co_await wait_for_quiet();
+            if (!goes_on) co_return;
+            const auto trimmed = co_await fl::as_result(fl::blocking([] { ::malloc_trim(0); }));
+            if (!trimmed) co_return;
+        }
+        if (co_await fl::receive_signal() == fl::wake_reason::stopped) break;
+    }
+    const std::lock_guard lock{mutex_};
+    waiting_ = nullptr;
+}
+
+// False: there is enough already.
+bool memory_trimmer::begin_to_wait(fl::basic_task& self) {
+    const std::lock_guard lock{mutex_};
+    waiting_ = freed_ < worth ? &self : nullptr;
+    return waiting_ != nullptr;
+}
+
+// False: the service stops.
+fl::task<bool> memory_trimmer::wait_for_quiet() {
+    std::uint64_t seen = notes();
+    for (int waits = 0; waits != waits_max; ++waits) {
+        const auto slept = co_await fl::as_result(fl::sleep_for(quiet));
+        if (!slept) co_return false;
+        const std::uint64_t now = notes();
+        if (now == seen) break;
+        seen = now;
+    }
+    const std::lock_guard lock{mutex_};
+    freed_ = 0;
+    co_return true;
+}
+
+std::uint64_t memory_trimmer::notes() const {
+    const std::lock_guard lock{mutex_};
+    return notes_;
+}
+
+}  // namespace savegames

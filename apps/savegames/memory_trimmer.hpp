@@ -1,0 +1,49 @@
+// Gives memory back to the system when a burst of requests has ended.
+//
+// The allocator keeps what is freed in small pieces, such as the values of a parsed save: after a
+// burst that is most of what the burst took. So whatever frees much notes it here, and when enough
+// was noted, and a second has passed without a note (or ten seconds, if notes go on), the task
+// calls malloc_trim on a thread that may block.
+//
+// Any thread; one mutex, held for an addition. Nothing polls: the task sleeps until enough was
+// noted.
+#pragma once
+
+#include <fairlead/coro/task.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace savegames {
+
+// Makes the allocator map each large text by itself, so that a text goes back to the system when it
+// is freed. Before there are threads.
+void map_large_texts();
+
+class memory_trimmer {
+public:
+    // Requests that held less are not worth a note.
+    static constexpr std::size_t note_min = std::size_t{64} << 10;
+
+    // So many bytes were freed.
+    void note(std::size_t bytes);
+
+    // Until it is asked to stop.
+    fairlead::task<> run();
+
+private:
+    static constexpr std::size_t worth = std::size_t{16} << 20;
+
+    [[nodiscard]] bool begin_to_wait(fairlead::basic_task& self);
+    fairlead::task<bool> wait_for_quiet();
+    [[nodiscard]] std::uint64_t notes() const;
+
+    mutable std::mutex mutex_;
+    std::size_t freed_ = 0;  // since the latest trim
+    std::uint64_t notes_ = 0;
+    fairlead::basic_task* waiting_ = nullptr;  // the task, while it waits for enough
+};
+
+}  // namespace savegames
