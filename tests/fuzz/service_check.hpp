@@ -29,6 +29,7 @@
 #include <utility>
 
 #include "savegames/connection.hpp"
+#include "savegames/memory_trimmer.hpp"
 #include "savegames/tests/memory_store.hpp"
 
 namespace fairlead::fuzz {
@@ -115,6 +116,7 @@ private:
         savegames::make_runner(savegames::scheduler_choice::fairlead, 1);
     static inline savegames::service_stats stats_;  // large: shared by all runs
     savegames::connection_table table_{1};
+    static inline savegames::memory_trimmer trimmer_;  // shared as well
     const savegames::service_parts parts_{
         .limits = {.http = Code::limits},
         .jobs = jobs_,
@@ -122,6 +124,7 @@ private:
         .stats = stats_,
         .tenants = tenants_,
         .table = table_,
+        .trimmer = trimmer_,
         .tokens = [] { return nullptr; },
         .stats_json = [] { return std::string{"{}"}; },
         .ready = [] { return std::expected<void, std::string>{}; }};
