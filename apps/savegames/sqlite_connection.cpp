@@ -139,8 +139,6 @@ void sqlite_connection::keep_log() noexcept {
     sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
-std::string_view sqlite_connection::message() const {
-    return sqlite3_errmsg(connection_.get());
-}
+std::string_view sqlite_connection::message() const { return sqlite3_errmsg(connection_.get()); }
 
 }  // namespace savegames

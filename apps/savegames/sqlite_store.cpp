@@ -245,15 +245,11 @@ std::expected<void, std::string> sqlite_store::state::ready() {
         if (!writes_fail_) return {};
     }
     const profile_key nobody{game_id::parse("probe").value(), player_id::parse("probe").value()};
-    write_op probe{.key = nobody,
-                   .condition = {},
-                   .value = {},
-                   .is_probe = true,
-                   .done =
-                       [this](const auto&) {
-                           const std::lock_guard lock{counters_mutex_};
-                           probing_ = false;
-                       }};
+    write_op probe{
+        .key = nobody, .condition = {}, .value = {}, .is_probe = true, .done = [this](const auto&) {
+            const std::lock_guard lock{counters_mutex_};
+            probing_ = false;
+        }};
     {
         const std::lock_guard lock{counters_mutex_};
         if (std::exchange(probing_, true)) return std::unexpected("writes fail");
@@ -357,9 +353,8 @@ commit_outcome sqlite_store::state::write_together(writer& with, std::span<write
     for (auto op = group.begin(); good && op != group.end(); ++op) good = apply(with, *op);
     good = good && run(with.commit);
     if (!good) {
-        const commit_outcome outcome =
-            fail(begun ? commit_outcome::failed : commit_outcome::hopeless,
-                 with.connection.message());
+        const commit_outcome outcome = fail(
+            begun ? commit_outcome::failed : commit_outcome::hopeless, with.connection.message());
         with.connection.roll_back();
         files_->abandon_write();
         return outcome;

@@ -2,9 +2,9 @@
 #include "w13/echo.hpp"
 
 #include <fairlead/coro/scope.hpp>
-#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/scheduler.hpp>
 

@@ -12,11 +12,11 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/coro/with_scope.hpp>
-#include <fairlead/io/tcp.hpp>
 #include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
+#include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/detail/timer/deadline_heap.hpp>
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -11,10 +11,10 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/blocking.hpp>
 #include <fairlead/coro/spawn.hpp>
-#include <fairlead/io/address.hpp>
-#include <fairlead/io/tcp.hpp>
 #include <fairlead/detail/os/barrier.hpp>
 #include <fairlead/detail/os/cpu.hpp>
+#include <fairlead/io/address.hpp>
+#include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/scheduler.hpp>
 

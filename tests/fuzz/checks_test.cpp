@@ -8,8 +8,8 @@
 #include <fairlead/detail/lockfree/block_queue.hpp>
 #include <fairlead/detail/lockfree/front_queue.hpp>
 #include <fairlead/detail/lockfree/run_queue.hpp>
-#include <fairlead/sched/scheduler.hpp>
 #include <fairlead/detail/timer/deadline_heap.hpp>
+#include <fairlead/sched/scheduler.hpp>
 
 #include <gtest/gtest.h>
 

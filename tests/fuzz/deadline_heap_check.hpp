@@ -4,8 +4,8 @@
 
 #include "fuzz/input.hpp"
 
-#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/base/time.hpp>
+#include <fairlead/detail/base/assert.hpp>
 
 #include <array>
 #include <cstddef>

@@ -11,9 +11,9 @@
 #include "model/checker/atomic.hpp"
 #include "model/checker/explorer.hpp"
 
+#include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/detail/sync/signal.hpp>
 
 #include <algorithm>
 #include <array>

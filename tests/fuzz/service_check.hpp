@@ -10,8 +10,8 @@
 #include "fuzz/input.hpp"
 #include "fuzz/service_model.hpp"
 
-#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/coro/spawn.hpp>
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/os/unique_fd.hpp>

@@ -8,9 +8,9 @@
 #include "sched/core.hpp"
 #include "sched/worker.hpp"
 
+#include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 #include <fairlead/sched/group.hpp>
-#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

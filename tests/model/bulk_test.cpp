@@ -67,7 +67,8 @@ TEST(ModelBulk, HelpersFindHelpers) {
         model::expect_passes_by_priorities(
             [=] {
                 scheduler scheduler{{.workers = 3}};
-                require(spawn(scheduler, writes_all<5>(wanted)).get(), "nobody has asked it to stop");
+                require(spawn(scheduler, writes_all<5>(wanted)).get(),
+                        "nobody has asked it to stop");
             },
             250);
     }

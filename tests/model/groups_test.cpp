@@ -6,8 +6,8 @@
 
 #include "sched/core.hpp"
 
-#include <fairlead/sched/group.hpp>
 #include <fairlead/detail/sync/signal.hpp>
+#include <fairlead/sched/group.hpp>
 
 #include <gtest/gtest.h>
 

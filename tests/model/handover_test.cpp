@@ -10,9 +10,9 @@
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/detail/os/barrier.hpp>
+#include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/group.hpp>
-#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

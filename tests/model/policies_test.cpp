@@ -2,8 +2,8 @@
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
-#include <fairlead/sched/scheduler.hpp>
 #include <fairlead/detail/sync/signal.hpp>
+#include <fairlead/sched/scheduler.hpp>
 
 #include <gtest/gtest.h>
 

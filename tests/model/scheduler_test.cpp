@@ -8,9 +8,9 @@
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
+#include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/detail/sync/signal.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/scope.hpp>
-#include <fairlead/coro/with_scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/with_scope.hpp>
 
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"

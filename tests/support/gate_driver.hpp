@@ -1,8 +1,8 @@
 // A driver that holds a worker in the middle of a round, so that a race can be told step by step.
 #pragma once
 
-#include <fairlead/sched/futex_driver.hpp>
 #include <fairlead/detail/sync/signal.hpp>
+#include <fairlead/sched/futex_driver.hpp>
 
 #include <atomic>
 

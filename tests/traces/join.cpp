@@ -5,9 +5,9 @@
 
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
-#include <fairlead/sched/callback_task.hpp>
 #include <fairlead/detail/sync/per_thread.hpp>
 #include <fairlead/detail/sync/signal.hpp>
+#include <fairlead/sched/callback_task.hpp>
 
 #include <array>
 #include <optional>

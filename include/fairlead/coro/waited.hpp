@@ -1,6 +1,8 @@
 // How a wait that gives a value says that it has none.
 #pragma once
 
+#include <fairlead/detail/base/language.hpp>
+
 #include <cstdint>
 #include <expected>
 

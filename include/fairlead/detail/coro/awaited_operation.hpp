@@ -1,6 +1,8 @@
 // What a coroutine waits for besides time and wakeups: operations that end by themselves.
 #pragma once
 
+#include <fairlead/detail/base/language.hpp>
+
 #include <cstdint>
 
 namespace fairlead::coro {
