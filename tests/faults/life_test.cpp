@@ -154,7 +154,7 @@ TEST_F(lives, are_stopped_by_two_at_once) {
 TEST_F(lives, are_stopped_on_behalf_of_a_task) {
     static constexpr auto asks = [](sync::signal& told) -> task<bool> {
         told.send();
-        while (!co_await stop_requested()) co_await yield();
+        while (!co_await stop_requested()) co_await shielded(yield());
         co_return true;
     };
     for (int i = 0, count = share_of(2'000); i != count; ++i) {

@@ -30,6 +30,7 @@
 
 #include "savegames/connection.hpp"
 #include "savegames/memory_trimmer.hpp"
+#include "savegames/receive_buffer.hpp"
 #include "savegames/tests/memory_store.hpp"
 
 namespace fairlead::fuzz {
@@ -74,8 +75,8 @@ public:
             if (sent <= 0 && connection_->ended()) return;
             home_.run_until_idle();
             receive(answers);
-            FAIRLEAD_ASSERT(tenants_.memory().used() <= 3 * service_limits.body_max,
-                            "one connection holds a request and an answer");
+            FAIRLEAD_ASSERT(tenants_.memory().used() <= memory_max,
+                            "one connection holds its buffer, a request and an answer");
         }
     }
 
@@ -102,6 +103,9 @@ private:
             answers.append(buffer.data(), static_cast<std::size_t>(size));
         }
     }
+
+    // Of one connection: its task and the head, what it has read, the body and the answer.
+    static constexpr std::size_t memory_max = 2 * savegames::receive_buffer::size_max;
 
     static savegames::json_limits save_limits() {
         savegames::json_limits limits;
@@ -131,7 +135,7 @@ private:
     callback_task nobody_;
     savegames::time_point retry_{};
     scheduler home_{on_caller()};
-    savegames::tenant_table tenants_{home_, {}, {.memory_max = 2 * service_limits.body_max}};
+    savegames::tenant_table tenants_{home_, {}, {.memory_max = memory_max}};
     os::unique_fd client_;
     std::optional<join_handle<void>> connection_;
 };
