@@ -229,7 +229,7 @@ TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
     test::scheduler_in_real_time elsewhere{1};
     static constexpr auto goes = [](scheduler& there, journal& into) -> task<> {
         co_await resume_on(there);
-        while (!co_await stop_requested()) co_await sleep_for(1h);
+        static_cast<void>(co_await as_result(sleep_for(24h)));  // until it is asked to stop
         const obituary end{into, "child"};
     };
     static constexpr auto waits_for_one = [](scheduler& there, journal& into) -> task<> {
@@ -406,7 +406,7 @@ TEST(abandon_on_threads, children_go_elsewhere_while_their_scheduler_is_destroye
     scheduler elsewhere{{.workers = 1}};
     static constexpr auto goes = [](scheduler& there, int& ends) -> task<> {
         co_await resume_on(there);
-        while (!co_await stop_requested()) co_await sleep_for(1h);
+        static_cast<void>(co_await as_result(sleep_for(24h)));  // until it is asked to stop
         ++ends;
     };
     static constexpr auto parent = [](scheduler& there) -> task<> {

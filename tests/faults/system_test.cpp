@@ -16,6 +16,7 @@
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/block_in_place.hpp>
+#include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <gtest/gtest.h>
@@ -277,16 +278,18 @@ TEST_F(system_failures, a_slot_is_passed_on_later_if_it_fails_at_first) {
     for (const bool says_so : {false, true}) {
         const auto scenario = [says_so] {
             std::array<std::latch, 3> begun{std::latch{1}, std::latch{1}, std::latch{1}};
+            std::array<callback_task, 3> steps;  // posted without an allocation that could fail
             scheduler home{{.workers = 1,
                             .blocked_after = 1ms,
                             .on_blocked = [](const blocked_step&) noexcept {}}};
             for (std::size_t i = 0; i != begun.size(); ++i) {
-                home.post([&, i] {
+                steps[i].set_callback([&begun, says_so, i](callback_task&) {
                     begun[i].count_down();
                     if (i + 1 == begun.size()) return;
                     if (says_so) static_cast<void>(sched::access::about_to_block());
                     begun[i + 1].wait();
                 });
+                home.post(steps[i]);
             }
             home.drain();
         };
