@@ -29,12 +29,12 @@ PAGE = ROOT / "docs" / "internals" / "verification.md"
 # Where traces come from: the recorder, how many of the code it writes for each specification, of each bug that
 # is planted in a scenario, and in the library.
 ORIGINS = {"model": ("trace_recorder", 700, 100, 100),
-           "threads": ("trace_recorder_on_threads", 60, 0, 50)}
+           "threads": ("trace_recorder_on_threads", 60, 0, 150)}
 
 LEAST = 3_000      # different traces of the code, when all are checked
 LEAST_OF_EACH = 10  # of these, of each specification from each origin: on real threads some are the same
 LEAST_FOUND = 0.1  # of the traces of a planted bug: one that hardly shows says little of what else would show
-LEAST_FOUND_COUNT = 5  # so many at least, however few there are
+LEAST_FOUND_COUNT = 5  # so many at least; on real threads alone, where the load of the machine decides how often
 CODE = "code"      # the variant that is not a planted bug
 
 
@@ -116,7 +116,8 @@ class Batch:
             first += len(traces)
             if variant != CODE:
                 result["bugs"][variant] = {"traces": len(traces), "rejected": len(unexplained)}
-                if len(unexplained) < max(LEAST_FOUND * len(traces), LEAST_FOUND_COUNT):
+                share = LEAST_FOUND if self.origin == "model" else 0
+                if len(unexplained) < max(share * len(traces), LEAST_FOUND_COUNT):
                     result["failures"].append(f"the planted bug {variant} is found in {len(unexplained)} of "
                                               f"{len(traces)} traces only")
                 continue

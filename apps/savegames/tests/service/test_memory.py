@@ -21,6 +21,9 @@ def large_save(size):
     return b'"' + b"x" * (size - 2) + b'"'
 
 
+# A sanitizer takes seconds for a large save, while the tests beside it load the machine.
+PATIENT = ("--request-timeout", "120", "--write-timeout", "120")
+
 # More than the sockets of one connection hold.
 LARGE = 14 * MIB
 
@@ -31,7 +34,7 @@ class Answers(unittest.TestCase):
 
     def test_one_copy_for_all_readers_of_a_save(self):
         save = large_save(LARGE)
-        with Server("--memory-max", "64", "--body-max", str(LARGE)) as server:
+        with Server("--memory-max", "64", "--body-max", str(LARGE), *PATIENT) as server:
             server.ask("PUT", save_path("anna"), save)
             clients = [server.client() for _ in range(8)]
             for client in clients:
@@ -47,7 +50,7 @@ class Answers(unittest.TestCase):
             wait_for(lambda: server.stats()["memory"]["bodies"] == 0, "the memory")
 
     def test_texts_that_are_sent_are_limited(self):
-        with Server("--memory-max", "64", "--body-max", str(LARGE)) as server:
+        with Server("--memory-max", "64", "--body-max", str(LARGE), *PATIENT) as server:
             players = [f"player{number}" for number in range(8)]
             for player in players:
                 server.ask("PUT", save_path(player), large_save(LARGE))
