@@ -71,7 +71,7 @@ private:
     }
 
     awaiter awaiter_;
-    root* shielded_ = nullptr;  // by this wait, and not by one around it
+    root* shielded_ = nullptr;  // null if a shield around this wait has set the flag
 };
 
 template <class Wait>
@@ -112,8 +112,8 @@ private:
 
 /// Awaits `wait`, a task or any other wait, and hides a stop from it: for cleaning up. Nests. The
 /// stop ends the first wait after it. Children that `wait` starts by `fork_join` or `when_all` are
-/// shielded, too; those of a `scope` hear a stop of their scheduler. Must be awaited in the
-/// expression that makes it.
+/// shielded, too; children of a scope are not: a stop of the scheduler reaches them. Must be
+/// awaited in the expression that makes it.
 template <class Wait>
 [[nodiscard]] coro::shielded_wait<Wait&&> shielded(Wait&& wait) {
     return coro::shielded_wait<Wait&&>{std::forward<Wait>(wait)};

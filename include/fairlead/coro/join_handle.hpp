@@ -98,8 +98,8 @@ public:
         T take() { return handle_.take(); }
 
     private:
-        // Its word decides between the end of the task and the stop or the deadline of this wait:
-        // `withdraw` fails if the task is about to tell the joiner.
+        // The state word of the spawned task decides between the end of the task and the stop or
+        // the deadline of this wait: `withdraw` fails if the task is about to tell the joiner.
         [[nodiscard]] bool interrupt(coro::interruption why) noexcept override {
             if (why == coro::interruption::stop && on_stop_ == on_stop::pass_on) {
                 handle_.request_stop();
@@ -150,7 +150,8 @@ public:
     };
 
     /// Waits for the result. Throws `stopped_error` if the awaiting task was asked to stop first:
-    /// then the handle still has its task, which goes on. Once, but for that.
+    /// then the handle still has its task, which goes on. May be awaited once; after such a stop,
+    /// again.
     [[nodiscard]] awaiter operator co_await() noexcept {
         static_cast<void>(started());
         return awaiter{*this, never, on_stop::leave};
@@ -188,8 +189,8 @@ private:
     }
 
     coro::spawned<T>* started_;
-    // What a thread that joins must run, and what must outlive its `get`; null: that has threads of
-    // its own, and may be gone.
+    // The scheduler that `get` must run itself, and that must outlive `get`. Null: the scheduler
+    // has threads of its own, and may be destroyed before `get`.
     scheduler* run_here_;
 };
 

@@ -50,7 +50,7 @@ public:
 private:
     void granted() noexcept override { waiting_->complete(); }
     [[nodiscard]] bool interrupt(interruption why) noexcept override {
-        if (!permit_waiter::withdraw()) return false;  // it is being granted one
+        if (!permit_waiter::withdraw()) return false;  // a permit is being granted to this wait
         ended_by_ = why;
         return true;
     }

@@ -33,9 +33,9 @@ namespace fairlead {
 /// `stopped_error` has not failed. A stop of the joining task is passed on, whether it comes during
 /// the join or came before.
 ///
-/// A scheduler that is destroyed gives back the children before their owner. If one of them may
-/// have gone to another scheduler by then, which goes on running it, use `with_scope`: it keeps the
-/// owner until the child has ended, whatever the owner waits for.
+/// A scheduler that is destroyed gives back the children before their owner. Use `with_scope` if a
+/// child may move to another scheduler: `with_scope` keeps the owner alive until that child has
+/// ended, whatever the owner waits for.
 class scope final : public coro::awaited_operation {
 public:
     /// The children run at `where`, and so in its group. Allocates nothing.
@@ -182,8 +182,8 @@ private:
         return true;
     }
 
-    // Relaxed: what is forked before the stop is seen is told of it when it begins, or when it is
-    // listed.
+    // Relaxed: a child that is forked before this thread sees the stop learns of the stop when the
+    // child begins or is listed.
     [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
 
     // Requires mutex_, or that no child is left.
@@ -232,8 +232,8 @@ private:
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
-    // A stop of the joiner is passed on. After its deadline the scope forgets it, unless it is told
-    // already.
+    // A stop of the joiner is passed on. After the deadline the scope forgets the joiner, unless a
+    // child completes the joiner already.
     [[nodiscard]] bool interrupt(coro::interruption why) noexcept override;
 
     [[nodiscard]] bool must_wait(coro::root& holder) noexcept override;

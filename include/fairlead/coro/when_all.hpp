@@ -243,7 +243,7 @@ task<std::vector<coro::value_of<T>>> when_all(std::vector<task<T>> bodies) {
 
 /// The same with a deadline, at which those that have not ended are asked to stop. Waits for them,
 /// too. Gives `waited` of the results. A missing result gives `expired` if the deadline has passed,
-/// else `stopped`. All results are given, also late ones, if there are all.
+/// else `stopped`. If every child has a result, the results are given, even after the deadline.
 template <class... T>
     requires(sizeof...(T) != 0)
 task<waited<std::tuple<coro::value_of<T>...>>> when_all_until(time_point deadline,

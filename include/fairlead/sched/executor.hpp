@@ -25,7 +25,7 @@ struct posted;
 /// a burst in another front. `none`: of an executor that refers to nothing.
 enum class lane : std::uint8_t { everyone, groups, control, none };
 
-/// What of a group tasks refer to. That of the default group is the core itself.
+/// The part of a group to which its tasks point. For the default group the core is that part.
 struct home {
     /// Pushes a task whose sleep the caller has ended. Any thread.
     void enqueue_woken(basic_task& task) noexcept;

@@ -54,13 +54,14 @@ decltype(auto) awaiter_of(Awaitable&& awaitable) {
 template <class Awaitable>
 using awaiter_type = decltype(awaiter_of(std::declval<Awaitable>()));
 
-// Takes any handle. The awaiters of this library take those of its own promises alone.
+// Whether an awaiter takes every coroutine_handle<>. The awaiters of this library take handles of
+// its own promises only.
 template <class Awaiter>
 concept foreign_awaiter = requires(std::remove_reference_t<Awaiter>& awaiter) {
     awaiter.await_suspend(std::coroutine_handle<>{});
 };
 
-// What the handle completes: not a template.
+// The part of foreign_wait that does not depend on the awaiter.
 class resumable : public awaited_operation {
 public:
     resumable(const resumable&) = delete;
@@ -183,8 +184,8 @@ concept typed_awaiter = requires(std::remove_reference_t<Awaiter>& awaiter) {
     awaiter.await_suspend(std::coroutine_handle<unrelated_promise>{});
 };
 
-// Gives what `co_await awaitable` awaits in a coroutine of this library. Its prvalues cost no room
-// in the frame.
+// Gives what `co_await awaitable` awaits in a coroutine of this library. What it makes is the
+// awaiter itself, so the frame holds no second copy.
 template <class Awaitable>
 [[nodiscard]] auto transform_awaitable(Awaitable&& awaitable) {
     using awaiter = awaiter_type<Awaitable&&>;

@@ -86,7 +86,7 @@ private:
     };
 };
 
-// All but `detach` and what a strand does is for the root of the parent, on its worker.
+// Only the worker of the parent calls these, except `detach` and what strands call.
 class fork : public awaited_operation {
 public:
     fork(const fork&) = delete;
@@ -107,7 +107,8 @@ public:
         sched::offered_forks& offers = bottom.offers();
         offer(offers);
         const std::coroutine_handle<> next = run_here(first, bottom);
-        // Several are a loop rather than a tree: nothing would open the rest before the first ends.
+        // With several children the thieves must see all of them now: the next look comes only when
+        // the first child ends.
         if (children().size() > 1 && offers.must_open_all()) return open_all(offers, next);
         return offers.must_open() ? open_some(offers, next) : next;
     }
@@ -220,7 +221,8 @@ private:
     fork_child* next_;    // the child that is to run here next
     fork_child* hidden_;  // [next_, hidden_) are not offered yet
 
-    // How many strands have ended, less how many the parent waits for once it does.
+    // The strands that have ended, minus those that the parent waits for. Zero after the parent
+    // waits: all have ended.
     sync::atomic<std::ptrdiff_t> ended_{0};
     sync::atomic<bool> failed_{false};
     // Written once, by the first child to fail. Relaxed: read when all have ended, which publishes

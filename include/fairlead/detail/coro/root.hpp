@@ -47,7 +47,7 @@ enum class [[nodiscard]] wake_reason : std::uint8_t {
     stopped,    ///< the task was asked to stop: every later wait ends so, too
 };
 
-/// Says in a frame of `holder` that the operation uses what the frames hold, until it has ended.
+/// Lies in a frame of `holder` and keeps all frames of `holder` until the operation has ended.
 class held_operation {
 public:
     held_operation(root& holder, awaited_operation& operation) noexcept;
@@ -65,7 +65,7 @@ private:
 
 class root : public basic_task {
 public:
-    /// What ends the wait of the leaf, besides what `post_deadline` listens to.
+    /// What ends the wait of the leaf.
     enum class until : std::uint8_t {
         anything,    // a wakeup, a signal, the deadline or a stop
         attempt,     // that the operation succeeds when it is tried, the deadline, or a stop

@@ -6,7 +6,8 @@
 //                               ^
 //                               tail (only the owner adds here)
 //
-// Question it answers: how does a worker keep a few tasks at hand without pinning them to itself?
+// Question it answers: how does a worker keep a few tasks at hand so that idle workers can still
+// take them?
 //
 // The owner of the slot pushes and pops; any other worker steals.
 //
@@ -66,7 +67,7 @@ public:
         const std::uint64_t tail = tail_.load(sync::relaxed);  // own
         while (head != tail) {
             Item* const item = slots_[head & mask].load(sync::relaxed);  // own write
-            // Relaxed: the owner's slot is read by program order before it writes it again.
+            // Relaxed: the owner reads the slot before it writes the slot again, in program order.
             if (head_.compare_exchange_weak(head, head + 1, sync::relaxed, sync::relaxed)) {
                 return item;
             }

@@ -1,10 +1,11 @@
 // Forked work: what a step offers to idle workers while it goes on with something else.
 //
-// A fork is no task: nothing posts, admits or counts it, as the step that forked it takes it back. Only
-// another worker that takes it makes a task of it; and so does the step itself, if it ends with a wait.
+// A fork is no task: nothing posts, admits or counts it, as the step that forked it takes it back.
+// Only another worker that takes it makes a task of it; and so does the step itself, if it ends
+// with a wait.
 //
-// Most forks are taken back in order by who has offered them. Loose ones are not: nobody waits for one of them in
-// particular, and the step runs or posts what it finds of them.
+// Most forks are taken back in order by who has offered them. Loose ones are not: nobody waits for
+// one of them in particular, and the step runs or posts what it finds of them.
 #pragma once
 
 #include <fairlead/detail/base/assert.hpp>
@@ -44,8 +45,8 @@ public:
     /// The newest fork from now on, which others may take once it is open. False: there is no room.
     [[nodiscard]] bool offer(forked& work) noexcept { return deque_.push(work); }
 
-    /// Whether `work`, the newest that was offered and not taken back, is the caller's again. Loose forks that
-    /// lie above it are posted.
+    /// Whether `work`, the newest that was offered and not taken back, is the caller's again. Loose
+    /// forks that lie above it are posted.
     [[nodiscard]] bool take_back(const forked& work) noexcept {
         forked* const newest = deque_.pop();
         if (newest == &work) return true;
@@ -66,8 +67,8 @@ public:
         while (forked* const newest = take_loose()) post(*newest);
     }
 
-    /// To be asked before several are run here one after the other: nothing below the first would open the
-    /// others while that one runs.
+    /// To be asked before several are run here one after the other: nothing below the first would
+    /// open the others while that one runs.
     void open_if_several() noexcept {
         if (deque_.bottom() - running_.base > 2 && must_open_all()) open_all();
     }
@@ -96,7 +97,8 @@ public:
     /// How deep the task is that runs.
     [[nodiscard]] std::uint32_t depth() const noexcept { return running_.depth; }
 
-    /// Whether so little is open that idle workers may find nothing. To be asked after each of the above.
+    /// Whether so little is open that idle workers may find nothing. To be asked after each of the
+    /// above.
     [[nodiscard]] bool must_open() const noexcept { return deque_.must_open(); }
 
     /// Whether so little is open that what was offered at once had better be opened at once.
@@ -117,12 +119,14 @@ public:
     /// A step begins, of a task of this depth.
     void begin_step(std::uint32_t depth) noexcept { running_.depth = depth; }
 
-    /// A step of a group has ended, and has no forks any more. Waits for thieves that are about to say what they have taken.
+    /// A step of a group has ended, and has no forks any more. Waits for thieves that are about to
+    /// say what they have taken.
     void end_forking() noexcept {
         if (of_group_) end_in_group();
     }
 
-    /// A thief comes, before `steal`; and has counted what it took. Only needed if there are groups.
+    /// A thief comes, before `steal`; and has counted what it took. Only needed if there are
+    /// groups.
     void thief_comes() noexcept;
     void thief_goes() noexcept;
 

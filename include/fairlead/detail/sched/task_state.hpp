@@ -9,22 +9,22 @@
 //     stopping    any thread, request_stop    reset                     is asked to end early
 //
 // A task is in one place: with its user, in the front, in ready, with a worker, or asleep. Without
-// `waiting` it can be in any of the others, or still among the sleepers of the role, and somebody will
-// run it or holds it.
+// `waiting` it can be in any of the others, or still among the sleepers of the role, and somebody
+// will run it or holds it.
 //
-// Duties. Who clears `waiting` has ended the sleep, and there is one for each sleep: unpark, or wake,
-// signal, complete or request_stop, which then return true: the caller must push the task to the
-// front. From that push on, and at once when they return false, the caller must not touch the task
-// again: it may have run and be gone. So the exchange in `signal` and `complete` is the sender's last
-// touch, and the receiver may free itself. A wake that ends a sleep leaves no bit: the push stands for
-// it, and the run that it causes has nothing to use up.
+// Duties. Who clears `waiting` has ended the sleep, and there is one for each sleep: unpark, or
+// wake, signal, complete or request_stop, which then return true: the caller must push the task to
+// the front. From that push on, and at once when they return false, the caller must not touch the
+// task again: it may have run and be gone. So the exchange in `signal` and `complete` is the
+// sender's last touch, and the receiver may free itself. A wake that ends a sleep leaves no bit:
+// the push stands for it, and the run that it causes has nothing to use up.
 //
-// Why every path is a read-modify-write, even when the bit is set already [TS1]: a waker writes data
-// and then wakes. Were a wake that finds `woken` only a load, this could happen:
+// Why every path is a read-modify-write, even when the bit is set already [TS1]: a waker writes
+// data and then wakes. Were a wake that finds `woken` only a load, this could happen:
 //     1. waker A sets woken; 2. the task begins to run and clears it, reading old data;
 //     3. waker B had loaded `woken` before 2 while its data was still in its store buffer, and left.
-// Nobody runs the task for B's data. As a read-modify-write B's wake stands before 2 in the order of
-// the word, and 2 sees the data; or after it, and sets the bit again.
+// Nobody runs the task for B's data. As a read-modify-write B's wake stands before 2 in the order
+// of the word, and 2 sees the data; or after it, and sets the bit again.
 //
 // Sources: the states of the fair threaded task scheduler (V. Shpilevoy, HighLoad 2022); spec
 // TaskState in spec/MAP.md.
@@ -40,8 +40,8 @@ class task_state {
 public:
     // --- the role: the task is in its hands, and nobody else parks or unparks -------------------
 
-    /// Puts the task to sleep, unless something that it listens to has happened. True: it waits now.
-    /// `is_deaf`: signals are remembered, but do not keep it awake.
+    /// Puts the task to sleep, unless something that it listens to has happened. True: it waits
+    /// now. `is_deaf`: signals are remembered, but do not keep it awake.
     [[nodiscard]] bool park(bool is_deaf) noexcept {
         const std::uint32_t sleep = is_deaf ? asleep : waiting;
         std::uint32_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
@@ -58,8 +58,8 @@ public:
         return (word_.load(sync::relaxed) & events(is_deaf)) != 0;  // the run acquires
     }
 
-    /// Takes the task out of sleep because its deadline passed or its event came. False: a waker was
-    /// faster, and brings the task through the front.
+    /// Takes the task out of sleep because its deadline passed or its event came. False: a waker
+    /// was faster, and brings the task through the front.
     [[nodiscard]] bool unpark() noexcept {
         std::uint32_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
         do {
@@ -87,8 +87,8 @@ public:
 
     /// The task starts a step: what woke it up to now is visible to it, and is used up.
     void begin_run() noexcept {
-        // [TS1] the load and the exchange acquire what a waker wrote. Without the bit there is nothing
-        // to use up: a later wake stays for the next run.
+        // [TS1] the load and the exchange acquire what a waker wrote. Without the bit there is
+        // nothing to use up: a later wake stays for the next run.
         if (has(woken)) word_.fetch_and(~woken, sync::acq_rel);
     }
 

@@ -37,7 +37,8 @@ public:
     /// names its address.
     void send() noexcept {
         const std::uint32_t* address = reinterpret_cast<const std::uint32_t*>(&word_);
-        // [SG1] release: publishes the sender's data; acquire: a second send joins the first.
+        // [SG1] release: publishes the sender's data; acquire: a second send sees what the first
+        // sender wrote, and passes it on.
         if (word_.exchange(sent, acq_rel) == sleeping) os::futex_wake(address, 1);
     }
 
