@@ -128,6 +128,10 @@ private:
     Question question_;
 };
 
+inline auto running_root() noexcept {
+    return root_question{[](root& self) noexcept -> root& { return self; }};
+}
+
 class hop {
 public:
     explicit hop(executor target) noexcept : target_{target} {}

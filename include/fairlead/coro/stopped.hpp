@@ -36,10 +36,5 @@ inline bool gives_way(const std::exception_ptr& first) noexcept {
     return first == nullptr || is_stop(first);
 }
 
-// Rethrows a failure. A stop is none: the failure of another may have caused it.
-inline void rethrow_failure(std::exception_ptr outcome) {
-    if (!gives_way(outcome)) std::rethrow_exception(std::move(outcome));
-}
-
 }  // namespace coro
 }  // namespace fairlead

@@ -180,8 +180,15 @@ std::vector<value_of<T>> results_of(const all_children& group, std::deque<child<
     return results;
 }
 
-inline auto running_root() noexcept {
-    return root_question{[](root& self) noexcept -> root& { return self; }};
+// The same, with a missing result as a value.
+template <class Children>
+auto outcome_of(const all_children& group, Children& children)
+    -> waited<decltype(results_of(group, children))> {
+    try {
+        return results_of(group, children);
+    } catch (const stopped_error&) {
+        return std::unexpected{group.is_late() ? wait_error::expired : wait_error::stopped};
+    }
 }
 
 template <class... T>
@@ -192,12 +199,7 @@ task<waited<std::tuple<value_of<T>...>>> all_until(time_point deadline, task<T>.
     const auto tasks = std::apply(
         [](auto&... each) { return std::array<basic_task*, sizeof...(T)>{&each...}; }, children);
     co_await all_ended{group, tasks, deadline};
-    try {
-        co_return results_of(group, children);
-    } catch (const stopped_error&) {
-        const auto why = group.is_late() ? wait_error::expired : wait_error::stopped;
-        co_return std::unexpected{why};
-    }
+    co_return outcome_of(group, children);
 }
 
 template <class T>
@@ -211,12 +213,7 @@ task<waited<std::vector<value_of<T>>>> all_until(time_point deadline, std::vecto
         tasks.push_back(&children.emplace_back(typename child<T>::parts{waiting, group, body}));
     }
     co_await all_ended{group, tasks, deadline};
-    try {
-        co_return results_of(group, children);
-    } catch (const stopped_error&) {
-        const auto why = group.is_late() ? wait_error::expired : wait_error::stopped;
-        co_return std::unexpected{why};
-    }
+    co_return outcome_of(group, children);
 }
 
 }  // namespace coro

@@ -16,8 +16,7 @@ namespace fairlead {
 template <class Body>
     requires std::is_invocable_r_v<task<>, Body&, scope&>
 task<> with_scope(Body body) {
-    auto& holder =
-        co_await coro::root_question{[](coro::root& self) noexcept -> auto& { return self; }};
+    coro::root& holder = co_await coro::running_root();
     scope children{holder.where()};
     const coro::held_operation held{holder, children};
     std::exception_ptr failure;
