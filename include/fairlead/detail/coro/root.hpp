@@ -114,8 +114,8 @@ public:
     }
 
     /// Whether the task may go on without waiting once more in this step: fewer than
-    /// `budget_of_step` waits of this step went on so, and it has not used up its slice. Otherwise a task that always
-    /// finds its data ready would keep its worker for ever.
+    /// `budget_of_step` waits of this step went on so, and it has not used up its slice. Otherwise
+    /// a task that always finds its data ready would keep its worker for ever.
     [[nodiscard]] bool may_go_on() noexcept {
         if (budget_ == 0 || scheduler::should_yield()) return false;
         --budget_;
