@@ -60,13 +60,14 @@ protected:
     const std::string database = folder / "saves.db";
     const std::string log = folder / "saves.db-wal";
     static constexpr auto nothing = [] {};
-    static constexpr auto cut = "some of the database or of its log was cut off";
+    static constexpr auto cut =
+        "a part of the database or of its log was cut off: restart the service";
 };
 
 TEST_F(database_files_test, are_of_one_store) {
     auto files = open();
     const auto in_use = [&](const std::string& path) {
-        return "the database is in use by another server (" + path + ")";
+        return "another server uses the database " + path + "; stop it, or give another file";
     };
     EXPECT_EQ(database_files::claim(database).error(), in_use(database));
     fs::create_symlink(database, folder / "soft.db");

@@ -225,8 +225,9 @@ TEST_F(job_test, lock_not_had_within_the_deadline_is_409) {
     const response answer = run(*work);
     EXPECT_EQ(answer.status, 409);
     EXPECT_EQ(header(answer, "Retry-After"), "1");
-    EXPECT_EQ(answer.body,
-              R"({"error":"locked","message":"the profile is locked by another request"})");
+    EXPECT_EQ(
+        answer.body,
+        R"({"error":"locked","message":"other requests kept the profile locked; try again"})");
     EXPECT_EQ(now, deadline);
     EXPECT_TRUE(release(inner, key_of("p"), other_owner).has_value());
     EXPECT_TRUE(unlocked());

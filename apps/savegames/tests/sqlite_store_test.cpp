@@ -347,11 +347,11 @@ TEST_F(sqlite_store_test, many_threads_lose_no_update) {
 }
 
 TEST_F(sqlite_store_test, open_failures_are_clear) {
-    EXPECT_EQ(open_error({}), "the store needs the path of a file");
+    EXPECT_EQ(open_error({}), "the path of the database is empty; give one");
     EXPECT_EQ(open_error({.path = "/nonexistent/saves.db"}),
               "cannot open the database /nonexistent/saves.db: No such file or directory");
     EXPECT_EQ(open_error({.path = path, .readers = 0}),
-              "readers, queue_max and group_max must be at least 1");
+              "readers (0), queue_max (4096) and group_max (512) must each be at least 1");
     std::ofstream{folder / "text"} << std::string(10'000, 'x');
     EXPECT_NE(open_error({.path = folder / "text"}).find("file is not a database"),
               std::string::npos);
@@ -362,10 +362,11 @@ TEST_F(sqlite_store_test, open_failures_are_clear) {
 TEST_F(sqlite_store_test, second_store_of_one_file_is_refused) {
     auto store = open();
     EXPECT_EQ(open_error({.path = path}),
-              "the database is in use by another server (" + path + ")");
+              "another server uses the database " + path + "; stop it, or give another file");
     std::filesystem::create_symlink(path, folder / "soft.db");
-    EXPECT_EQ(open_error({.path = folder / "soft.db"}),
-              "the database is in use by another server (" + (folder / "soft.db") + ")");
+    EXPECT_EQ(open_error({.path = folder / "soft.db"}), "another server uses the database " +
+                                                            (folder / "soft.db") +
+                                                            "; stop it, or give another file");
     EXPECT_EQ(put(*store, key_of("p"), packed("1")), 1U);
     store.reset();
     open();
@@ -374,7 +375,8 @@ TEST_F(sqlite_store_test, second_store_of_one_file_is_refused) {
 TEST_F(sqlite_store_test, newer_schema_is_refused) {
     open();
     outsider{path}.run("INSERT INTO schema_version VALUES (99, 'the future')");
-    EXPECT_NE(open_error({.path = path}).find("written by a newer version"), std::string::npos);
+    EXPECT_NE(open_error({.path = path}).find("a newer version of this program"),
+              std::string::npos);
 }
 
 TEST_F(sqlite_store_test, files_are_for_their_owner_alone) {

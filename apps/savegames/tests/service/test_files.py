@@ -33,12 +33,12 @@ class Sharing(unittest.TestCase):
             self.assertEqual(server.ask("PUT", save_path("anna"), b"{}").status, 200)
             for each in database.parent.glob("saves.db.*"):
                 each.unlink()  # a lock by a name would be gone with it
-            self.refused(database, "in use")
+            self.refused(database, "another server uses")
             soft = database.with_name("soft.db")
             soft.symlink_to(database)
-            self.refused(soft, "in use")
+            self.refused(soft, "another server uses")
             (database.parent / "folder").symlink_to(database.parent)
-            self.refused(database.parent / "folder" / "saves.db", "in use")
+            self.refused(database.parent / "folder" / "saves.db", "another server uses")
 
     def test_a_second_name_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +60,7 @@ class Sharing(unittest.TestCase):
             soft.symlink_to(database)
             with Server(database=soft) as server:
                 self.assertEqual(server.ask("PUT", save_path("anna"), b"{}").status, 200)
-                self.refused(database, "in use")
+                self.refused(database, "another server uses")
             with Server(database=database) as server:
                 self.assertEqual(server.ask("GET", save_path("anna")).status, 200)
 

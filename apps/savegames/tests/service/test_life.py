@@ -80,7 +80,7 @@ class Starting(unittest.TestCase):
     def test_what_is_taken(self):
         with Server() as server:
             self.refused(["--listen", f"127.0.0.1:{server.port}"], ["cannot listen"])
-            self.refused(["--db", str(server.database)], ["in use"])
+            self.refused(["--db", str(server.database)], ["another server uses"])
 
     def test_open_address_with_tokens(self):
         with tempfile.NamedTemporaryFile("w") as tokens:
