@@ -86,7 +86,7 @@ std::optional<connection_table::seat> connection_table::enter(fairlead::basic_ta
 }
 
 // The longest idle connection or the slowest head. If both have waited for `grace`, the one whose
-// network has more connections; else the one that has waited longer.
+// network has more connections; else the connection that has waited longer.
 std::optional<connection_table::place> connection_table::first_to_go(time_point now) {
     if (idle_.empty() && reading_.empty()) return std::nullopt;
     if (idle_.empty()) return reading_.begin();

@@ -134,8 +134,8 @@ public:
     // Begins the end of the service. Each connection ends as described at the top.
     void drain(time_point now);
 
-    // After `drain`: waits until all connections have ended or `deadline` has passed, and ends each
-    // one that has been idle for `grace`. Returns how many are left.
+    // After `drain`: waits until all connections have ended or `deadline` has passed, and
+    // meanwhile ends each connection that has been idle for `grace`. Returns how many are left.
     std::size_t wait_until_empty(time_point deadline);
 
     [[nodiscard]] counters count() const;

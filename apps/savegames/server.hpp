@@ -70,8 +70,8 @@ public:
     // Replaces the limits of games. Any thread.
     void set_games(game_settings games) { tenants_.set_settings(std::move(games)); }
 
-    // Accepts no more connections. Ends the others as `connection_table` describes, until `limit`
-    // has passed, and then cuts off the rest. Returns how many it cut off. Call it once.
+    // Accepts no more connections. Ends the existing connections as `connection_table` describes,
+    // until `limit` has passed, and cuts off the rest. Returns how many it cut off. Call it once.
     std::size_t stop(std::chrono::milliseconds limit);
 
 private:

@@ -41,7 +41,7 @@ public:
     // from a task. After `stop` began: returns false, and destroys the function.
     bool post(update_function update);
 
-    // Takes no more tasks, lets the others go on until all are done or `limit` has passed, and ends
+    // Takes no more tasks, polls its tasks until all are done or `limit` has passed, and ends
     // the threads. Destroys the tasks that are not done, and returns their number. Call it on one
     // thread, and not from a task.
     std::size_t stop(std::chrono::milliseconds limit);

@@ -20,7 +20,7 @@ TEST(game_settings, without_a_file_all_games_are_alike) {
 
 TEST(game_settings, exceptions_differ_from_all_in_what_they_say) {
     const auto settings = game_settings::parse(
-        "# who may what\n"
+        "# limits\n"
         "\n"
         "*      weight=200 max_requests=500\n"
         "chess\tmax_concurrency=2  weight=300 \r\n"
@@ -73,7 +73,7 @@ TEST(game_settings, bounds_are_good_values) {
     EXPECT_EQ(settings->of("b"), (game_limits{10'000, 1'000, 0}));
 }
 
-// What --games says reaches the server, or ends the program with a sentence.
+// The settings of --games reach the server; a mistake ends the program with a sentence.
 TEST(game_settings, come_from_a_file) {
     const temporary_folder folder;
     settings given;

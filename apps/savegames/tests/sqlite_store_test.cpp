@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Another program's view of the file.
+// Opens the file as another program would.
 class outsider {
 public:
     explicit outsider(const std::string& path) {
@@ -56,7 +56,7 @@ protected:
         return sqlite_store::open(std::move(options)).error();
     }
 
-    // Keeps the writer thread in a callback until told, so that writes gather behind it.
+    // Keeps the writer thread in a callback until `leave`, so that writes queue up behind it.
     struct busy_writer {
         explicit busy_writer(sqlite_store& store) {
             store.put(key_of("busy"), {}, packed("{}"), [this](auto) {
@@ -144,7 +144,7 @@ TEST_F(sqlite_store_test, large_save_and_whole_id_grammar) {
     EXPECT_GT(large.data.size(), 1'900'000U);
     EXPECT_EQ(put(*store, key, large), 1U);
     EXPECT_EQ(unpack(get(*store, key).value(), 4'000'000).value(), noise);
-    EXPECT_EQ(get(*store, key).value().checksum, large.checksum);  // also when the top bit is set
+    EXPECT_EQ(get(*store, key).value().checksum, large.checksum);  // its top bit is set
 }
 
 TEST_F(sqlite_store_test, survives_reopening_and_leases_do_not) {
@@ -185,7 +185,7 @@ TEST_F(sqlite_store_test, group_is_bounded) {
     EXPECT_EQ(store->counters().commits, 1U + 10U);
 }
 
-// A write that SQLite refuses must not take down those that were grouped with it.
+// A write that SQLite refuses does not fail the other writes of its group.
 TEST_F(sqlite_store_test, bad_write_fails_alone) {
     for (const char* const action : {"ABORT", "ROLLBACK"}) {
         const auto store = open();
@@ -283,7 +283,7 @@ TEST_F(sqlite_store_test, queue_is_bounded_in_bytes) {
     busy_writer writer{*store};
     save large = packed("1");
     large.data.resize(1000);
-    store->put(key_of("p"), {}, large, first.done());  // fits an empty queue
+    store->put(key_of("p"), {}, large, first.done());  // an empty queue takes any item
     EXPECT_EQ(put(*store, key_of("p"), packed("1")).error(), error::overloaded);
     writer.leave.count_down();
     EXPECT_EQ(first.get(), 1U);
@@ -295,7 +295,7 @@ TEST_F(sqlite_store_test, stop_carries_out_what_is_queued_and_refuses_the_rest) 
     busy_writer writer{*store};
     for (auto& each : queued) store->put(key_of("p"), {}, packed("1"), each.done());
     std::thread stopper{[&] { store->stop(); }};
-    // Refused as overloaded or stopped once the stopper has begun; accepted before that.
+    // Until the stop begins, the read is carried out; from then on it gets store_failed.
     while (get(*store, key_of("p")) != std::unexpected(error::store_failed)) {
         std::this_thread::yield();
     }
