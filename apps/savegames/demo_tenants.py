@@ -23,7 +23,7 @@ import time
 
 from demo_service import OUTPUT, DemoError, Service, drive, find_programs, shown_path
 
-MOVE_WANTED = 0.20  # the noisy game may raise the p99 of the quiet game by this
+MOVE_WANTED = 0.20  # the p99 of the quiet game may rise by at most this part
 MEMORY = pathlib.Path("/dev/shm")
 MODES = {"groups": "a group for each game", "one": "all games in one group"}
 

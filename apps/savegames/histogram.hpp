@@ -41,7 +41,7 @@ public:
         max_ = std::max(max_, other.max_);
     }
 
-    // The smallest latency that is not exceeded by at least `share` (0 to 1) of the records: 0.5 is
+    // The smallest latency that at least `share` (0 to 1) of the records do not exceed: 0.5 gives
     // the median, 1 the maximum. Zero if nothing was recorded.
     [[nodiscard]] nanoseconds quantile(double share) const {
         if (count_ == 0) return nanoseconds{0};

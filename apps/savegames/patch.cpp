@@ -62,8 +62,9 @@ std::expected<void, failure> check_shape(std::string_view text, const json_limit
         }
     }
     if (values > limits.values_max) {
-        return fail(error::too_large, fmt::format("the JSON text has {} values, the limit is {}",
-                                                  values, limits.values_max));
+        return fail(error::too_large,
+                    fmt::format("the JSON text counts as {} values, the limit is {}", values,
+                                limits.values_max));
     }
     return {};
 }

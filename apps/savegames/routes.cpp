@@ -30,7 +30,6 @@ std::expected<request_kind, response> choose(std::string_view method,
         if (!names.empty()) names += ", ";
         names += each.method;
     }
-    response answer = make_error(405, "bad_request", "this path does not have this method");
     response answer = make_error(405, "bad_request",
                                  "this path does not have the method " +
                                      std::string{method.substr(0, 32)} + "; it has " + names);

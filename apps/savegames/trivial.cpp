@@ -33,7 +33,7 @@ std::size_t trivial::stop(std::chrono::milliseconds limit) {
         std::unique_lock lock{mutex_};
         stopping_ = true;
         filled_.notify_all();
-        if (limit.count() > 0) {  // with no limit, keep the lock: no function may start any more
+        if (limit.count() > 0) {  // a limit of 0 keeps the lock, so no function starts
             idle_.wait_for(lock, limit, [this] { return queue_.empty() && running_ == 0; });
         }
         not_started.swap(queue_);
