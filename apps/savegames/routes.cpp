@@ -33,6 +33,7 @@ std::expected<request_kind, response> choose(std::string_view method,
     response answer = make_error(405, "bad_request",
                                  "this path does not have the method " +
                                      std::string{method.substr(0, 32)} + "; it has " + names);
+    answer.headers.emplace_back("Allow", std::move(names));
     return std::unexpected(std::move(answer));
 }
 
