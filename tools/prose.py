@@ -21,6 +21,7 @@ COLUMNS = 100
 CLEAN = (
     "CONTRIBUTING.md",
     "README.md",
+    "apps",
     "bench/README.md",
     "bench/counts",
     "bench/q1",
