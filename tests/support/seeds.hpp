@@ -6,6 +6,8 @@
 // for how long there are new ones, a quarter of a second by default.
 #pragma once
 
+#include "support/sanitizer.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -39,11 +41,7 @@ bool passes_with_seed(std::uint64_t seed, Body& body) {
 }
 
 /// With a sanitizer each takes so many times as long.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t seeds_in_one = 10;
-#else
-inline constexpr std::uint64_t seeds_in_one = 1;
-#endif
+inline constexpr std::uint64_t seeds_in_one = sanitized ? 10 : 1;
 
 /// Runs `body` with the seeds 1 to `fixed`, a tenth of them with a sanitizer, and with new ones, until it fails.
 template <std::invocable<std::mt19937_64&> Body>

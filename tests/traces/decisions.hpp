@@ -65,7 +65,7 @@ public:
 
     /// Whether others take some steps now. Few of a worker's accesses lie between what it looks at last and its
     /// sleep.
-    [[nodiscard]] bool goes_slowly() const { return topic_ == about::kept_posts && choose(4) == 0; }
+    [[nodiscard]] bool goes_slowly() const { return topic_ == about::kept_posts && choose(3) == 0; }
 
     /// The one of the scenario.
     [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
