@@ -71,7 +71,6 @@ class core : public home {
         role.call_attention();
         announce(rather);
     }
-    [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
     [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
     [[nodiscard]] basic_task::chain take_all_that_is_left() noexcept;
 

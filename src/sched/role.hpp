@@ -21,6 +21,7 @@
 #include "sched/arrivals.hpp"
 #include "sched/role_lock.hpp"
 #include "sched/slot.hpp"
+#include "sched/task_access.hpp"
 #include "sched/trace.hpp"
 #include "sched/turns.hpp"
 #include "sched/waiting.hpp"
@@ -160,7 +161,8 @@ public:
     void for_each_held(Visit&& visit) const {
         const basic_task::chain& held = arrivals_of(lane::everyone).first;
         for (basic_task* task = held.front(); task != nullptr; task = task->*basic_task::link) {
-            if (task->place_ < 0) visit(*task);  // the others are among the sleepers still
+            if (!task_access::has_index(*task))
+                visit(*task);  // the others are among the sleepers still
         }
     }
 
@@ -268,7 +270,7 @@ private:
     bool groups_ = false;     // there are some
     bool stop_told_ = false;  // the sleepers know that the scheduler stops
     std::uint8_t stop_number_ = 1;
-    timer::deadline_heap<basic_task, basic_task::place> deadlines_;
+    timer::deadline_heap<basic_task, task_access::index> deadlines_;
     sleeper_table sleepers_;
     std::array<basic_task*, batch_max> batch_;
     std::array<arrivals, 3> arrivals_;  // of each lane

@@ -1,6 +1,7 @@
 #include <fairlead/sched/scheduler.hpp>
 
 #include "sched/core.hpp"
+#include "sched/task_access.hpp"
 #include "sched/worker.hpp"
 
 #include <fairlead/detail/os/thread.hpp>
@@ -14,6 +15,7 @@
 namespace fairlead {
 
 using sched::post_kind;
+using sched::task_access;
 using sched::worker;
 
 namespace {
@@ -108,12 +110,12 @@ void post_target::post_delay(basic_task& task, time_span delay) const noexcept {
 
 // Whether it belongs to a group that is not the default one.
 inline bool post_target::accept(basic_task& task, time_point deadline) const noexcept {
-    FAIRLEAD_ASSERT(task.home_ == nullptr, "a task was posted that is posted already");
-    task.home_ = home_;
-    task.deadline_ = deadline;
+    task_access::enter(task, *home_, deadline);
     // What an earlier stop told it, of this scheduler or another, does not count. Relaxed: a step that
     // was told posts it again on the thread that has seen the stop.
-    if (task.told_ != 0 && !home_->in().stopping.load(sync::relaxed)) task.told_ = 0;
+    if (task_access::was_told_of_any(task) && !home_->in().stopping.load(sync::relaxed)) {
+        task_access::forget_stops(task);
+    }
     if (!home_->grouped()) [[likely]]
         return false;
     FAIRLEAD_ASSERT(home_ != &sched::nowhere,
@@ -127,7 +129,7 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
     const bool grouped = accept(task, deadline);
     post_kind kind = post_kind::timed;
     if (deadline == immediately) kind = post_kind::again;
-    if (deadline == never && task.source_ == nullptr) kind = post_kind::sleeps;
+    if (deadline == never && !task_access::has_source(task)) kind = post_kind::sleeps;
     enqueue(*home_, grouped, task, task, {.kind = kind, .last = last});
 }
 
@@ -137,7 +139,7 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
     bool grouped = false;
     for (basic_task* const task : tasks) {
         grouped = accept(*task, immediately);
-        task->next_ = newest;
+        task->*basic_task::link = newest;
         newest = task;
     }
     const post_kind kind = tasks.size() == 1 ? post_kind::plain : post_kind::batch;

@@ -1,6 +1,7 @@
 #include "sched/turns.hpp"
 
 #include "sched/core.hpp"
+#include "sched/task_access.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,7 +48,7 @@ bool turns::notice(group_state& group) noexcept {
 }
 
 void turns::queue(basic_task& task) noexcept {
-    auto& group = group_of(*task.home_);
+    auto& group = group_of(task_access::home_of(task));
     group.add(task);
     want(group);
     if (group.drops_to != nullptr) drop_excess(group);
@@ -62,8 +63,7 @@ void turns::drop_excess(group_state& group) noexcept {
         basic_task* const oldest = group.queue.take_oldest_with_permit();
         if (oldest == nullptr) break;
         group.permits.give_back();
-        oldest->standing_ = basic_task::dropped;
-        oldest->home_ = &to;
+        task_access::drop(*oldest, to);
         to.hold_for_task();
         to.queue.push_back(*oldest);
         ++count;
@@ -261,7 +261,7 @@ void turns::end_turn(slot& own) noexcept {
     while (basic_task* const task = own.runs.pop()) left[count++] = task;
     while (count != 0) {
         basic_task& task = *left[--count];
-        auto& group = group_of(*task.home_);
+        auto& group = group_of(task_access::home_of(task));
         take_back(task);
         group.put_back(task);
         want(group);
@@ -269,7 +269,7 @@ void turns::end_turn(slot& own) noexcept {
 }
 
 void turns::take_back(basic_task& task) noexcept {
-    auto& group = group_of(*task.home_);
+    auto& group = group_of(task_access::home_of(task));
     if (!group.grouped()) return;
     group.take_back_step(task);
     group.is_held = false;  // there is room, and nobody else would say so
