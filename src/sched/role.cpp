@@ -28,7 +28,7 @@ void role::round(slot& own, afterwards next) noexcept {
     // [RL2] sees what every wish up to this one is about.
     const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
     time_point now = immediately;  // read only if somebody needs it
-    if (core_.options.driver->has_sources() || !deadlines_.empty() || !unplaced_.empty() ||
+    if (core_.options.driver->has_sources() || !deadlines_.empty() || !unindexed_.empty() ||
         (groups_ && turns_.need_time())) {
         now = core_.now();
     }
@@ -37,7 +37,7 @@ void role::round(slot& own, afterwards next) noexcept {
 
     if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
     expire(own, now, next);
-    if (retry_at_ <= now) retry_unplaced(now);
+    if (retry_at_ <= now) retry_unindexed(now);
     admit_arrivals(own, now);
     poll_events(now, asked, next);
     deal();
@@ -52,7 +52,7 @@ void role::round(slot& own, afterwards next) noexcept {
     backlog_.store(has_pending() || (groups_ && turns_.wanted()), sync::release);
     // Asked again: the first source may have come with a task of this round, for which nobody would wait.
     const bool timed =
-        now != immediately || core_.options.driver->has_sources() || !unplaced_.empty();
+        now != immediately || core_.options.driver->has_sources() || !unindexed_.empty();
     // [ID2] who leaves the driver after the caller has looked for it there sees this. Only the
     // holder writes it.
     if (timed_.load(sync::relaxed) != timed) timed_.store(timed, sync::seq_cst);
@@ -202,7 +202,7 @@ bool role::admit_one(basic_task& task) noexcept {
     time_point now = immediately;
     const bool runs = admit(task, now);
     if (runs) trace("batch", &task);
-    if (!unplaced_.empty()) want_round();  // which says when they are looked at again
+    if (!unindexed_.empty()) want_round();  // which says when they are looked at again
     return runs;
 }
 
@@ -243,7 +243,7 @@ bool role::sleeps(basic_task& task) noexcept {
         task_access::forget_source(task);
         return false;
     }
-    if (!give_place(task)) return sleeps_without_place(task);
+    if (!give_index(task)) return sleeps_without_index(task);
     const bool armed = task_access::arm_source(task);
     // Parked last: from then on a waker may push it, and this line is the role's last touch of it
     // until it comes back.
@@ -256,7 +256,7 @@ bool role::sleeps(basic_task& task) noexcept {
 }
 
 // False: there is no memory for one.
-bool role::give_place(basic_task& task) noexcept {
+bool role::give_index(basic_task& task) noexcept {
     if (task_access::deadline_of(task) != never)
         return deadlines_.push(task, task_access::deadline_of(task));
     const std::int32_t index = sleepers_.insert(task);
@@ -266,14 +266,14 @@ bool role::give_place(basic_task& task) noexcept {
 }
 
 // Likewise, but it sleeps for a moment only, to learn whether something happened that it listens to.
-bool role::sleeps_without_place(basic_task& task) noexcept {
+bool role::sleeps_without_index(basic_task& task) noexcept {
     const bool armed = task_access::arm_source(task);
     const bool parked = armed && task_access::park(task);
     const bool ours = !parked || task_access::unpark(task);
     task_access::disarm_source(task);
     if (parked && ours) {
-        if (unplaced_.empty()) retry_at_ = after(core_.now(), retry_interval);
-        unplaced_.push_back(task);
+        if (unindexed_.empty()) retry_at_ = after(core_.now(), retry_interval);
+        unindexed_.push_back(task);
         return true;
     }
     task_access::forget_source(task);
@@ -281,8 +281,8 @@ bool role::sleeps_without_place(basic_task& task) noexcept {
     return !ours;
 }
 
-void role::retry_unplaced(time_point& now) noexcept {
-    basic_task::chain tasks = std::exchange(unplaced_, {});
+void role::retry_unindexed(time_point& now) noexcept {
+    basic_task::chain tasks = std::exchange(unindexed_, {});
     retry_at_ = never;
     while (basic_task* const task = tasks.pop_front()) {
         if (!sleeps_if_early(*task, now)) add_to_batch(*task);
@@ -422,7 +422,7 @@ basic_task::chain role::take_everything() noexcept {
     }
     // A sleeper that was woken comes through the front, and is left alone until then.
     basic_task::chain asleep;
-    all.append(std::exchange(unplaced_, {}));
+    all.append(std::exchange(unindexed_, {}));
     retry_at_ = never;
     for_each_sleeper([&](basic_task& task) {
         const bool ours = task_access::unpark(task);
