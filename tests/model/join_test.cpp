@@ -221,6 +221,21 @@ TEST(ModelJoin, ADeadlineOfAJoinerRacesWithTheEnd) {
     });
 }
 
+// As above, of a thread; and one of which the deadline comes while it sleeps.
+TEST(ModelJoin, ADeadlineOfAThreadRacesWithTheEnd) {
+    for (const time_point deadline : {immediately, time_point{1us}}) {
+        model::expect_passes_though_stopped([deadline](stops how) {
+            scheduler scheduler{{.workers = 2}};
+            const interruption stop{scheduler, how};
+            join_handle<int> inner = spawn(scheduler, takes_a_turn(7));
+            const waited<int> in_time = inner.get_until(deadline);
+            require(in_time.has_value() != inner.valid(), "the handle has what was not taken");
+            require(in_time || in_time.error() == wait_error::expired, "nothing else ends it");
+            require((in_time ? *in_time : inner.get()) == 7, "the result of the task");
+        });
+    }
+}
+
 TEST(ModelJoin, ADeadlineOfAScopeRacesWithTheLastEnd) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};

@@ -61,13 +61,22 @@ public:
     [[nodiscard]] basic_task& get_task() noexcept { return started(); }
 
     /// Waits on this thread, which must not be a worker's. Once. With `run_on_caller` this thread
-    /// runs the tasks.
+    /// runs the tasks. Rethrows the task's exception, and throws `stopped_error` if its scheduler
+    /// was destroyed first. Allocates nothing.
     T get() {
-        FAIRLEAD_ASSERT(scheduler::current() == nullptr,
-                        "get() on a worker would block it: co_await");
-        coro::waiting_thread self{run_here_};
-        if (started().join(self)) self.wait();
+        static_cast<void>(wait_on_thread(never));
         return take();
+    }
+
+    /// Like `get`, until `deadline` at the latest: the result, or `expired`. A result that is there
+    /// wins over a deadline that has passed. After `expired` the handle has its task, and can wait
+    /// again. The deadline is by `clock::now()` with `run_on_caller`, and else by the clock of the
+    /// system.
+    [[nodiscard]] waited<T> get_until(time_point deadline)
+        requires(!std::is_reference_v<T>)
+    {
+        if (!wait_on_thread(deadline)) return std::unexpected{wait_error::expired};
+        return take_waited();
     }
 
     // The wait of a coroutine for the end of the task.
@@ -96,6 +105,7 @@ public:
 
         [[nodiscard]] coro::interruption ended_by() const noexcept { return ended_by_; }
         T take() { return handle_.take(); }
+        [[nodiscard]] waited<T> take_waited() { return handle_.take_waited(); }
 
     private:
         // The state word of the spawned task decides between the end of the task and the stop or
@@ -140,12 +150,7 @@ public:
                 case coro::interruption::none:
                     break;
             }
-            if constexpr (std::is_void_v<T>) {
-                this->take();
-                return {};
-            } else {
-                return this->take();
-            }
+            return this->take_waited();
         }
     };
 
@@ -178,6 +183,27 @@ private:
     [[nodiscard]] coro::spawned<T>& started() const noexcept {
         FAIRLEAD_ASSERT(valid(), "a join_handle was used after it gave its result");
         return *started_;
+    }
+
+    // False: the deadline has passed, and the handle may wait again. As in `joining`, the state
+    // word of the task decides between its end and the deadline.
+    [[nodiscard]] bool wait_on_thread(time_point deadline) {
+        FAIRLEAD_ASSERT(scheduler::current() == nullptr,
+                        "get() on a worker would block it: co_await");
+        coro::waiting_thread self{run_here_};
+        if (!started().join(self) || self.wait_until(deadline)) return true;
+        if (started().withdraw()) return false;
+        self.wait();  // the task is about to tell this thread
+        return true;
+    }
+
+    [[nodiscard]] waited<T> take_waited() {
+        if constexpr (std::is_void_v<T>) {
+            take();
+            return {};
+        } else {
+            return take();
+        }
     }
 
     T take() {

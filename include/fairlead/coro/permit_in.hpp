@@ -66,13 +66,20 @@ private:
 class thread_for_permit final : public sched::permit_waiter {
 public:
     explicit thread_for_permit(group& of) noexcept
-        : thread_{of.owner().runs_on_caller() ? &of.owner() : nullptr} {
-        if (begin(of)) thread_.wait();
+        : of_{of}, thread_{of.owner().runs_on_caller() ? &of.owner() : nullptr} {}
+
+    [[nodiscard]] waited<permit> wait_until(time_point deadline) {
+        if (begin(of_) && !thread_.wait_until(deadline)) {
+            if (permit_waiter::withdraw()) return std::unexpected{wait_error::expired};
+            thread_.wait();  // a permit is being granted to this thread
+        }
+        return take();
     }
 
 private:
     void granted() noexcept override { thread_.tell(); }
 
+    group& of_;
     waiting_thread thread_;
 };
 
@@ -90,7 +97,16 @@ private:
 [[nodiscard]] inline permit wait_for_permit_in(group& of) {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                     "wait_for_permit_in on a worker would block it: co_await permit_in");
-    return coro::thread_for_permit{of}.take();
+    return *coro::thread_for_permit{of}.wait_until(never);
+}
+
+/// The same until `deadline` at the latest: `waited<permit>`, which is the permit or `expired`. A
+/// permit that is there wins over a deadline that has passed. The deadline is by `clock::now()`
+/// with `run_on_caller`, and else by the clock of the system.
+[[nodiscard]] inline waited<permit> wait_for_permit_in(group& of, time_point deadline) {
+    FAIRLEAD_ASSERT(scheduler::current() == nullptr,
+                    "wait_for_permit_in on a worker would block it: co_await permit_in");
+    return coro::thread_for_permit{of}.wait_until(deadline);
 }
 
 }  // namespace fairlead

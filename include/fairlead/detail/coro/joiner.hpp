@@ -26,11 +26,19 @@ public:
     explicit waiting_thread(scheduler* run_here) noexcept : run_here_{run_here} {}
 
     void wait() {
-        if (run_here_ == nullptr) {
-            ended_.receive();
-            return;
+        while (!wait_until(never)) {
         }
-        while (!ended_.try_receive()) run_here_->run_until(never, 1);
+    }
+
+    // False: the deadline has passed. A `tell` may come all the same: the word of the task that is
+    // joined, or the mutex of the permits, says whether it does.
+    [[nodiscard]] bool wait_until(time_point deadline) {
+        if (run_here_ == nullptr) return ended_.receive_until(deadline);
+        while (!ended_.try_receive()) {
+            if (run_here_->now() >= deadline) return false;
+            run_here_->run_until(deadline, 1);
+        }
+        return true;
     }
 
     void tell() noexcept override {
