@@ -10,6 +10,7 @@
 #include "sched/trace.hpp"
 
 #include <fairlead/detail/os/process.hpp>
+#include <fairlead/detail/sched/halt_watch.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <algorithm>
@@ -284,6 +285,7 @@ public:
     sync::atomic<unsigned> running_workers{0};
     sync::signal all_ended;
     sync::mutex end_mutex;  // held by the stop that waits for them and joins them
+    halt_watch_owner halted = halt_watch_owner::make();
 
     // Also held while the workers are started, so that nobody takes them for ended and does their part.
     sync::mutex drain_mutex;

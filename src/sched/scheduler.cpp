@@ -35,7 +35,7 @@ scheduler::~scheduler() {
                     "a scheduler was destroyed on one of its workers: by a task, or, if it is a "
                     "static object, by "
                     "exit() in a task");
-    static_cast<void>(stop(core_->options.stop_limit));
+    static_cast<void>(end_workers(core_->options.stop_limit));  // what is left is given back below
     for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
     core_->handover.await_spares();                        // likewise
     while (!core_->role.try_acquire()) os::yield();
@@ -166,6 +166,7 @@ void scheduler::start() {
     core_->role.forget_overtaking();
     core_->stopping.store(false, sync::release);  // pairs with stopping()
     core_->halting.store(false, sync::release);   // the threads do not run yet
+    core_->halted->begin_workers();
     if (core_->options.run_on_caller) return;
     try {
         std::lock_guard lock{core_->drain_mutex};
@@ -176,6 +177,7 @@ void scheduler::start() {
         for (const auto& each : core_->workers) each->join();
         core_->monitor.stop();
         core_->handover.await_spares();
+        core_->halted->end_workers();
         throw;
     }
 }
@@ -229,7 +231,14 @@ bool scheduler::drain_on_caller(time_point deadline) {
     return true;
 }
 
+// Threads that wait are told at the end: what ends within the limit is a result.
 stop_report scheduler::stop(time_span limit) {
+    stop_report left = end_workers(limit);
+    if (!core_->options.run_on_caller) core_->halted->end_workers();
+    return left;
+}
+
+stop_report scheduler::end_workers(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
     core_->check_process();
     const time_point deadline = after(clock::system_now(), limit);
@@ -326,6 +335,10 @@ std::vector<worker_stats> scheduler::stats() const {
 }
 
 driver& scheduler::driver() const noexcept { return *core_->options.driver; }
+
+sched::halt_watch_owner sched::access::halt_watch_of(const scheduler& of) noexcept {
+    return of.core_->halted;
+}
 
 void sched::access::call_blocking(scheduler& of, blocking_job& job) noexcept {
     if (of.core_->options.run_on_caller) {

@@ -139,7 +139,7 @@ TEST(ModelPermits, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
         };
         auto first = spawn(scheduler, posts());
         auto second = spawn(scheduler, posts());
-        const int granted = first.get() + second.get();
+        const int granted = model::result_of(first) + model::result_of(second);
         scheduler.drain();
         if (how == stops::none) require(granted == 4 && ran == 4, "they waited, and all ran");
     });
@@ -154,7 +154,8 @@ TEST(ModelPermits, ADeadlineOfAThreadRacesWithAPermit) {
             permit first = one.try_permit();
             std::move(first).post([] {});
             waited<permit> second = wait_for_permit_in(one, deadline);
-            require(second || second.error() == wait_error::expired, "nothing else ends it");
+            require(second || second.error() == wait_error::expired || how != stops::none,
+                    "nothing else ends it");
             second = permit{};
             scheduler.drain();
             require(how != stops::none || one.try_permit(), "no permit is lost");

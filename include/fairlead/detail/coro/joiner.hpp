@@ -7,6 +7,8 @@
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
+#include <cstdint>
+
 namespace fairlead::coro {
 
 // What waits for the end of a task: a coroutine or a thread.
@@ -17,6 +19,25 @@ public:
 
 protected:
     ~joiner() = default;
+};
+
+// The scheduler that a task was started on, for a thread that waits for the task.
+class home_of_task {
+public:
+    explicit home_of_task(scheduler& of) noexcept
+        : word_{reinterpret_cast<std::uintptr_t>(&of) | std::uintptr_t{of.runs_on_caller()}} {}
+
+    // It may be gone, unless `run_here` gives it.
+    [[nodiscard]] scheduler& get() const noexcept {
+        return *reinterpret_cast<scheduler*>(word_ & ~std::uintptr_t{1});
+    }
+    // If it has no threads of its own. Then it must be there while a thread waits. Otherwise null.
+    [[nodiscard]] scheduler* run_here() const noexcept {
+        return (word_ & 1) != 0 ? &get() : nullptr;
+    }
+
+private:
+    std::uintptr_t word_;  // the address; the lowest bit: it runs on the caller
 };
 
 // A thread that is no worker.
