@@ -18,7 +18,7 @@ namespace {
 
 struct node {
     node* next = nullptr;
-    std::int32_t place = -1;
+    std::int32_t index = -1;
 };
 
 constexpr std::size_t claim = 128;  // what a worker takes at most
@@ -84,7 +84,7 @@ void recycler(std::uint64_t operations) {
 
 // Later deadlines than most go in at once, the first goes out.
 void deadline_heap(std::uint64_t operations) {
-    fairlead::timer::deadline_heap<node, &node::place> heap;
+    fairlead::timer::deadline_heap<node, &node::index> heap;
     std::array<node, burst> nodes;
     std::int64_t ns = 0;
     for (node& each : nodes) {

@@ -23,7 +23,7 @@ namespace bench::q1 {
 
 struct sleeper {
     fairlead::time_point deadline;
-    std::int32_t place = -1;  // of a heap, or the slot of a wheel
+    std::int32_t index = -1;  // of a heap, or the slot of a wheel
     sleeper* next = nullptr;  // in the slot of a wheel
     sleeper* previous = nullptr;
     std::multimap<fairlead::time_point, sleeper*>::iterator entry;  // of the ordered map

@@ -24,7 +24,7 @@ public:
     }
 
 private:
-    fairlead::timer::deadline_heap<sleeper, &sleeper::place> heap_;
+    fairlead::timer::deadline_heap<sleeper, &sleeper::index> heap_;
 };
 
 std::optional<measurement> measure(const options& asked) {

@@ -1,5 +1,5 @@
 // The deadlines in the binary heap of the standard library. It cannot cancel, and so never tells a
-// sleeper its place: an advantage where it takes part.
+// sleeper its index: an advantage where it takes part.
 #include "q1/deadline_bench.hpp"
 
 #include <queue>

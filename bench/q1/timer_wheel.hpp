@@ -33,7 +33,7 @@ public:
     }
 
     void erase(sleeper& item) noexcept {
-        const auto place = static_cast<unsigned>(item.place);
+        const auto place = static_cast<unsigned>(item.index);
         (item.previous == nullptr ? heads_[place] : item.previous->next) = item.next;
         if (item.next != nullptr) item.next->previous = item.previous;
         if (heads_[place] == nullptr) occupied_[place / slots] &= ~bit(place);
@@ -78,7 +78,7 @@ private:
     }
 
     void link(sleeper& item, unsigned place) noexcept {
-        item.place = static_cast<std::int32_t>(place);
+        item.index = static_cast<std::int32_t>(place);
         item.previous = nullptr;
         item.next = heads_[place];
         if (item.next != nullptr) item.next->previous = &item;

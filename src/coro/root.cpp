@@ -117,7 +117,7 @@ void root::run_forks(root& outermost) noexcept {
             self->where_.post_deadline(*self, self->begin_wait());
         }
         if (is_last) return;
-        offers.leave(outer.place);
+        offers.leave(outer.offers);
         self = outer.task;
         inner = outer.fork;
     }

@@ -1,5 +1,6 @@
 #include "sched/core.hpp"
 
+#include "sched/task_access.hpp"
 #include "sched/worker.hpp"
 
 #include <fairlead/base/clock_override.hpp>
@@ -167,7 +168,7 @@ basic_task::chain core::deepest_first(basic_task::chain tasks) noexcept {
     const auto merge = [](basic_task::chain older, basic_task::chain newer) {
         basic_task::chain merged;
         while (!older.empty() && !newer.empty()) {
-            const bool newer_first = newer.front()->depth_ > older.front()->depth_;
+            const bool newer_first = newer.front()->depth() > older.front()->depth();
             merged.push_back(*(newer_first ? newer : older).pop_front());
         }
         merged.append(std::move(older));
@@ -200,22 +201,16 @@ void core::abandon_all() noexcept {
         }
         left = deepest_first(std::move(left));  // children before what they may refer to
         while (basic_task* const task = left.pop_front()) {
-            if (task->deferred_) --deferred;
-            task->deferred_ = false;
-            if (defer_abandon(*task)) {
+            if (task_access::take_deferred(*task)) --deferred;
+            if (!task_access::may_abandon(*task)) {
+                trace("defer", task);
                 ++deferred;
                 continue;
             }
-            home* const left_home = std::exchange(task->home_, nullptr);
-            task->source_ = nullptr;
-            task->deaf_ = false;
-            task->standing_ = basic_task::needs_none;
-            task->told_ = 0;
-            task->place_ = basic_task::not_waiting;
-            task->state_.reset();
+            home& left_home = task_access::leave(*task);
             trace("give_back", task);
-            task->kind_->abandon(*task);
-            if (left_home->grouped()) static_cast<group_state*>(left_home)->let_task_go();
+            task_access::abandon(*task);
+            if (left_home.grouped()) static_cast<group_state&>(left_home).let_task_go();
         }
     }
 }
@@ -230,19 +225,6 @@ basic_task::chain core::take_all_that_is_left() noexcept {
         left.append(std::move(taken));
     } while (role.has_sleepers());
     return left;
-}
-
-// Whether the task waits for an operation that goes on. Then it sleeps, and comes back through the
-// front when the operation ends.
-bool core::defer_abandon(basic_task& task) noexcept {
-    if (task.kind_->can_abandon == nullptr) return false;
-    do {
-        task.state_.begin_run();  // what woke it is of no interest any more
-        if (task.kind_->can_abandon(task)) return false;
-        task.deferred_ = true;  // before the park: from then on it may come back
-    } while (!task.state_.park(true));
-    trace("defer", &task);
-    return true;
 }
 
 bool core::is_drained() noexcept {

@@ -10,6 +10,7 @@
 #include "sched/trace.hpp"
 
 #include <fairlead/detail/os/process.hpp>
+#include <fairlead/detail/sched/halt_watch.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <algorithm>
@@ -71,7 +72,6 @@ class core : public home {
         role.call_attention();
         announce(rather);
     }
-    [[nodiscard]] static bool defer_abandon(basic_task& task) noexcept;
     [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
     [[nodiscard]] basic_task::chain take_all_that_is_left() noexcept;
 
@@ -285,6 +285,7 @@ public:
     sync::atomic<unsigned> running_workers{0};
     sync::signal all_ended;
     sync::mutex end_mutex;  // held by the stop that waits for them and joins them
+    halt_watch_owner halted = halt_watch_owner::make();
 
     // Also held while the workers are started, so that nobody takes them for ended and does their part.
     sync::mutex drain_mutex;

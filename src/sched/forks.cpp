@@ -41,7 +41,7 @@ bool offered_forks::take_back_below(forked& newest, const forked& work) noexcept
 // There is room: it was there just now.
 void offered_forks::put_back(forked& newest) noexcept {
     const bool has_room = deque_.push(newest);
-    FAIRLEAD_ASSERT(has_room, "a fork was taken that had no place");
+    FAIRLEAD_ASSERT(has_room, "a fork was taken back, and there is no room for it");
     if (must_open()) open_some();
 }
 

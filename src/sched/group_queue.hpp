@@ -2,6 +2,8 @@
 // have to wait at the entry, in a line of their own. One thread at a time.
 #pragma once
 
+#include "sched/task_access.hpp"
+
 #include <fairlead/sched/task.hpp>
 
 #include <cstddef>
@@ -11,9 +13,6 @@ namespace fairlead::sched {
 
 class group_queue {
 public:
-    // Before it is posted with a permit.
-    static void give_permit(basic_task& task) noexcept { task.standing_ = basic_task::has_permit; }
-
     // Whether nobody is there who need not enter.
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
     // With those that wait at the entry.
@@ -21,7 +20,7 @@ public:
 
     // With a permit it has to enter first, if it `must`, or others wait for that.
     void add(basic_task& task, bool must) noexcept {
-        if (has_permit(task) && (must || has_entering())) {
+        if (task_access::has_permit(task) && (must || has_entering())) {
             entering_.push_back(task);
         } else {
             push_back(task);
@@ -34,18 +33,14 @@ public:
     // One that has entered, and was not dealt after all.
     void leave(basic_task& task) noexcept { entering_.push_front(task); }
 
-    [[nodiscard]] static bool has_permit(const basic_task& task) noexcept {
-        return task.standing_ != basic_task::needs_none;
-    }
-
     void push_back(basic_task& task) noexcept {
-        with_permits_ += has_permit(task);
+        with_permits_ += task_access::has_permit(task);
         all_.push_back(task);
     }
 
     // One that was popped.
     void push_front(basic_task& task) noexcept {
-        if (has_permit(task)) {
+        if (task_access::has_permit(task)) {
             ++with_permits_;
             if (none_up_to_ != nullptr) ++put_back_;
         }
@@ -56,7 +51,7 @@ public:
     [[nodiscard]] basic_task& pop_front() noexcept {
         basic_task& first = *all_.pop_front();
         if (&first == none_up_to_) none_up_to_ = nullptr;
-        if (has_permit(first)) {
+        if (task_access::has_permit(first)) {
             --with_permits_;
             if (put_back_ != 0) --put_back_;
         }
@@ -69,7 +64,8 @@ public:
         if (with_permits_ == 0) return entering_.pop_front();
         --with_permits_;
         basic_task* before = put_back_ != 0 ? nullptr : none_up_to_;
-        for (basic_task* at = behind(before); !has_permit(*at); at = behind(at)) before = at;
+        for (basic_task* at = behind(before); !task_access::has_permit(*at); at = behind(at))
+            before = at;
         if (put_back_ != 0) {
             --put_back_;
         } else {
@@ -89,7 +85,7 @@ public:
 
 private:
     [[nodiscard]] basic_task* behind(const basic_task* task) const noexcept {
-        return task == nullptr ? all_.front() : task->next_;
+        return task == nullptr ? all_.front() : task->*basic_task::link;
     }
 
     basic_task::chain all_;

@@ -7,6 +7,7 @@
 #include "sched/rate_limit.hpp"
 #include "sched/shares.hpp"
 #include "sched/slot.hpp"
+#include "sched/task_access.hpp"
 
 #include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/group.hpp>
@@ -233,7 +234,7 @@ private:
     sync::atomic<bool> held_back_{false};
 
     [[nodiscard]] bool enters(const basic_task& task) const noexcept {
-        return limit_.per_second() != 0 && group_queue::has_permit(task);
+        return limit_.per_second() != 0 && task_access::has_permit(task);
     }
 
     rate_limit limit_;

@@ -1,6 +1,7 @@
 // Sleepers of which the deadline has passed.
 #include "sched/core.hpp"
 #include "sched/role.hpp"
+#include "sched/task_access.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,7 +25,7 @@ void role::expire_in_line(slot& own, time_point now) noexcept {
     const time_point limit = after(now, -overtaking_max);
     bool may = own.next == nullptr && may_overtake(now);
     while (!deadlines_.empty() && deadlines_.next() <= now) {
-        const bool grouped = deadlines_.top().home_->grouped();
+        const bool grouped = task_access::home_of(deadlines_.top()).grouped();
         if (!grouped && !may && deadlines_.next() > limit) return;
         basic_task* const task = take_due();
         if (task == nullptr) continue;
@@ -73,10 +74,10 @@ bool role::wants_round_for_deadlines(time_point now) const noexcept {
 // The first sleeper that is due. Null: its waker was faster, and brings it.
 basic_task* role::take_due() noexcept {
     basic_task& task = deadlines_.top();
-    const bool ours = task.state_.unpark();
+    const bool ours = task_access::unpark(task);
     remove_sleeper(task);
     if (ours) {
-        task.expired_ = true;
+        task_access::set_expired(task, true);
         return &task;
     }
     send_through_front(task);

@@ -1,6 +1,7 @@
 #include "sched/permits.hpp"
 
 #include "sched/group_state.hpp"
+#include "sched/task_access.hpp"
 
 #include <mutex>
 
@@ -18,7 +19,7 @@ executor permit::where() const noexcept {
 void permit::post(basic_task& task) && noexcept {
     FAIRLEAD_ASSERT(of_ != nullptr, "a permit was used that is none, or for a second task");
     sched::group_state& into = *std::exchange(of_, nullptr);
-    sched::group_queue::give_permit(task);
+    sched::task_access::give_permit(task);
     if (into.drops_to != nullptr)
         into.permits.take_one_more();  // one that is not used drops nothing
     sched::access::executor_of(into).post(task);

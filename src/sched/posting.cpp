@@ -1,5 +1,6 @@
 // What a step posts.
 #include "sched/core.hpp"
+#include "sched/task_access.hpp"
 #include "sched/worker.hpp"
 
 #include <algorithm>
@@ -153,7 +154,7 @@ void worker::post_in_order(basic_task& newest, basic_task& oldest, posted how,
         return post_in_order(newest, oldest, how, due_in_local);
     }
     const bool kept = nothing_local && (slot_.nothing_posted() || slot_.tally.due == 0);
-    newest.expired_ = true;
+    task_access::set_expired(newest, true);
     slot_.direct.add(1);  // before others can take it: see role::drained
     if (slot_.keeps_post.load(sync::relaxed) != kept) {
         slot_.keeps_post.store(kept, sync::relaxed);  // published below

@@ -28,7 +28,7 @@ void role::round(slot& own, afterwards next) noexcept {
     // [RL2] sees what every wish up to this one is about.
     const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
     time_point now = immediately;  // read only if somebody needs it
-    if (core_.options.driver->has_sources() || !deadlines_.empty() || !unplaced_.empty() ||
+    if (core_.options.driver->has_sources() || !deadlines_.empty() || !unindexed_.empty() ||
         (groups_ && turns_.need_time())) {
         now = core_.now();
     }
@@ -37,7 +37,7 @@ void role::round(slot& own, afterwards next) noexcept {
 
     if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
     expire(own, now, next);
-    if (retry_at_ <= now) retry_unplaced(now);
+    if (retry_at_ <= now) retry_unindexed(now);
     admit_arrivals(own, now);
     poll_events(now, asked, next);
     deal();
@@ -52,7 +52,7 @@ void role::round(slot& own, afterwards next) noexcept {
     backlog_.store(has_pending() || (groups_ && turns_.wanted()), sync::release);
     // Asked again: the first source may have come with a task of this round, for which nobody would wait.
     const bool timed =
-        now != immediately || core_.options.driver->has_sources() || !unplaced_.empty();
+        now != immediately || core_.options.driver->has_sources() || !unindexed_.empty();
     // [ID2] who leaves the driver after the caller has looked for it there sees this. Only the
     // holder writes it.
     if (timed_.load(sync::relaxed) != timed) timed_.store(timed, sync::seq_cst);
@@ -202,54 +202,52 @@ bool role::admit_one(basic_task& task) noexcept {
     time_point now = immediately;
     const bool runs = admit(task, now);
     if (runs) trace("batch", &task);
-    if (!unplaced_.empty()) want_round();  // which says when they are looked at again
+    if (!unindexed_.empty()) want_round();  // which says when they are looked at again
     return runs;
 }
 
 // A task from the front, a fresh post or a sleeper that was woken: whether it is to run.
 bool role::admit(basic_task& task, time_point& now) noexcept {
-    if (task.place_ != basic_task::not_waiting) {
-        const bool slept = task.place_ != basic_task::dealt_before;
-        if (slept) task.expired_ = false;
+    if (!task_access::is_fresh(task)) {
+        if (!task_access::was_dealt(task)) task_access::set_expired(task, false);
         leave_sleep(task);
         return true;
     }
     ++entered_;
-    if (task.deadline_ == immediately) {
-        task.expired_ = true;
+    if (task_access::deadline_of(task) == immediately) {
+        task_access::set_expired(task, true);
         return true;
     }
     return !sleeps_if_early(task, now);
 }
 
 bool role::sleeps_if_early(basic_task& task, time_point& now) noexcept {
-    if (task.deadline_ != never) {
+    if (task_access::deadline_of(task) != never) {
         if (now == immediately) now = core_.now();
-        if (task.deadline_ <= now) {
-            task.expired_ = true;
+        if (task_access::deadline_of(task) <= now) {
+            task_access::set_expired(task, true);
             return false;
         }
     }
-    task.expired_ = false;
+    task_access::set_expired(task, false);
     return sleeps(task);
 }
 
 // Puts the task to sleep, unless something happened that it listens to: then it is to run.
 bool role::sleeps(basic_task& task) noexcept {
-    if (core_.stopping.load(sync::acquire) && task.told_ != stop_number_) {
+    if (core_.stopping.load(sync::acquire) && !task_access::was_told(task, stop_number_)) {
         // Told once, and awake: it may sleep again to clean up.
-        static_cast<void>(task.state_.request_stop());
+        static_cast<void>(task_access::request_stop(task));
     }
-    if (task.state_.stays_awake(task.deaf_)) {
-        task.source_ = nullptr;
+    if (task_access::stays_awake(task)) {
+        task_access::forget_source(task);
         return false;
     }
-    if (!give_place(task)) return sleeps_without_place(task);
-    const bool armed = task.source_ == nullptr || task.source_->arm(task);
-    if (!armed) task.source_ = nullptr;
+    if (!give_index(task)) return sleeps_without_index(task);
+    const bool armed = task_access::arm_source(task);
     // Parked last: from then on a waker may push it, and this line is the role's last touch of it
     // until it comes back.
-    if (armed && task.state_.park(task.deaf_)) {
+    if (armed && task_access::park(task)) {
         trace("asleep", &task);
         return true;
     }
@@ -258,31 +256,33 @@ bool role::sleeps(basic_task& task) noexcept {
 }
 
 // False: there is no memory for one.
-bool role::give_place(basic_task& task) noexcept {
-    if (task.deadline_ != never) return deadlines_.push(task, task.deadline_);
-    task.place_ = sleepers_.insert(task);
-    return task.place_ != sleeper_table::none;
+bool role::give_index(basic_task& task) noexcept {
+    if (task_access::deadline_of(task) != never)
+        return deadlines_.push(task, task_access::deadline_of(task));
+    const std::int32_t index = sleepers_.insert(task);
+    if (index == sleeper_table::none) return false;
+    task.*task_access::index = index;
+    return true;
 }
 
 // Likewise, but it sleeps for a moment only, to learn whether something happened that it listens to.
-bool role::sleeps_without_place(basic_task& task) noexcept {
-    wait_source* const source = task.source_;
-    const bool armed = source == nullptr || source->arm(task);
-    const bool parked = armed && task.state_.park(task.deaf_);
-    const bool ours = !parked || task.state_.unpark();
-    if (armed && source != nullptr) source->disarm(task);
+bool role::sleeps_without_index(basic_task& task) noexcept {
+    const bool armed = task_access::arm_source(task);
+    const bool parked = armed && task_access::park(task);
+    const bool ours = !parked || task_access::unpark(task);
+    task_access::disarm_source(task);
     if (parked && ours) {
-        if (unplaced_.empty()) retry_at_ = after(core_.now(), retry_interval);
-        unplaced_.push_back(task);
+        if (unindexed_.empty()) retry_at_ = after(core_.now(), retry_interval);
+        unindexed_.push_back(task);
         return true;
     }
-    task.source_ = nullptr;
+    task_access::forget_source(task);
     if (!ours) send_through_front(task);
     return !ours;
 }
 
-void role::retry_unplaced(time_point& now) noexcept {
-    basic_task::chain tasks = std::exchange(unplaced_, {});
+void role::retry_unindexed(time_point& now) noexcept {
+    basic_task::chain tasks = std::exchange(unindexed_, {});
     retry_at_ = never;
     while (basic_task* const task = tasks.pop_front()) {
         if (!sleeps_if_early(*task, now)) add_to_batch(*task);
@@ -290,34 +290,34 @@ void role::retry_unplaced(time_point& now) noexcept {
 }
 
 void role::remove_sleeper(basic_task& task) noexcept {
-    if (task.deadline_ != never) {
+    if (task_access::deadline_of(task) != never) {
         deadlines_.erase(task);
     } else {
-        sleepers_.erase(task.place_);
+        sleepers_.erase(task.*task_access::index);
     }
-    task.place_ = basic_task::not_waiting;
-    if (task.source_ != nullptr) std::exchange(task.source_, nullptr)->disarm(task);
+    task_access::mark_fresh(task);
+    task_access::leave_source(task);
 }
 
 // Its waker was faster than the deadline or the event, and brings it.
 void role::send_through_front(basic_task& task) noexcept {
     trace("in_transit", &task);
-    task.place_ = basic_task::in_transit;
+    task_access::mark_in_transit(task);
     ++in_transit_;
 }
 
 // It has come through the front.
 void role::leave_sleep(basic_task& task) noexcept {
-    if (task.place_ >= 0) remove_sleeper(task);
-    if (task.place_ == basic_task::in_transit) --in_transit_;
-    task.place_ = basic_task::not_waiting;
+    if (task_access::has_index(task)) remove_sleeper(task);
+    if (task_access::is_in_transit(task)) --in_transit_;
+    task_access::mark_fresh(task);
 }
 
 void role::fire(basic_task& task) noexcept {
-    const bool ours = task.state_.unpark();
+    const bool ours = task_access::unpark(task);
     remove_sleeper(task);
     if (ours) {
-        task.expired_ = false;
+        task_access::set_expired(task, false);
         add_to_batch(task);
     } else {
         send_through_front(task);
@@ -329,20 +329,20 @@ void role::stop_all_sleepers() noexcept {
     basic_task::chain woken;
     // A duty is carried out here, in the role, not through the front.
     for_each_sleeper([&](basic_task& task) {
-        const bool ours = task.state_.request_stop();
+        const bool ours = task_access::request_stop(task);
         trace("tell", &task, ours);
         if (ours) woken.push_back(task);
     });
     trace("told");
     while (basic_task* task = woken.pop_front()) {
         remove_sleeper(*task);
-        task->expired_ = false;
+        task_access::set_expired(*task, false);
         add_to_batch(*task);
     }
 }
 
 void role::add_to_batch(basic_task& task) noexcept {
-    if (groups_ && task.home_->grouped()) return turns_.queue(task);
+    if (groups_ && task_access::home_of(task).grouped()) return turns_.queue(task);
     trace("batch", &task);
     batch_[batch_size_++] = &task;
     if (batch_size_ == batch_max) deal();
@@ -377,7 +377,7 @@ void role::deal() noexcept {
 // Ready has no memory for them: what it has is older, and they are the first of the next round.
 void role::keep_undealt(std::span<basic_task* const> tasks) noexcept {
     for (basic_task* const task : tasks) {
-        task->place_ = basic_task::dealt_before;
+        task_access::mark_dealt(*task);
         undealt_.push_back(*task);
     }
 }
@@ -400,13 +400,13 @@ bool role::drained() const noexcept {
 
 void role::hold_back(basic_task::chain dealt) noexcept {
     for (basic_task* task = dealt.front(); task != nullptr; task = task->*basic_task::link) {
-        task->place_ = basic_task::dealt_before;  // it was admitted once
-        if (task->home_->grouped()) turns_.take_back(*task);
+        task_access::mark_dealt(*task);  // it was admitted once
+        if (task_access::home_of(*task).grouped()) turns_.take_back(*task);
     }
     core_.for_each_group([&](group_state& each) {
         basic_task::chain queued = turns_.take_queued(each);
         for (basic_task* task = queued.front(); task != nullptr; task = task->*basic_task::link) {
-            task->place_ = basic_task::dealt_before;
+            task_access::mark_dealt(*task);
         }
         dealt.append(std::move(queued));
     });
@@ -422,10 +422,10 @@ basic_task::chain role::take_everything() noexcept {
     }
     // A sleeper that was woken comes through the front, and is left alone until then.
     basic_task::chain asleep;
-    all.append(std::exchange(unplaced_, {}));
+    all.append(std::exchange(unindexed_, {}));
     retry_at_ = never;
     for_each_sleeper([&](basic_task& task) {
-        const bool ours = task.state_.unpark();
+        const bool ours = task_access::unpark(task);
         trace("unpark", &task, ours);
         if (ours) asleep.push_back(task);
     });

@@ -21,6 +21,7 @@
 #include "sched/arrivals.hpp"
 #include "sched/role_lock.hpp"
 #include "sched/slot.hpp"
+#include "sched/task_access.hpp"
 #include "sched/trace.hpp"
 #include "sched/turns.hpp"
 #include "sched/waiting.hpp"
@@ -146,7 +147,7 @@ public:
     void for_each_sleeper(Visit&& visit) const {
         deadlines_.for_each(visit);
         sleepers_.for_each(visit);
-        for (basic_task* task = unplaced_.front(); task != nullptr;
+        for (basic_task* task = unindexed_.front(); task != nullptr;
              task = task->*basic_task::link) {
             visit(*task);
         }
@@ -160,7 +161,8 @@ public:
     void for_each_held(Visit&& visit) const {
         const basic_task::chain& held = arrivals_of(lane::everyone).first;
         for (basic_task* task = held.front(); task != nullptr; task = task->*basic_task::link) {
-            if (task->place_ < 0) visit(*task);  // the others are among the sleepers still
+            if (!task_access::has_index(*task))
+                visit(*task);  // the others are among the sleepers still
         }
     }
 
@@ -228,9 +230,9 @@ private:
     [[nodiscard]] inline bool admit(basic_task& task, time_point& now) noexcept;
     [[nodiscard]] inline bool sleeps_if_early(basic_task& task, time_point& now) noexcept;
     [[nodiscard]] bool sleeps(basic_task& task) noexcept;
-    [[nodiscard]] bool give_place(basic_task& task) noexcept;
-    [[nodiscard]] bool sleeps_without_place(basic_task& task) noexcept;
-    void retry_unplaced(time_point& now) noexcept;
+    [[nodiscard]] bool give_index(basic_task& task) noexcept;
+    [[nodiscard]] bool sleeps_without_index(basic_task& task) noexcept;
+    void retry_unindexed(time_point& now) noexcept;
     void remove_sleeper(basic_task& task) noexcept;
     void send_through_front(basic_task& task) noexcept;
     void leave_sleep(basic_task& task) noexcept;
@@ -259,16 +261,16 @@ private:
     time_point last_poll_{};
     time_point sleep_limit_ = never;       // of the one in the driver, whatever the deadlines are
     time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
-    time_point retry_at_ = never;          // when those without a place are looked at again
+    time_point retry_at_ = never;          // when those without an index are looked at again
     std::size_t batch_size_ = 0;
-    basic_task::chain undealt_;   // of this round: ready has no memory for them
-    basic_task::chain unplaced_;  // they would sleep, but there is no memory for their places
-    std::size_t in_transit_ = 0;  // tasks whose place is `in_transit`
+    basic_task::chain undealt_;    // of this round: ready has no memory for them
+    basic_task::chain unindexed_;  // they would sleep, but there is no memory for their indices
+    std::size_t in_transit_ = 0;   // tasks whose index is `in_transit`
     std::uint32_t announced_pushes_ = 0;
     bool groups_ = false;     // there are some
     bool stop_told_ = false;  // the sleepers know that the scheduler stops
     std::uint8_t stop_number_ = 1;
-    timer::deadline_heap<basic_task, basic_task::place> deadlines_;
+    timer::deadline_heap<basic_task, task_access::index> deadlines_;
     sleeper_table sleepers_;
     std::array<basic_task*, batch_max> batch_;
     std::array<arrivals, 3> arrivals_;  // of each lane

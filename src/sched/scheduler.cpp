@@ -1,6 +1,7 @@
 #include <fairlead/sched/scheduler.hpp>
 
 #include "sched/core.hpp"
+#include "sched/task_access.hpp"
 #include "sched/worker.hpp"
 
 #include <fairlead/detail/os/thread.hpp>
@@ -14,6 +15,7 @@
 namespace fairlead {
 
 using sched::post_kind;
+using sched::task_access;
 using sched::worker;
 
 namespace {
@@ -33,7 +35,7 @@ scheduler::~scheduler() {
                     "a scheduler was destroyed on one of its workers: by a task, or, if it is a "
                     "static object, by "
                     "exit() in a task");
-    static_cast<void>(stop(core_->options.stop_limit));
+    static_cast<void>(end_workers(core_->options.stop_limit));  // what is left is given back below
     for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
     core_->handover.await_spares();                        // likewise
     while (!core_->role.try_acquire()) os::yield();
@@ -108,12 +110,12 @@ void post_target::post_delay(basic_task& task, time_span delay) const noexcept {
 
 // Whether it belongs to a group that is not the default one.
 inline bool post_target::accept(basic_task& task, time_point deadline) const noexcept {
-    FAIRLEAD_ASSERT(task.home_ == nullptr, "a task was posted that is posted already");
-    task.home_ = home_;
-    task.deadline_ = deadline;
+    task_access::enter(task, *home_, deadline);
     // What an earlier stop told it, of this scheduler or another, does not count. Relaxed: a step that
     // was told posts it again on the thread that has seen the stop.
-    if (task.told_ != 0 && !home_->in().stopping.load(sync::relaxed)) task.told_ = 0;
+    if (task_access::was_told_of_any(task) && !home_->in().stopping.load(sync::relaxed)) {
+        task_access::forget_stops(task);
+    }
     if (!home_->grouped()) [[likely]]
         return false;
     FAIRLEAD_ASSERT(home_ != &sched::nowhere,
@@ -127,7 +129,7 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
     const bool grouped = accept(task, deadline);
     post_kind kind = post_kind::timed;
     if (deadline == immediately) kind = post_kind::again;
-    if (deadline == never && task.source_ == nullptr) kind = post_kind::sleeps;
+    if (deadline == never && !task_access::has_source(task)) kind = post_kind::sleeps;
     enqueue(*home_, grouped, task, task, {.kind = kind, .last = last});
 }
 
@@ -137,7 +139,7 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
     bool grouped = false;
     for (basic_task* const task : tasks) {
         grouped = accept(*task, immediately);
-        task->next_ = newest;
+        task->*basic_task::link = newest;
         newest = task;
     }
     const post_kind kind = tasks.size() == 1 ? post_kind::plain : post_kind::batch;
@@ -164,6 +166,7 @@ void scheduler::start() {
     core_->role.forget_overtaking();
     core_->stopping.store(false, sync::release);  // pairs with stopping()
     core_->halting.store(false, sync::release);   // the threads do not run yet
+    core_->halted->begin_workers();
     if (core_->options.run_on_caller) return;
     try {
         std::lock_guard lock{core_->drain_mutex};
@@ -174,6 +177,7 @@ void scheduler::start() {
         for (const auto& each : core_->workers) each->join();
         core_->monitor.stop();
         core_->handover.await_spares();
+        core_->halted->end_workers();
         throw;
     }
 }
@@ -227,7 +231,14 @@ bool scheduler::drain_on_caller(time_point deadline) {
     return true;
 }
 
+// Threads that wait are told at the end: what ends within the limit is a result.
 stop_report scheduler::stop(time_span limit) {
+    stop_report left = end_workers(limit);
+    if (!core_->options.run_on_caller) core_->halted->end_workers();
+    return left;
+}
+
+stop_report scheduler::end_workers(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
     core_->check_process();
     const time_point deadline = after(clock::system_now(), limit);
@@ -324,6 +335,10 @@ std::vector<worker_stats> scheduler::stats() const {
 }
 
 driver& scheduler::driver() const noexcept { return *core_->options.driver; }
+
+sched::halt_watch_owner sched::access::halt_watch_of(const scheduler& of) noexcept {
+    return of.core_->halted;
+}
 
 void sched::access::call_blocking(scheduler& of, blocking_job& job) noexcept {
     if (of.core_->options.run_on_caller) {

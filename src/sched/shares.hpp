@@ -34,6 +34,8 @@ namespace fairlead::sched {
 // Service by weight. A double: nothing is lost by division, and it does not run out.
 using virtual_duration = std::chrono::duration<double>;
 
+enum class share_state : unsigned char { away, resting, eligible, ahead };
+
 struct share {
     share(double its_weight, duration its_slice) noexcept : weight{its_weight}, slice{its_slice} {}
 
@@ -44,7 +46,7 @@ struct share {
     virtual_duration served{};    // its virtual time; of its server, while it competes
     virtual_duration deadline{};  // of its request
     virtual_duration owed{};      // when it left
-    enum class place : unsigned char { away, resting, eligible, ahead } where = place::away;
+    share_state state = share_state::away;
     std::size_t server = 0;  // who alone serves it, from 1 on; 0: any
     heap_links<share> links;
 };
@@ -85,7 +87,7 @@ public:
     // It has nothing to do any more.
     void leave(share& who) noexcept {
         remove(who);
-        who.where = share::place::away;
+        who.state = share_state::away;
         withdraw(of_server_[who.server], who);
         who.served += ahead_of(who);
         who.owed = std::max(mean_ - who.served, virtual_duration{});
@@ -98,7 +100,7 @@ public:
     // It can use no more for now. It competes.
     void rest(share& who) noexcept {
         remove(who);
-        who.where = share::place::resting;
+        who.state = share_state::resting;
     }
 
     // It can again. What it is owed because of others' long steps it keeps; but not for ever what it could not use,
@@ -131,7 +133,7 @@ public:
 
     // From now on it is for this server.
     void move_to(share& who, std::size_t to) noexcept {
-        if (who.where == share::place::away) {
+        if (who.state == share_state::away) {
             who.server = to;
             return;
         }
@@ -161,12 +163,12 @@ public:
     // It was served, or, if negative, not as long as was said before.
     void serve(share& who, virtual_duration service) noexcept {
         const virtual_duration time = service / who.weight;
-        if (who.where == share::place::away) {
+        if (who.state == share_state::away) {
             who.served += time;
             who.owed = std::max(who.owed - time, virtual_duration{});
             return;
         }
-        const bool rests = who.where == share::place::resting;
+        const bool rests = who.state == share_state::resting;
         remove(who);
         who.served += time;
         mean_ += service / weights_;
@@ -187,11 +189,11 @@ public:
 
     // What it is owed stays the same.
     void set_weight(share& who, double weight) noexcept {
-        if (who.where == share::place::away) {
+        if (who.state == share_state::away) {
             who.weight = weight;
             return;
         }
-        const bool rests = who.where == share::place::resting;
+        const bool rests = who.state == share_state::resting;
         const virtual_duration due = lag(who);
         remove(who);
         withdraw(of_server_[who.server], who);
@@ -241,7 +243,7 @@ private:
     }
 
     [[nodiscard]] static bool is_waiting(const share& who) noexcept {
-        return who.where == share::place::eligible || who.where == share::place::ahead;
+        return who.state == share_state::eligible || who.state == share_state::ahead;
     }
 
     [[nodiscard]] share* first_of(server& of) noexcept {
@@ -256,19 +258,18 @@ private:
 
     // Of two that are the first each of theirs: one for any, the other not.
     [[nodiscard]] bool goes_before(const share& one, const share& other) const noexcept {
-        if (one.where != other.where) return one.where == share::place::eligible;
-        return one.where == share::place::eligible
-                   ? one.deadline <= other.deadline + ahead_of(other)
-                   : one.served <= other.served + ahead_of(other);
+        if (one.state != other.state) return one.state == share_state::eligible;
+        return one.state == share_state::eligible ? one.deadline <= other.deadline + ahead_of(other)
+                                                  : one.served <= other.served + ahead_of(other);
     }
 
     void insert(share& who) noexcept {
         ++count_waiting_;
         if (who.served <= mean_of(who)) {
-            who.where = share::place::eligible;
+            who.state = share_state::eligible;
             of_server_[who.server].eligible.push(who);
         } else {
-            who.where = share::place::ahead;
+            who.state = share_state::ahead;
             of_server_[who.server].not_eligible.push(who);
         }
     }
@@ -276,7 +277,7 @@ private:
     void remove(share& who) noexcept {
         if (!is_waiting(who)) return;
         --count_waiting_;
-        if (who.where == share::place::eligible) {
+        if (who.state == share_state::eligible) {
             of_server_[who.server].eligible.erase(who);
         } else {
             of_server_[who.server].not_eligible.erase(who);

@@ -1,5 +1,6 @@
 // What a worker takes from others; and of its own posts, where thieves are at them too.
 #include "sched/core.hpp"
+#include "sched/task_access.hpp"
 #include "sched/worker.hpp"
 
 #include <algorithm>
@@ -96,8 +97,7 @@ basic_task* worker::steal_fork(slot& victim) noexcept {
     }
     slot_.stolen.add(1);
     basic_task& task = work->detach();
-    task.home_ = of;
-    task.expired_ = true;
+    task_access::enter_running(task, *of);
     return &task;
 }
 

@@ -1,6 +1,7 @@
 #include "sched/turns.hpp"
 
 #include "sched/core.hpp"
+#include "sched/task_access.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +31,7 @@ void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
     }
     while (group_state* const left = resting_.pop_front()) {
         left->is_in_resting = false;
-        if (left->where == share::place::resting) leave(*left);
+        if (left->state == share_state::resting) leave(*left);
         left->let_go();
     }
     auto noticed = noticed_.take_all();
@@ -47,7 +48,7 @@ bool turns::notice(group_state& group) noexcept {
 }
 
 void turns::queue(basic_task& task) noexcept {
-    auto& group = group_of(*task.home_);
+    auto& group = group_of(task_access::home_of(task));
     group.add(task);
     want(group);
     if (group.drops_to != nullptr) drop_excess(group);
@@ -62,8 +63,7 @@ void turns::drop_excess(group_state& group) noexcept {
         basic_task* const oldest = group.queue.take_oldest_with_permit();
         if (oldest == nullptr) break;
         group.permits.give_back();
-        oldest->standing_ = basic_task::dropped;
-        oldest->home_ = &to;
+        task_access::drop(*oldest, to);
         to.hold_for_task();
         to.queue.push_back(*oldest);
         ++count;
@@ -87,10 +87,10 @@ void turns::want(group_state& group) noexcept {
     plan_entry(group);
     if (!has_tasks(group)) return;
     static_cast<void>(follow(group));
-    if (group.where == share::place::away) {
+    if (group.state == share_state::away) {
         begin_to_wait(group, group.server);
         join(group);
-    } else if (group.where == share::place::resting) {
+    } else if (group.state == share_state::resting) {
         begin_to_wait(group, group.server);
         shares_of(group).go_on(group);
     } else {
@@ -185,7 +185,7 @@ void turns::rest(group_state& group) noexcept {
 // Nobody has tasks but the default group, of which all are in ready.
 void turns::end_if_over() noexcept {
     if (listed_ != 0 || !everyone_->queue.empty()) return;
-    if (everyone_->where != share::place::away) leave(*everyone_);
+    if (everyone_->state != share_state::away) leave(*everyone_);
     while (group_state* const gone = resting_.pop_front()) {  // none rests any more
         gone->is_in_resting = false;
         gone->let_go();
@@ -211,7 +211,7 @@ void turns::look_at_noticed() noexcept {
 void turns::look_at_resting(time_point now) noexcept {
     for (std::size_t left = std::min<std::size_t>(resting_.size(), 8); left != 0; --left) {
         group_state& group = *resting_.pop_front();
-        const bool rests = group.where == share::place::resting;
+        const bool rests = group.state == share_state::resting;
         const bool runs =
             &group == everyone_ ? now - everyone_turn_ < 2 * turn_max : group.running() != 0;
         if (rests && (runs || group.is_held)) {
@@ -261,7 +261,7 @@ void turns::end_turn(slot& own) noexcept {
     while (basic_task* const task = own.runs.pop()) left[count++] = task;
     while (count != 0) {
         basic_task& task = *left[--count];
-        auto& group = group_of(*task.home_);
+        auto& group = group_of(task_access::home_of(task));
         take_back(task);
         group.put_back(task);
         want(group);
@@ -269,7 +269,7 @@ void turns::end_turn(slot& own) noexcept {
 }
 
 void turns::take_back(basic_task& task) noexcept {
-    auto& group = group_of(*task.home_);
+    auto& group = group_of(task_access::home_of(task));
     if (!group.grouped()) return;
     group.take_back_step(task);
     group.is_held = false;  // there is room, and nobody else would say so

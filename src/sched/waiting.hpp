@@ -1,6 +1,6 @@
 // The sleeping tasks: those with a deadline in a heap, those without one in a table.
 //
-// Only the holder of the role touches it. A sleeper's `place_` is its index here; `deadline_` tells
+// Only the holder of the role touches it. A sleeper's `index_` is its index here; `deadline_` tells
 // in which of the two it is.
 #pragma once
 
@@ -20,7 +20,7 @@ class sleeper_table {
 public:
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-    // The place of the task, or `none` if there is no memory for it.
+    // The index of the task, or `none` if there is no memory for it.
     static constexpr std::int32_t none = -1;
     [[nodiscard]] std::int32_t insert(basic_task& task) noexcept {
         if (first_hole_ == none) {

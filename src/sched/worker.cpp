@@ -1,6 +1,7 @@
 #include "sched/worker.hpp"
 
 #include "sched/core.hpp"
+#include "sched/task_access.hpp"
 
 #include <fairlead/detail/os/thread.hpp>
 
@@ -81,7 +82,7 @@ void worker::run() noexcept {
     if (core_.steps_need_more.load(sync::acquire)) [[unlikely]]
         return execute_with_more(task);
     begin_step(task);
-    task.kind_->run(task);  // the last touch of the task
+    task_access::run(task);  // the last touch of the task
     if (!is_back()) [[unlikely]]
         return end_away(core_);
     end_step();
@@ -90,12 +91,12 @@ void worker::run() noexcept {
 
 // It may have to be told of a stop, and its group to be charged.
 [[gnu::noinline]] bool worker::execute_with_more(basic_task& task) noexcept {
-    home& of = *task.home_;
+    home& of = task_access::home_of(task);
     if (of.grouped() || core_.role.turns().are_given()) begin_measuring();
     // acquire: pairs with stop.
     const bool stopping = core_.stopping.load(sync::acquire);
     begin_step(task, stopping);
-    if (task.standing_ == basic_task::needs_none || leave_queue(task, of)) task.kind_->run(task);
+    if (!task_access::has_permit(task) || leave_queue(task, of)) task_access::run(task);
     if (!is_back()) return end_away(of);
     if (of.grouped() || core_.role.turns().are_given()) account(core_.role.turns().group_of(of));
     end_step();
@@ -104,10 +105,10 @@ void worker::run() noexcept {
 
 // The first step of a task that was posted with a permit. False: it has been dropped, and is its owner's again.
 [[gnu::noinline]] bool worker::leave_queue(basic_task& task, home& of) noexcept {
-    const bool dropped = task.standing_ == basic_task::dropped;
-    task.standing_ = basic_task::needs_none;
+    const bool dropped = task_access::is_dropped(task);
+    task_access::leave_queue(task);
     if (dropped) {
-        task.kind_->abandon(task);
+        task_access::abandon(task);
         return false;
     }
     static_cast<group_state&>(of).permits.give_back();  // within the step: who waits may be posted
@@ -117,16 +118,10 @@ void worker::run() noexcept {
 [[gnu::always_inline]] inline void worker::begin_step(basic_task& task, bool stopping) noexcept {
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
     const char* const name = task.name();  // the task can be gone when it is asked for
-    slot_.offers.begin_step(task.depth_);
+    slot_.offers.begin_step(task.depth());
     running_ = &task;
-    task.home_ = nullptr;
-    task.deaf_ = false;
-    task.source_ = nullptr;
-    task.state_.begin_run();
-    if (stopping) {
-        task.state_.mark_stopping();
-        task.told_ = core_.role.stop_number();
-    }
+    task_access::begin_step(task);
+    if (stopping) task_access::tell_stop(task, core_.role.stop_number());
     trace("step", &task);
     // Last: from now on the slot can be taken. Pairs with step_name.
     step_name_.store(name, sync::release);
@@ -259,11 +254,11 @@ basic_task* worker::take_own_post() noexcept {
     const basic_task* const oldest = slot_.posted_alone.front();
     if (oldest == nullptr || !own_posts_are_next()) return nullptr;
     // It may be plain among others: who sleeps has a deadline.
-    if (oldest->deadline_ != immediately) return admit_own_posts();
+    if (task_access::deadline_of(*oldest) != immediately) return admit_own_posts();
     slot_.direct.add(1);  // before it disappears: see role::drained
     basic_task* const task = slot_.posted_alone.pop_front();
     trace("take_one", std::span{&task, 1});
-    task->expired_ = true;
+    task_access::set_expired(*task, true);
     return task;
 }
 
@@ -326,7 +321,7 @@ basic_task* worker::move_own_posts_to_run() noexcept {
         slot_.direct.publish(slot_.direct.value() - 1);
         return nullptr;
     }
-    first->expired_ = true;
+    task_access::set_expired(*first, true);
     --direct_left_;
     if (!taken.empty()) {
         slot_.direct.add(taken.size());  // likewise before they can run
@@ -334,7 +329,7 @@ basic_task* worker::move_own_posts_to_run() noexcept {
         std::array<basic_task*, run_queue::capacity> rest;
         std::size_t count = 0;
         while (basic_task* const task = taken.pop_front()) {
-            task->expired_ = true;
+            task_access::set_expired(*task, true);
             rest[count++] = task;
         }
         put_into_run({rest.data(), count});

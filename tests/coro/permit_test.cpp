@@ -306,6 +306,41 @@ TEST(PermitIn, AThreadThatWaitsRunsTheTasksOfItsScheduler) {
     EXPECT_EQ(ran, 100);
 }
 
+TEST(PermitIn, ADeadlineEndsTheWaitOfAThread) {
+    simulation sim;
+    group one{sim.scheduler, {.queue_max = 1}};
+    const time_point begin = sim.scheduler.now();
+    one.pause();
+    permit first = wait_for_permit_in(one);
+    EXPECT_EQ(wait_for_permit_in(one, begin - 1s).error(), wait_error::expired);
+    EXPECT_EQ(wait_for_permit_in(one, begin + 1s).error(), wait_error::expired);
+    EXPECT_EQ(sim.scheduler.now(), begin + 1s);
+    EXPECT_EQ(one.stats().waiting_posts, 0U);
+    first = {};
+    const waited<permit> second = wait_for_permit_in(one, begin);
+    EXPECT_TRUE(second.has_value() && *second) << "what is free wins over the deadline";
+}
+
+// A permit comes back at any moment of the wait of a thread.
+TEST(PermitIn, DeadlinesOfThreadsRaceWithPermits) {
+    test::watchdog guard;
+    constexpr int posts = 1'000;
+    scheduler scheduler{{.workers = 2}};
+    group one{scheduler, {.queue_max = 1}};
+    std::atomic<int> ran{0};
+    test::run_together(3, [&](std::size_t) {
+        for (int posted = 0; posted != posts;) {
+            waited<permit> mine = wait_for_permit_in(one, clock::now() + posted % 5 * 5us);
+            if (!mine) continue;
+            std::move(*mine).post([&] { ++ran; });
+            ++posted;
+        }
+    });
+    scheduler.drain();
+    EXPECT_EQ(ran, 3 * posts);
+    EXPECT_TRUE(one.try_permit()) << "no permit is lost";
+}
+
 // Coroutines of one scheduler wait for permits of a group of another, with threads and stops in between.
 TEST(PermitIn, NothingIsLostAcrossSchedulers) {
     test::watchdog guard;

@@ -399,6 +399,68 @@ TEST(spawn_on_threads, deadlines_and_stops_race_with_the_end) {
     EXPECT_LE(stopped, 667);
 }
 
+// --- a thread that waits until a deadline -----------------------------------------------------------------
+
+TEST_F(spawn_on_caller, a_deadline_ends_the_wait_of_a_thread) {
+    const time_point begin = clock.now();
+    auto other = spawn(*simulation, gives_after(1h, 8));
+    EXPECT_EQ(other.get_until(begin - 1s).error(), wait_error::expired);
+    EXPECT_EQ(clock.now(), begin);
+    EXPECT_EQ(other.get_until(begin + 1min).error(), wait_error::expired);
+    EXPECT_EQ(clock.now(), begin + 1min) << "the thread has run its scheduler meanwhile";
+    ASSERT_TRUE(other.valid());
+    EXPECT_EQ(other.get_until(begin + 1h), 8) << "what has ended at the deadline wins";
+    EXPECT_EQ(clock.now(), begin + 1h);
+    EXPECT_FALSE(other.valid());
+}
+
+TEST_F(spawn_on_caller, what_has_ended_wins_over_a_deadline_that_has_passed) {
+    auto ended = spawn(*simulation, number(8));
+    auto failed = spawn(*simulation, throws());
+    auto nothing = spawn(*simulation, []() -> task<> { co_return; }());
+    simulation->run_until_idle();
+    EXPECT_EQ(ended.get_until(immediately), 8);
+    EXPECT_THROW(static_cast<void>(failed.get_until(immediately)), std::runtime_error);
+    EXPECT_TRUE(nothing.get_until(immediately).has_value());
+}
+
+TEST_F(spawn_on_caller, a_coroutine_joins_after_a_thread_has_given_up) {
+    auto other = spawn(*simulation, gives_after(1h, 8));
+    EXPECT_FALSE(other.get_until(clock.now() + 1s).has_value());
+    EXPECT_EQ(spawn(*simulation, joins(std::move(other))).get(), 8);
+}
+
+TEST_F(spawn_on_caller, a_thread_that_waits_until_a_deadline_is_told_of_the_end_of_the_scheduler) {
+    scheduler_options at_once = options();
+    at_once.stop_limit = duration{0};
+    simulation.emplace(std::move(at_once));
+    auto other = spawn(*simulation, waits_for_a_signal());
+    EXPECT_FALSE(other.get_until(clock.now() + 1s).has_value());
+    simulation.reset();
+    EXPECT_THROW(static_cast<void>(other.get_until(immediately)), stopped_error);
+    EXPECT_FALSE(other.valid());
+}
+
+TEST(spawn_on_threads, deadlines_of_a_thread_race_with_the_end) {
+    const watchdog guard;
+    scheduler threads{{.workers = 2}};
+    int expired = 0;
+    for (int i = 0; i != 2000; ++i) {
+        auto other = spawn(threads, gives_after(i % 7 * 10us, i));
+        for (;;) {
+            const auto got = other.get_until(clock::now() + i % 5 * 5us);
+            if (got) {
+                EXPECT_EQ(got, i);
+                break;
+            }
+            EXPECT_EQ(got.error(), wait_error::expired);
+            ++expired;
+        }
+        EXPECT_FALSE(other.valid());
+    }
+    EXPECT_GT(expired, 0);
+}
+
 // --- from another scheduler -----------------------------------------------------------------------------
 
 TEST(spawn_on_threads, is_joined_from_another_scheduler) {

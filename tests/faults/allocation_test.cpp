@@ -79,30 +79,30 @@ TEST_F(allocations, a_queue_without_memory_keeps_its_order) {
     }
 }
 
-TEST_F(allocations, places_that_there_is_no_memory_for_change_nothing) {
+TEST_F(allocations, indices_that_there_is_no_memory_for_change_nothing) {
     sched::sleeper_table table;
     struct node {
-        std::int32_t place = -1;
+        std::int32_t index = -1;
     };
-    timer::deadline_heap<node, &node::place> heap;
+    timer::deadline_heap<node, &node::index> heap;
     std::vector<node> nodes(100);
     std::vector<callback_task> tasks(100);
-    std::size_t placed = 0;
+    std::size_t inserted = 0;
     {
         const armed plan{no_memory, call_range::from(5)};
-        while (placed != 100 &&
-               heap.push(nodes[placed], time_point{} + 1s * static_cast<int>(placed)) &&
-               table.insert(tasks[placed]) != sched::sleeper_table::none) {
-            ++placed;
+        while (inserted != 100 &&
+               heap.push(nodes[inserted], time_point{} + 1s * static_cast<int>(inserted)) &&
+               table.insert(tasks[inserted]) != sched::sleeper_table::none) {
+            ++inserted;
         }
         EXPECT_TRUE(plan.hit());
     }
-    EXPECT_NE(placed, 0U);
-    EXPECT_EQ(table.size(), placed);
+    EXPECT_NE(inserted, 0U);
+    EXPECT_EQ(table.size(), inserted);
     std::size_t visited = 0;
     table.for_each([&](basic_task& each) { EXPECT_EQ(&each, &tasks[visited++]); });
-    EXPECT_EQ(visited, placed);
-    for (std::size_t i = 0; i != placed; ++i) {
+    EXPECT_EQ(visited, inserted);
+    for (std::size_t i = 0; i != inserted; ++i) {
         EXPECT_EQ(&heap.top(), &nodes[i]);
         heap.erase(nodes[i]);
     }

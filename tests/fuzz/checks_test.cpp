@@ -22,7 +22,7 @@
 namespace fairlead::fuzz {
 namespace {
 
-using heap = timer::deadline_heap<sleeper, &sleeper::place>;
+using heap = timer::deadline_heap<sleeper, &sleeper::index>;
 
 // As a timer wheel would.
 struct heap_that_rounds : heap {

@@ -17,7 +17,7 @@
 namespace fairlead::fuzz {
 
 struct sleeper {
-    std::int32_t place = -1;
+    std::int32_t index = -1;
     time_point deadline{};
     bool sleeps = false;
 };
@@ -107,8 +107,8 @@ private:
         visited_.clear();
         heap_.for_each([&](sleeper& node) {
             FAIRLEAD_ASSERT(expected_.contains({node.deadline, &node}), "visits what is in it");
-            FAIRLEAD_ASSERT(node.place == static_cast<std::int32_t>(visited_.size()),
-                            "each node knows its place");
+            FAIRLEAD_ASSERT(node.index == static_cast<std::int32_t>(visited_.size()),
+                            "each node knows its index");
             visited_.push_back(&node);
         });
         FAIRLEAD_ASSERT(visited_.size() == expected_.size(), "visits each once");

@@ -7,7 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace fairlead;
-    using heap = timer::deadline_heap<fuzz::sleeper, &fuzz::sleeper::place>;
+    using heap = timer::deadline_heap<fuzz::sleeper, &fuzz::sleeper::index>;
     std::make_unique<fuzz::deadline_heap_check<heap>>()->run(fuzz::input{{data, size}});
     return 0;
 }

@@ -3,12 +3,12 @@
 //
 // The model has a line for each group: what was posted without a permit, and what with one, in order; who sleeps until
 // when; and a bucket of tokens. From that follows:
-//   - plain posts of a group run in their order, and those with places in theirs;
+//   - plain posts of a group run in their order, and those with permits in theirs;
 //   - the time of all steps of a group is what it is charged, to the nanosecond;
 //   - no token is lost and none is made: when all is idle a task waits for its rate only if its bucket is empty;
 //   - one call runs everything that may run, also what is due at exactly this moment;
 //   - what is paused begins no step beyond what was dealt before;
-//   - places are refused if, and only if, all are taken; and each task runs once, or is dropped where it may be.
+//   - permits are refused if, and only if, all are taken; and each task runs once, or is dropped where it may be.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -96,23 +96,23 @@ private:
     // A task, for as long as the callable that was posted for it lives.
     class ticket {
     public:
-        ticket(groups_check& of, tenant& in, bool placed, std::uint64_t number)
-            : of_{&of}, in_{&in}, placed_{placed}, number_{number} {}
+        ticket(groups_check& of, tenant& in, bool permitted, std::uint64_t number)
+            : of_{&of}, in_{&in}, permitted_{permitted}, number_{number} {}
         ticket(ticket&& other) noexcept
             : of_{std::exchange(other.of_, nullptr)},
               in_{other.in_},
-              placed_{other.placed_},
+              permitted_{other.permitted_},
               number_{other.number_} {}
         ticket& operator=(ticket&&) = delete;
         ~ticket() {
-            if (of_ != nullptr) of_->on_drop(*in_, placed_, number_);
+            if (of_ != nullptr) of_->on_drop(*in_, permitted_, number_);
         }
-        void operator()() { std::exchange(of_, nullptr)->on_step(*in_, placed_, number_); }
+        void operator()() { std::exchange(of_, nullptr)->on_step(*in_, permitted_, number_); }
 
     private:
         groups_check* of_;
         tenant* in_;
-        bool placed_;
+        bool permitted_;
         std::uint64_t number_;
     };
 
@@ -135,8 +135,8 @@ private:
         group_options options;
         std::optional<reference_bucket> bucket;
         std::array<sleeper, 3> sleepers;
-        std::deque<std::uint64_t> plain;   // posted, in order
-        std::deque<std::uint64_t> placed;  // likewise, with a permit
+        std::deque<std::uint64_t> plain;      // posted, in order
+        std::deque<std::uint64_t> permitted;  // likewise, with a permit
         std::deque<std::uint64_t>
             doomed;  // a later one has run: they are dropped, in a step to come
         bool paused = false;
@@ -175,7 +175,7 @@ private:
                 break;
             case 2:
             case 3:
-                for (std::size_t left = some(); left != 0; --left) post_placed(one);
+                for (std::size_t left = some(); left != 0; --left) post_with_permit(one);
                 break;
             case 4:
                 sleep(one);
@@ -226,17 +226,17 @@ private:
         to.own->post(ticket{*this, to, false, posts_});
     }
 
-    void post_placed(tenant& to) {
+    void post_with_permit(tenant& to) {
         if (!may_post(to)) return;
         const bool free = to.options.queue_max == 0 || to.options.drop_oldest ||
-                          to.placed.size() < to.options.queue_max;
+                          to.permitted.size() < to.options.queue_max;
         permit one = to.own->try_permit();
         FAIRLEAD_ASSERT(static_cast<bool>(one) == free, "a permit is refused if all are taken");
         if (!free) {
             ++to.refused;
             return;
         }
-        to.placed.push_back(++posts_);
+        to.permitted.push_back(++posts_);
         std::move(one).post(ticket{*this, to, true, posts_});
     }
 
@@ -276,16 +276,16 @@ private:
 
     // --- steps ----------------------------------------------------------------------------------------
 
-    void on_step(tenant& of, bool placed, std::uint64_t number) {
-        std::deque<std::uint64_t>& line = placed ? of.placed : of.plain;
-        while (placed && of.options.drop_oldest && !line.empty() && line.front() < number) {
+    void on_step(tenant& of, bool permitted, std::uint64_t number) {
+        std::deque<std::uint64_t>& line = permitted ? of.permitted : of.plain;
+        while (permitted && of.options.drop_oldest && !line.empty() && line.front() < number) {
             of.doomed.push_back(line.front());
             line.pop_front();
         }
         FAIRLEAD_ASSERT(!line.empty() && line.front() == number,
                         "a group keeps the order of posts");
         line.pop_front();
-        if (placed && of.bucket) of.bucket->use_one(clock_.now());
+        if (permitted && of.bucket) of.bucket->use_one(clock_.now());
         begin(of);
     }
 
@@ -295,9 +295,9 @@ private:
         begin(*one.in);
     }
 
-    void on_drop(tenant& of, bool placed, std::uint64_t number) {
-        FAIRLEAD_ASSERT(placed && of.options.drop_oldest, "nothing is dropped that may not be");
-        const std::size_t found = std::erase(of.placed, number) + std::erase(of.doomed, number);
+    void on_drop(tenant& of, bool permitted, std::uint64_t number) {
+        FAIRLEAD_ASSERT(permitted && of.options.drop_oldest, "nothing is dropped that may not be");
+        const std::size_t found = std::erase(of.permitted, number) + std::erase(of.doomed, number);
         FAIRLEAD_ASSERT(found == 1, "it is dropped once, and has not run");
         ++of.dropped;
     }
@@ -319,7 +319,7 @@ private:
         of.used += length;
         if (ending_) return;
         if (what % 16 == 1) post_plain(any());
-        if (what % 16 == 2) post_placed(any());
+        if (what % 16 == 2) post_with_permit(any());
         if (what % 16 == 3) sleep(any());
         if (what % 64 == 4) pause(any());
         if (what % 32 == 5) resume(any());
@@ -350,7 +350,7 @@ private:
 
     void require_idle(tenant& one) {
         FAIRLEAD_ASSERT(one.plain.empty(), "nothing is left that could run");
-        if (!one.placed.empty()) {
+        if (!one.permitted.empty()) {
             FAIRLEAD_ASSERT(one.bucket, "what has no rate does not wait for it");
             FAIRLEAD_ASSERT(!one.bucket->has_one(clock_.now()), "no token is lost");
         }
@@ -361,7 +361,7 @@ private:
     }
 
     void require_over(tenant& one) {
-        FAIRLEAD_ASSERT(one.plain.empty() && one.placed.empty() && one.doomed.empty(),
+        FAIRLEAD_ASSERT(one.plain.empty() && one.permitted.empty() && one.doomed.empty(),
                         "each task has run or is dropped");
         if (!one.own) return;
         const group_stats all = one.own->stats();

@@ -51,13 +51,14 @@ TEST(ModelBulk, TheParentSeesWhatTheBodiesHaveWritten) {
         model::expect_passes_though_stopped([=](stops how) {
             scheduler scheduler{{.workers = 2}};
             const interruption stop{scheduler, how};
-            const bool all = spawn(scheduler, writes_all<3>(wanted)).get();
+            const bool all = model::result_of(spawn(scheduler, writes_all<3>(wanted)));
             require(all || how != stops::none, "nobody has asked it to stop");
         });
     }
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 1}};
-        require(spawn(scheduler, writes_all<3>(in_turns)).get(), "nobody has asked it to stop");
+        require(model::result_of(spawn(scheduler, writes_all<3>(in_turns))),
+                "nobody has asked it to stop");
     });
 }
 
@@ -67,7 +68,7 @@ TEST(ModelBulk, HelpersFindHelpers) {
         model::expect_passes_by_priorities(
             [=] {
                 scheduler scheduler{{.workers = 3}};
-                require(spawn(scheduler, writes_all<5>(wanted)).get(),
+                require(model::result_of(spawn(scheduler, writes_all<5>(wanted))),
                         "nobody has asked it to stop");
             },
             250);
@@ -81,7 +82,7 @@ TEST(ModelBulk, AStopRacesWithTheEnd) {
             const interruption stop{scheduler, how};
             auto handle = spawn(scheduler, writes_all<3>(wanted));
             handle.request_stop();
-            static_cast<void>(handle.get());
+            static_cast<void>(model::result_of(handle));
         });
     }
 }
@@ -119,8 +120,9 @@ TEST(ModelBulk, SeveralLoopsAtOnce) {
             const interruption stop{scheduler, how};
             auto first = spawn(scheduler, forks(wanted));
             auto second = spawn(scheduler, writes_all<2>(wanted));
-            const bool all = first.get();
-            require((second.get() && all) || how != stops::none, "nobody has asked them to stop");
+            const bool all = model::result_of(first);
+            require((model::result_of(second) && all) || how != stops::none,
+                    "nobody has asked them to stop");
         });
     }
 }

@@ -61,7 +61,7 @@ TEST(ModelFork, TheOthersArePostedWhenTheFirstWaits) {
     model::expect_ends_though_stopped(parent);
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 1}};
-        spawn(scheduler, parent()).get();
+        model::result_of(spawn(scheduler, parent()));
     });
 }
 
@@ -75,7 +75,7 @@ TEST(ModelFork, ATreeOfForks) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        require(spawn(scheduler, tree(2)).get() == 4, "all leaves are counted");
+        require(model::result_of(spawn(scheduler, tree(2))) == 4, "all leaves are counted");
     });
 }
 
@@ -89,7 +89,7 @@ TEST(ModelFork, TwoTasksForkAndWait) {
         const interruption stop{scheduler, how};
         auto first = spawn(scheduler, parent(1));
         auto second = spawn(scheduler, parent(10));
-        require(first.get() == 3 && second.get() == 21, "each has its own");
+        require(model::result_of(first) == 3 && model::result_of(second) == 21, "each has its own");
     });
 }
 
@@ -110,7 +110,7 @@ TEST(ModelFork, AStopIsPassedOnToWhatWasTaken) {
         const interruption stop{scheduler, how};
         auto handle = spawn(scheduler, parent());
         handle.request_stop();
-        require(handle.get(), "it is told once");
+        require(model::result_of(handle), "it is told once");
         require(clock::now() < time_point{1s}, "in time");
     });
 }
@@ -133,7 +133,7 @@ TEST(ModelFork, AFailureStopsTheOthers) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        spawn(scheduler, coroutines::parent()).get();
+        model::result_of(spawn(scheduler, coroutines::parent()));
         require(clock::now() < time_point{1s}, "in time");
     });
 }
@@ -200,7 +200,7 @@ TEST(ModelFork, AParentIsElsewhereWhenItsForksAreGivenBack) {
             return spawn(home, parent(elsewhere));
         }();
         try {
-            const int sum = handle.get();
+            const int sum = model::result_of(handle);
             require(sum == 3 || sum == -1, "both have ended, or one was given back");
         } catch (const stopped_error&) {
             // the parent had not gone
@@ -221,7 +221,7 @@ TEST(ModelFork, AStopWaitsForForksWhoseParentIsElsewhere) {
                 scheduler home{{.workers = workers, .stop_limit = 1h}};
                 return spawn(home, parent(elsewhere));
             }();
-            require(handle.get() == 3, "both have ended");
+            require(model::result_of(handle) == 3, "both have ended");
         });
     }
 }
@@ -263,7 +263,7 @@ TEST(ModelFork, AStopThatComesLateReachesAll) {
             scheduler scheduler{{.workers = workers}};
             auto handle = spawn(scheduler, coroutines::parent());
             handle.request_stop();
-            require(handle.get(), "the other was told");
+            require(model::result_of(handle), "the other was told");
         });
     }
 }
@@ -287,7 +287,7 @@ TEST(ModelFork, DrainWaitsForWhatWasTaken) {
             auto handle = spawn(home, coroutines::parent(elsewhere, flag));
             home.drain();
             require(flag.load(sync::relaxed), "it has ended");
-            handle.get();
+            model::result_of(handle);
         },
         3000);
 }

@@ -183,7 +183,7 @@ TEST(ModelHandover, ForksAreRunOnce) {
         };
         {
             const interruption stop{scheduler, how};
-            spawn(scheduler, parent()).get();
+            model::result_of(spawn(scheduler, parent()));
         }
         require(ran == 2, "each ran once");
     });

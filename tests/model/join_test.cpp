@@ -32,7 +32,7 @@ TEST(ModelJoin, AThreadJoins) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        require(spawn(scheduler, number(3)).get() == 3, "the result");
+        require(model::result_of(spawn(scheduler, number(3))) == 3, "the result");
     });
 }
 
@@ -40,7 +40,8 @@ TEST(ModelJoin, ACoroutineJoins) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        require(spawn(scheduler, joins(spawn(scheduler, number(4)))).get() == 4, "the result");
+        require(model::result_of(spawn(scheduler, joins(spawn(scheduler, number(4))))) == 4,
+                "the result");
     });
 }
 
@@ -65,7 +66,7 @@ TEST(ModelJoin, TheLastOfAllTellsWhoWaits) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        const auto [one, two] = spawn(scheduler, when_all(number(1), number(2))).get();
+        const auto [one, two] = model::result_of(spawn(scheduler, when_all(number(1), number(2))));
         require(one == 1 && two == 2, "the results, in order");
     });
 }
@@ -82,7 +83,7 @@ TEST(ModelJoin, AnAbandonedTaskTellsWhoJoins) {
             return spawn(scheduler, joins(spawn(scheduler, forever())));
         }();
         try {
-            require(waiting.get() == 5, "it has seen the stop");
+            require(model::result_of(waiting) == 5, "it has seen the stop");
         } catch (const stopped_error&) {
             // or not, as it had not begun
         }
@@ -100,7 +101,7 @@ TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
             return spawn(home, joins(spawn(elsewhere, number(6))));
         }();
         try {
-            require(waiting.get() == 6, "it was told before");
+            require(model::result_of(waiting) == 6, "it was told before");
         } catch (const stopped_error&) {
             // or not
         }
@@ -164,7 +165,7 @@ TEST(ModelJoin, ATaskIsAskedToStopAndJoined) {
         const interruption stop{scheduler, how};
         join_handle<bool> handle = spawn(scheduler, cleans_up());
         handle.request_stop();
-        require(handle.get(), "it is told once");
+        require(model::result_of(handle), "it is told once");
         require(clock::now() < time_point{1s}, "in time");
     });
 }
@@ -196,7 +197,8 @@ TEST(ModelJoin, AJoinerIsAskedToStopWhileWhatItJoinsEnds) {
         join_handle<int> inner = spawn(scheduler, takes_a_turn(7));
         join_handle<int> outer = spawn(scheduler, joins_twice(inner));
         outer.request_stop();
-        require(outer.get() == 7, "it is told once, by the end or by the stop, and joins again");
+        require(model::result_of(outer) == 7,
+                "it is told once, by the end or by the stop, and joins again");
         require(!inner.valid(), "the result was taken once");
         require(clock::now() == time_point{}, "no time-out was needed");
     });
@@ -215,9 +217,79 @@ TEST(ModelJoin, ADeadlineOfAJoinerRacesWithTheEnd) {
             co_return co_await shielded(inner);
         };
         join_handle<int> outer = spawn(scheduler, asks());
-        require(outer.get() == 7, "the result comes with the first wait or the second");
+        require(model::result_of(outer) == 7, "the result comes with the first wait or the second");
         require(!inner.valid(), "it was taken once");
         require(clock::now() == time_point{}, "no time-out was needed");
+    });
+}
+
+// As above, of a thread; and one of which the deadline comes while it sleeps.
+TEST(ModelJoin, ADeadlineOfAThreadRacesWithTheEnd) {
+    for (const time_point deadline : {immediately, time_point{1us}}) {
+        model::expect_passes_though_stopped([deadline](stops how) {
+            scheduler scheduler{{.workers = 2}};
+            const interruption stop{scheduler, how};
+            join_handle<int> inner = spawn(scheduler, takes_a_turn(7));
+            const waited<int> in_time = inner.get_until(deadline);
+            require(in_time.has_value() != inner.valid(), "the handle has what was not taken");
+            require(in_time || in_time.error() == wait_error::expired || how != stops::none,
+                    "nothing else ends it");
+            require((in_time ? *in_time : model::result_of(inner)) == 7, "the result of the task");
+        });
+    }
+}
+
+// The workers end while a thread waits, or before it does. What is left is given back.
+TEST(ModelJoin, AStopTellsAThreadThatWaits) {
+    model::expect_passes_by_priorities([] {
+        std::optional<join_handle<int>> left;
+        {
+            scheduler scheduler{{.workers = 1}};
+            join_handle<int> handle = spawn(scheduler, takes_a_turn(7));
+            const model::thread stops{[&] { static_cast<void>(scheduler.stop(duration{0})); }};
+            const waited<int> result = handle.get_until(never);
+            require(result.has_value() != handle.valid(), "the handle has what was not taken");
+            require(result ? *result == 7 : result.error() == wait_error::stopped, "one of both");
+            if (!result) left.emplace(std::move(handle));
+        }
+        if (!left) return;
+        require(left->ended(), "the destructor gives back what a stop has left");
+        try {
+            static_cast<void>(left->get());
+            require(false, "no worker has run it");
+        } catch (const stopped_error&) {
+            require(!left->valid(), "its handle is used up");
+        }
+    });
+}
+
+// The task leaves the scheduler that is destroyed or stopped while a thread begins to wait for it.
+TEST(ModelJoin, AThreadWaitsForATaskThatMoves) {
+    struct coroutines {
+        static task<int> moves(scheduler& elsewhere) {
+            co_await shielded(resume_on(elsewhere));
+            co_await shielded(yield());
+            co_return 7;
+        }
+    };
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        std::optional<scheduler> home{std::in_place, scheduler_options{.workers = 1}};
+        join_handle<int> handle = spawn(*home, coroutines::moves(elsewhere));
+        const model::thread destroys{[&] { home.reset(); }};
+        try {
+            require(handle.get() == 7, "it has moved, or was told to stop");
+        } catch (const stopped_error&) {
+            // or it was stopped, and moved no more
+        }
+    });
+    model::expect_passes_by_priorities([] {
+        scheduler elsewhere{{.workers = 1}};
+        scheduler home{{.workers = 1}};
+        join_handle<int> handle = spawn(home, coroutines::moves(elsewhere));
+        const model::thread stops{[&] { static_cast<void>(home.stop(duration{0})); }};
+        const waited<int> result = handle.get_until(never);
+        require(result ? *result == 7 : result.error() == wait_error::stopped, "one or the other");
     });
 }
 
@@ -238,7 +310,7 @@ TEST(ModelJoin, ADeadlineOfAScopeRacesWithTheLastEnd) {
             require(ended == 1, "the child has ended, and its writes are seen");
         };
         join_handle<void> handle = spawn(scheduler, parent());
-        handle.get();
+        model::result_of(handle);
         require(clock::now() == time_point{}, "no time-out was needed");
     });
 }
@@ -261,7 +333,7 @@ TEST(ModelJoin, AForeignResumeRacesWithTheSuspension) {
             co_return co_await shielded(resumed_by_a_thread{other});
         };
         join_handle<int> handle = spawn(scheduler, waits());
-        require(handle.get() == 3, "the task goes on after the resume");
+        require(model::result_of(handle) == 3, "the task goes on after the resume");
         require(clock::now() == time_point{}, "no time-out was needed");
     });
 }
@@ -273,7 +345,7 @@ TEST(ModelJoin, AStopIsPassedOnToAll) {
         const interruption stop{scheduler, how};
         auto both = spawn(scheduler, when_all(cleans_up(), takes_a_turn(2)));
         both.request_stop();
-        const auto [told, value] = both.get();
+        const auto [told, value] = model::result_of(both);
         require(told && value == 2, "the results, in order");
         require(clock::now() < time_point{1s}, "in time");
     });
@@ -301,7 +373,7 @@ TEST(ModelJoin, AStopIsPassedOnToAScope) {
         const interruption stop{scheduler, how};
         join_handle<void> handle = spawn(scheduler, coroutines::parent());
         handle.request_stop();
-        handle.get();
+        model::result_of(handle);
         require(clock::now() < time_point{1s}, "in time");
     });
 }

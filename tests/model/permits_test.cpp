@@ -139,10 +139,28 @@ TEST(ModelPermits, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
         };
         auto first = spawn(scheduler, posts());
         auto second = spawn(scheduler, posts());
-        const int granted = first.get() + second.get();
+        const int granted = model::result_of(first) + model::result_of(second);
         scheduler.drain();
         if (how == stops::none) require(granted == 4 && ran == 4, "they waited, and all ran");
     });
+}
+
+TEST(ModelPermits, ADeadlineOfAThreadRacesWithAPermit) {
+    for (const time_point deadline : {immediately, time_point{std::chrono::microseconds{1}}}) {
+        model::expect_passes_though_stopped([deadline](stops how) {
+            scheduler scheduler{{.workers = 1}};
+            const interruption stop{scheduler, how};
+            group one{scheduler, {.queue_max = 1}};
+            permit first = one.try_permit();
+            std::move(first).post([] {});
+            waited<permit> second = wait_for_permit_in(one, deadline);
+            require(second || second.error() == wait_error::expired || how != stops::none,
+                    "nothing else ends it");
+            second = permit{};
+            scheduler.drain();
+            require(how != stops::none || one.try_permit(), "no permit is lost");
+        });
+    }
 }
 
 // What is dropped is given back, once, and nothing waits for it.

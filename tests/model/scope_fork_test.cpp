@@ -96,12 +96,12 @@ TEST(ModelScopeFork, ATreeInOneScope) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        spawn(scheduler, coroutines::parent()).get();
+        model::result_of(spawn(scheduler, coroutines::parent()));
     });
     model::expect_passes_by_priorities(
         [] {
             scheduler scheduler{{.workers = 3}};
-            spawn(scheduler, coroutines::parent()).get();
+            model::result_of(spawn(scheduler, coroutines::parent()));
         },
         250);
 }
@@ -131,7 +131,7 @@ TEST(ModelScopeFork, AStopIsPassedOn) {
         const interruption stop{scheduler, how};
         auto handle = spawn(scheduler, parent());
         handle.request_stop();
-        handle.get();
+        model::result_of(handle);
         require(clock::now() < time_point{1s}, "in time");
     });
 }
@@ -160,7 +160,7 @@ TEST(ModelScopeFork, AFailureStopsTheOthers) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
         const interruption stop{scheduler, how};
-        spawn(scheduler, coroutines::parent()).get();
+        model::result_of(spawn(scheduler, coroutines::parent()));
         require(clock::now() < time_point{1s}, "in time");
     });
 }
@@ -213,7 +213,7 @@ TEST(ModelScopeFork, AnotherTaskForks) {
     };
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
-        spawn(scheduler, coroutines::parent()).get();
+        model::result_of(spawn(scheduler, coroutines::parent()));
     });
 }
 

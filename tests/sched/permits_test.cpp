@@ -1,5 +1,6 @@
 // The bound of a group's queue: posts that are refused, posts that wait, and tasks that are dropped.
 #include "sched/group_queue.hpp"
+#include "sched/task_access.hpp"
 
 #include <fairlead/sched/group.hpp>
 
@@ -446,7 +447,7 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
                 case 4: {
                     const bool has_permit = random() % kinds == 0;
                     basic_task& task = tasks.emplace_back(log, i);
-                    if (has_permit) group_queue::give_permit(task);
+                    if (has_permit) task_access::give_permit(task);
                     queue.push_back(task);
                     wanted.push_back({&task, has_permit});
                     break;

@@ -14,10 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 
 struct node {
-    std::int32_t place = -1;
+    std::int32_t index = -1;
     time_point deadline;
 };
-using heap = deadline_heap<node, &node::place>;
+using heap = deadline_heap<node, &node::index>;
 
 TEST(DeadlineHeap, IsEmptyAtFirst) {
     heap sleepers;
@@ -111,17 +111,17 @@ TEST(DeadlineHeap, KnowsThePlaceOfEveryNode) {
     std::mt19937 random{7};
     for (node& each : nodes)
         ASSERT_TRUE(sleepers.push(each, time_point{} + 1ns * static_cast<long>(random() % 500)));
-    std::set<std::int32_t> places;
-    for (const node& each : nodes) places.insert(each.place);
-    EXPECT_EQ(places.size(), nodes.size());
-    EXPECT_EQ(*places.begin(), 0);
-    EXPECT_EQ(*places.rbegin(), 1'999);
-    // Shrinking moves the array, not the places.
+    std::set<std::int32_t> indices;
+    for (const node& each : nodes) indices.insert(each.index);
+    EXPECT_EQ(indices.size(), nodes.size());
+    EXPECT_EQ(*indices.begin(), 0);
+    EXPECT_EQ(*indices.rbegin(), 1'999);
+    // Shrinking moves the array, not the indices.
     for (std::size_t i = 0; i != nodes.size(); ++i)
         sleepers.erase(nodes[(i * 7 + 3) % nodes.size()]);
     EXPECT_TRUE(sleepers.empty());
     ASSERT_TRUE(sleepers.push(nodes[0], never));
-    EXPECT_EQ(nodes[0].place, 0);
+    EXPECT_EQ(nodes[0].index, 0);
 }
 
 }  // namespace

@@ -31,7 +31,13 @@ namespace coro {
 template <class Wait>
 [[nodiscard]] auto adapted_awaiter(Wait&& wait) {
     using value = std::remove_cvref_t<Wait>;
-    if constexpr (passes_by_value<value> && std::constructible_from<value, Wait>) {
+    constexpr bool is_kept_task = is_task<value> && std::is_lvalue_reference_v<Wait>;
+    static_assert(!is_kept_task,
+                  "a task is used up when it is awaited: write shielded(std::move(task)), or "
+                  "as_result(std::move(task))");
+    if constexpr (is_kept_task) {
+        return transform_awaitable(std::move(wait));  // no second complaint
+    } else if constexpr (passes_by_value<value> && std::constructible_from<value, Wait>) {
         return value(std::forward<Wait>(wait));
     } else {
         return transform_awaitable(std::forward<Wait>(wait));
@@ -79,6 +85,10 @@ class result_wait {
 public:
     using awaiter = decltype(adapted_awaiter(std::declval<Wait>()));
     using value_type = decltype(std::declval<awaiter&>().await_resume());
+    static_assert(
+        !std::is_reference_v<value_type>,
+        "as_result gives a std::expected, which cannot hold a reference: let the wait give "
+        "a pointer, or catch stopped_error");
 
     explicit result_wait(Wait&& wait) : awaiter_{adapted_awaiter(std::forward<Wait>(wait))} {}
     result_wait(const result_wait&) = delete;
@@ -91,7 +101,7 @@ public:
         return awaiter_.await_suspend(leaf);
     }
 
-    [[nodiscard]] waited<value_type> await_resume() {
+    [[nodiscard]] waited<std::remove_reference_t<value_type>> await_resume() {
         try {
             if constexpr (std::is_void_v<value_type>) {
                 awaiter_.await_resume();

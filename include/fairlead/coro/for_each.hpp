@@ -9,17 +9,15 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 
 namespace fairlead {
 namespace coro {
 
-template <class T>
-inline constexpr bool is_task = false;
-template <class T>
-inline constexpr bool is_task<task<T>> = true;
+// <iterator> has what these need; <ranges> takes a tenth of a second to compile.
+template <class Range>
+using iterator_of = decltype(std::ranges::begin(std::declval<Range&>()));
 
 }  // namespace coro
 
@@ -27,7 +25,10 @@ inline constexpr bool is_task<task<T>> = true;
 /// anything else into a vector first.
 template <class Range>
 concept divisible_range =
-    std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
+    std::random_access_iterator<coro::iterator_of<Range>> && requires(Range& range) {
+        { std::ranges::size(range) } -> std::integral;
+        { std::ranges::end(range) } -> std::sentinel_for<coro::iterator_of<Range>>;
+    };
 
 /// A plain function that several workers call at the same time, so it must not change itself. To
 /// run a coroutine for each element, see `when_all` and `fork_join`.
@@ -90,22 +91,23 @@ struct element_body {
     }
 };
 
-template <class View>
-struct held_view {
-    View view;
+// `Range` is a reference if the range was passed as an lvalue.
+template <class Range>
+struct held_range {
+    Range range;
 };
 
-template <class View, class Body>
-using loop_over = loop<element_body<std::ranges::iterator_t<View>, Body>>;
+template <class Range, class Body>
+using loop_over = loop<element_body<iterator_of<Range>, Body>>;
 
-template <class View, class Body>
-class [[nodiscard]] range_loop final : held_view<View>, public loop_over<View, Body> {
+template <class Range, class Body>
+class [[nodiscard]] range_loop final : held_range<Range>, public loop_over<Range, Body> {
 public:
-    range_loop(View range, Body body, bulk_options wanted)
-        : held_view<View>{std::move(range)},
-          loop_over<View, Body>{static_cast<std::size_t>(std::ranges::size(this->view)),
-                                {std::ranges::begin(this->view), std::move(body)},
-                                wanted} {}
+    range_loop(Range&& passed, Body body, bulk_options wanted)
+        : held_range<Range>{std::forward<Range>(passed)},
+          loop_over<Range, Body>{static_cast<std::size_t>(std::ranges::size(this->range)),
+                                 {std::ranges::begin(this->range), std::move(body)},
+                                 wanted} {}
 };
 
 }  // namespace coro
@@ -133,11 +135,12 @@ template <class Body>
 /// is passed as an lvalue must last until the loop has ended; any other range is moved into the
 /// loop.
 template <divisible_range Range, class Body>
-    requires(bulk_body<std::decay_t<Body>, std::ranges::range_reference_t<Range>> ||
-             bulk_body<std::decay_t<Body>, std::size_t, std::ranges::range_reference_t<Range>>)
+    requires(
+        bulk_body<std::decay_t<Body>, std::iter_reference_t<coro::iterator_of<Range>>> ||
+        bulk_body<std::decay_t<Body>, std::size_t, std::iter_reference_t<coro::iterator_of<Range>>>)
 [[nodiscard]] auto for_each(Range&& range, Body&& body, bulk_options wanted = {}) {
-    return coro::range_loop<std::views::all_t<Range>, std::decay_t<Body>>{
-        std::views::all(std::forward<Range>(range)), std::forward<Body>(body), wanted};
+    return coro::range_loop<Range, std::decay_t<Body>>{std::forward<Range>(range),
+                                                       std::forward<Body>(body), wanted};
 }
 
 }  // namespace fairlead

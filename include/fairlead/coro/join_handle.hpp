@@ -4,9 +4,11 @@
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/detail/coro/spawned.hpp>
+#include <fairlead/detail/coro/thread_wait.hpp>
 
 #include <coroutine>
 #include <expected>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -27,17 +29,17 @@ class [[nodiscard]] join_handle {
 public:
     /// @cond internal
     join_handle(coro::spawned<T>& started, scheduler& home) noexcept
-        : started_{&started}, run_here_{home.runs_on_caller() ? &home : nullptr} {}
+        : started_{&started}, home_{home} {}
     /// @endcond
     /// Takes over the task of `other`, which has none afterwards.
     join_handle(join_handle&& other) noexcept
-        : started_{std::exchange(other.started_, nullptr)}, run_here_{other.run_here_} {}
+        : started_{std::exchange(other.started_, nullptr)}, home_{other.home_} {}
     /// Drops its own task, which goes on by itself, and takes over that of `other`.
     join_handle& operator=(join_handle&& other) noexcept {
         if (this != &other) {
             detach();
             started_ = std::exchange(other.started_, nullptr);
-            run_here_ = other.run_here_;
+            home_ = other.home_;
         }
         return *this;
     }
@@ -61,13 +63,26 @@ public:
     [[nodiscard]] basic_task& get_task() noexcept { return started(); }
 
     /// Waits on this thread, which must not be a worker's. Once. With `run_on_caller` this thread
-    /// runs the tasks.
+    /// runs the tasks. Rethrows the task's exception. Allocates nothing.
+    ///
+    /// Throws `stopped_error` if the scheduler was destroyed before the task ended. Also throws it
+    /// if a `stop` has ended the workers of the scheduler that the task was started on, and the
+    /// task has not moved to another one. Then the handle has its task, which goes on after
+    /// `start`, and can wait again.
     T get() {
-        FAIRLEAD_ASSERT(scheduler::current() == nullptr,
-                        "get() on a worker would block it: co_await");
-        coro::waiting_thread self{run_here_};
-        if (started().join(self)) self.wait();
+        if (wait_on_thread(never)) coro::throw_stopped();
         return take();
+    }
+
+    /// Like `get`, until `deadline`: the result, `expired`, or `stopped` if a stop has ended the
+    /// workers. A result that is there wins. After `expired` and `stopped` the handle has its task,
+    /// and can wait again. The deadline is by `clock::now()` with `run_on_caller`, and else by the
+    /// clock of the system.
+    [[nodiscard]] waited<T> get_until(time_point deadline)
+        requires(!std::is_reference_v<T>)
+    {
+        if (const auto early = wait_on_thread(deadline)) return std::unexpected{*early};
+        return take_waited();
     }
 
     // The wait of a coroutine for the end of the task.
@@ -96,6 +111,7 @@ public:
 
         [[nodiscard]] coro::interruption ended_by() const noexcept { return ended_by_; }
         T take() { return handle_.take(); }
+        [[nodiscard]] waited<T> take_waited() { return handle_.take_waited(); }
 
     private:
         // The state word of the spawned task decides between the end of the task and the stop or
@@ -140,12 +156,7 @@ public:
                 case coro::interruption::none:
                     break;
             }
-            if constexpr (std::is_void_v<T>) {
-                this->take();
-                return {};
-            } else {
-                return this->take();
-            }
+            return this->take_waited();
         }
     };
 
@@ -180,6 +191,52 @@ private:
         return *started_;
     }
 
+    // The wait of a thread. As in `joining`, the state word of the task decides.
+    class joining_thread final : public coro::thread_wait {
+    public:
+        explicit joining_thread(join_handle& handle) noexcept
+            : thread_wait{handle.home_.run_here()},
+              started_{handle.started()},
+              home_{handle.home_} {}
+
+        [[nodiscard]] std::optional<wait_error> join_until(time_point deadline) {
+            started_.pin().begin_to_look();
+            const bool waits = started_.join(*this);
+            if (waits && home_.run_here() == nullptr && is_left()) {
+                watch(sched::access::halt_watch_of(home_.get()));
+            }
+            started_.pin().end_to_look();
+            return waits ? wait_until(deadline) : std::nullopt;
+        }
+
+    private:
+        void tell() noexcept override {
+            started_.pin().await_last_look();
+            thread_wait::tell();
+        }
+        [[nodiscard]] bool withdraw() noexcept override { return started_.withdraw(); }
+        [[nodiscard]] bool is_left() const noexcept override { return !started_.pin().has_moved(); }
+
+        coro::spawned<T>& started_;
+        const coro::home_of_task home_;
+    };
+
+    // Why the wait has ended early, and the handle may wait again; or nothing.
+    [[nodiscard]] std::optional<wait_error> wait_on_thread(time_point deadline) {
+        FAIRLEAD_ASSERT(scheduler::current() == nullptr,
+                        "get() on a worker would block it: co_await");
+        return joining_thread{*this}.join_until(deadline);
+    }
+
+    [[nodiscard]] waited<T> take_waited() {
+        if constexpr (std::is_void_v<T>) {
+            take();
+            return {};
+        } else {
+            return take();
+        }
+    }
+
     T take() {
         struct dropper {
             coro::spawned<T>* started;
@@ -191,7 +248,7 @@ private:
     coro::spawned<T>* started_;
     // The scheduler that `get` must run itself, and that must outlive `get`. Null: the scheduler
     // has threads of its own, and may be destroyed before `get`.
-    scheduler* run_here_;
+    coro::home_of_task home_;
 };
 
 }  // namespace fairlead

@@ -10,14 +10,16 @@
 // granted in the order in which they were asked for.
 #pragma once
 
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
-#include <fairlead/detail/coro/joiner.hpp>
 #include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/coro/thread_wait.hpp>
 #include <fairlead/sched/group.hpp>
 
 #include <coroutine>
 #include <expected>
+#include <utility>
 
 namespace fairlead {
 namespace coro {
@@ -63,17 +65,24 @@ private:
 };
 
 // A thread that is no worker.
-class thread_for_permit final : public sched::permit_waiter {
+class thread_for_permit final : public sched::permit_waiter, thread_wait {
 public:
     explicit thread_for_permit(group& of) noexcept
-        : thread_{of.owner().runs_on_caller() ? &of.owner() : nullptr} {
-        if (begin(of)) thread_.wait();
+        : thread_wait{of.owner().runs_on_caller() ? &of.owner() : nullptr}, of_{of} {}
+
+    [[nodiscard]] waited<permit> wait(time_point deadline) {
+        watch(sched::access::halt_watch_of(of_.owner()));
+        if (begin(of_)) {
+            if (const auto early = wait_until(deadline)) return std::unexpected{*early};
+        }
+        return take();
     }
 
 private:
-    void granted() noexcept override { thread_.tell(); }
+    void granted() noexcept override { tell(); }
+    [[nodiscard]] bool withdraw() noexcept override { return permit_waiter::withdraw(); }
 
-    waiting_thread thread_;
+    group& of_;
 };
 
 }  // namespace coro
@@ -84,13 +93,22 @@ private:
     return {of, deadline};
 }
 
-/// The same on this thread, which must not be a worker's. With `run_on_caller` this thread runs the
-/// tasks. A stop of the scheduler does not end this wait: `of.set_queue_max(0)` does, and gives it
-/// a permit.
-[[nodiscard]] inline permit wait_for_permit_in(group& of) {
+/// The same on this thread, which must not be a worker's, until `deadline` at the latest:
+/// `waited<permit>`: the permit, `expired`, or `stopped` if a stop has ended the workers of the
+/// scheduler. A permit that is there wins. With `run_on_caller` this thread runs the tasks, and
+/// the deadline is by `clock::now()`; else it is by the clock of the system.
+[[nodiscard]] inline waited<permit> wait_for_permit_in(group& of, time_point deadline) {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                     "wait_for_permit_in on a worker would block it: co_await permit_in");
-    return coro::thread_for_permit{of}.take();
+    return coro::thread_for_permit{of}.wait(deadline);
+}
+
+/// The same without a deadline. Throws `stopped_error` if a stop has ended the workers of the
+/// scheduler: no permit comes back then.
+[[nodiscard]] inline permit wait_for_permit_in(group& of) {
+    waited<permit> granted = wait_for_permit_in(of, never);
+    if (!granted) coro::throw_stopped();
+    return *std::move(granted);
 }
 
 }  // namespace fairlead

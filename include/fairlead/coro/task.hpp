@@ -249,6 +249,15 @@ private:
     std::coroutine_handle<> frame_;
 };
 
+/// @cond internal
+namespace coro {
+template <class T>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
+}  // namespace coro
+/// @endcond
+
 template <class T>
 task<T> coro::promise<T>::get_return_object() noexcept {
     return task<T>{std::coroutine_handle<promise>::from_promise(*this)};

@@ -96,6 +96,10 @@ public:
     /// `start` goes on with them, and the destructor gives them back. A second call waits again. Of
     /// two calls at once, one may wait for the end of the workers as long as the limit of the other
     /// call. The report says what was left.
+    ///
+    /// At the end, threads that wait for a task that is left, or for a permit, are told:
+    /// `join_handle::get` and `wait_for_permit_in` throw `stopped_error`, until `start`. The thread
+    /// of a `block_on` goes on waiting, because its task lives on that thread.
     stop_report stop(time_span limit);
 
     /// Goes on after a stop: waits for steps that the stop gave up on, and starts the workers
@@ -161,6 +165,7 @@ private:
     friend class sched::access;
 
     void halt() noexcept;
+    stop_report end_workers(duration limit);
     [[nodiscard]] bool on_own_worker() const noexcept;
     [[nodiscard]] bool workers_ended() const noexcept;
     enum class drain_result : std::uint8_t { drained, timed_out, stopped };

@@ -17,15 +17,10 @@
 namespace fairlead {
 
 class basic_task;
-class post_target;
 class scheduler;
 
 namespace sched {
-class core;
-class group_queue;
-class role;
-class turns;
-class worker;
+class task_access;
 struct home;
 }  // namespace sched
 
@@ -130,14 +125,7 @@ protected:
     void set_name(task_name name) noexcept { name_ = name.c_str(); }
 
 private:
-    friend class post_target;
-    friend class scheduler;
-    friend class sched::core;
-    friend class sched::group_queue;
-    friend class sched::role;
-    friend class sched::turns;
-    friend class sched::worker;
-    friend struct sched::home;
+    friend class sched::task_access;
 
     // Where the role keeps the task.
     enum : std::int32_t {
@@ -155,7 +143,7 @@ private:
 
     basic_task* next_ = nullptr;  // in the front, and in chains
     task_state state_;
-    std::int32_t place_ = not_waiting;
+    std::int32_t index_ = not_waiting;
     sched::home* home_ = nullptr;  // where it was posted, while it is there
     time_point deadline_ = immediately;
     const task_kind* kind_;
@@ -173,7 +161,6 @@ public:
     /// Tasks in a row.
     using chain = base::chain<basic_task, &basic_task::next_>;
     static constexpr auto link = &basic_task::next_;
-    static constexpr auto place = &basic_task::place_;
     /// @endcond
 };
 

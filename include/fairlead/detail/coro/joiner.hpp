@@ -7,6 +7,8 @@
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
+#include <cstdint>
+
 namespace fairlead::coro {
 
 // What waits for the end of a task: a coroutine or a thread.
@@ -19,6 +21,25 @@ protected:
     ~joiner() = default;
 };
 
+// The scheduler that a task was started on, for a thread that waits for the task.
+class home_of_task {
+public:
+    explicit home_of_task(scheduler& of) noexcept
+        : word_{reinterpret_cast<std::uintptr_t>(&of) | std::uintptr_t{of.runs_on_caller()}} {}
+
+    // It may be gone, unless `run_here` gives it.
+    [[nodiscard]] scheduler& get() const noexcept {
+        return *reinterpret_cast<scheduler*>(word_ & ~std::uintptr_t{1});
+    }
+    // If it has no threads of its own. Then it must be there while a thread waits. Otherwise null.
+    [[nodiscard]] scheduler* run_here() const noexcept {
+        return (word_ & 1) != 0 ? &get() : nullptr;
+    }
+
+private:
+    std::uintptr_t word_;  // the address; the lowest bit: it runs on the caller
+};
+
 // A thread that is no worker.
 class waiting_thread final : public joiner {
 public:
@@ -26,11 +47,19 @@ public:
     explicit waiting_thread(scheduler* run_here) noexcept : run_here_{run_here} {}
 
     void wait() {
-        if (run_here_ == nullptr) {
-            ended_.receive();
-            return;
+        while (!wait_until(never)) {
         }
-        while (!ended_.try_receive()) run_here_->run_until(never, 1);
+    }
+
+    // False: the deadline has passed. A `tell` may come all the same: the word of the task that is
+    // joined, or the mutex of the permits, says whether it does.
+    [[nodiscard]] bool wait_until(time_point deadline) {
+        if (run_here_ == nullptr) return ended_.receive_until(deadline);
+        while (!ended_.try_receive()) {
+            if (run_here_->now() >= deadline) return false;
+            run_here_->run_until(deadline, 1);
+        }
+        return true;
     }
 
     void tell() noexcept override {

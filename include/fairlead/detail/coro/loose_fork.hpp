@@ -41,7 +41,7 @@ private:
     struct interrupted {
         root* task = nullptr;
         loose_fork* fork = nullptr;  // which the task is, unless it is that of the step
-        sched::offered_forks::place place;
+        sched::offered_forks::running_task offers;
     };
 
     root& task_;

@@ -138,7 +138,10 @@ public:
     void take_turn_first() noexcept { turn_first_ = true; }
 
     /// `leaf` is suspended and goes on elsewhere.
-    void move_to(executor other) noexcept { where_ = other; }
+    void move_to(executor other) noexcept {
+        if (&other.owner() != &where_.owner()) on_move();
+        where_ = other;
+    }
 
     /// After `wait_at` for a completion: of what.
     void await_operation(awaited_operation& awaited) noexcept { awaited_ = &awaited; }
@@ -210,6 +213,9 @@ protected:
 
     /// The scheduler is destroyed; all frames of the stack are gone. The last touch of this object.
     virtual void on_abandon() noexcept = 0;
+
+    /// The task moves to another scheduler. Called on the worker that it leaves.
+    virtual void on_move() noexcept {}
 
     /// Whether the owner of the task has asked it to stop. Asked only if the shield is inherited.
     [[nodiscard]] virtual bool stopped_by_owner() const noexcept { return true; }

@@ -3,6 +3,7 @@
 
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/home_pin.hpp>
 #include <fairlead/detail/coro/joiner.hpp>
 #include <fairlead/detail/coro/stop_on_token.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
@@ -50,6 +51,9 @@ public:
         return state_.compare_exchange_strong(expected, nobody, sync::acq_rel, sync::acquire);
     }
 
+    // For a thread that joins, and looks at the scheduler that the task was started on.
+    [[nodiscard]] home_pin& pin() noexcept { return pin_; }
+
     // The handle goes away: no joiner will see an exception, so it is reported. The last touch.
     void detach() noexcept {
         std::uint8_t expected = nobody;
@@ -83,6 +87,8 @@ protected:
         on_end();
     }
 
+    void on_move() noexcept final { pin_.move(); }
+
 private:
     enum : std::uint8_t { nobody, somebody_joins, detached, has_ended };
 
@@ -98,6 +104,7 @@ private:
     // First, where the base has room left.
     sync::atomic<std::uint8_t> state_{nobody};
     bool abandoned_ = false;
+    home_pin pin_;
     task<T> body_;
     joiner* joiner_ = nullptr;
     unhandled_reporter reporter_;  // of a failure; the scheduler may be gone when it is needed

@@ -16,6 +16,7 @@ class unhandled_reporter;
 namespace sched {
 
 class blocking_job;
+class halt_watch_owner;
 class offered_forks;
 struct home;
 
@@ -34,6 +35,11 @@ public:
 
     /// What `report` calls, for tasks that may outlive the scheduler.
     [[nodiscard]] static unhandled_reporter reporter_of(const scheduler& of) noexcept;
+
+    // --- threads that are no workers ------------------------------------------------------------
+
+    /// What tells threads that wait for `of` of a stop.
+    [[nodiscard]] static halt_watch_owner halt_watch_of(const scheduler& of) noexcept;
 
     // --- the step that runs on the calling thread ----------------------------------------------
 

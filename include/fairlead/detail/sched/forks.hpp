@@ -75,8 +75,8 @@ public:
 
     // --- tasks that run within a step ------------------------------------------------------------
 
-    /// Which task runs, and that it has offered only what lies at `base` or above.
-    struct place {
+    /// The task that runs has offered only what lies at `base` or above.
+    struct running_task {
         std::uint64_t base = 0;
         std::uint32_t depth = 0;
     };
@@ -87,12 +87,12 @@ public:
         if (of.grouped()) begin_in_group(of);
     }
 
-    /// A loose fork of this depth begins to run here. The place of the task that it interrupts.
-    [[nodiscard]] place enter(std::uint32_t depth) noexcept {
+    /// A loose fork of this depth begins to run here. Gives the task that it interrupts.
+    [[nodiscard]] running_task enter(std::uint32_t depth) noexcept {
         return std::exchange(running_, {deque_.bottom(), depth});
     }
     /// It has ended or was posted: that task goes on.
-    void leave(place outer) noexcept { running_ = outer; }
+    void leave(running_task outer) noexcept { running_ = outer; }
 
     /// How deep the task is that runs.
     [[nodiscard]] std::uint32_t depth() const noexcept { return running_.depth; }
@@ -145,7 +145,7 @@ private:
     void put_back(forked& newest) noexcept;
 
     lockfree::fork_deque<forked> deque_;
-    place running_;
+    running_task running_;
     const std::size_t open_min_;
     bool closed_ = false;    // nobody may take what this step forks
     bool of_group_ = false;  // the step that has begun to fork

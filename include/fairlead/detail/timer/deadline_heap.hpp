@@ -4,11 +4,11 @@
 // Called by the holder of the role only. It reads no clock; the caller passes the time.
 //
 // Each entry keeps the deadline beside the pointer, so that sifting compares within the array and
-// touches a node only to tell it its new place.
+// touches a node only to tell it its new index.
 //
 // Invariants
 //   1. The deadline of an entry is not before that of its parent: entry (i - 1) / 4.
-//   2. `node.*Place` is the index of the node's entry.
+//   2. `node.*Index` is the index of the node's entry.
 //
 // Costs: push O(log n), and O(1) for a deadline later than most; pop and erase O(log n). The array
 // takes 16 bytes a sleeper, and shrinks again when it is three quarters empty.
@@ -26,7 +26,7 @@
 
 namespace fairlead::timer {
 
-template <class Node, std::int32_t Node::*Place>
+template <class Node, std::int32_t Node::*Index>
 class deadline_heap {
 public:
     [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
@@ -53,12 +53,12 @@ public:
 
     /// Removes `node`, which must be in the heap.
     void erase(Node& node) noexcept {
-        const auto hole = static_cast<std::size_t>(node.*Place);
+        const auto hole = static_cast<std::size_t>(node.*Index);
         const entry last = entries_.back();
         entries_.pop_back();
         if (hole != entries_.size()) {
             const bool earlier = last.deadline < entries_[hole].deadline;
-            place(hole, last);
+            put(hole, last);
             if (earlier) {
                 sift_up(hole);
             } else {
@@ -83,9 +83,9 @@ private:
     static constexpr std::size_t arity = 4;
     static constexpr std::size_t kept_entries = 1024;
 
-    void place(std::size_t index, const entry& moved) noexcept {
+    void put(std::size_t index, const entry& moved) noexcept {
         entries_[index] = moved;
-        moved.node->*Place = static_cast<std::int32_t>(index);
+        moved.node->*Index = static_cast<std::int32_t>(index);
     }
 
     void sift_up(std::size_t index) noexcept {
@@ -93,10 +93,10 @@ private:
         while (index != 0) {
             const std::size_t parent = (index - 1) / arity;
             if (entries_[parent].deadline <= moved.deadline) break;
-            place(index, entries_[parent]);
+            put(index, entries_[parent]);
             index = parent;
         }
-        place(index, moved);
+        put(index, moved);
     }
 
     void sift_down(std::size_t index) noexcept {
@@ -104,10 +104,10 @@ private:
         for (;;) {
             const std::size_t child = earliest_child(index);
             if (child == 0 || moved.deadline <= entries_[child].deadline) break;
-            place(index, entries_[child]);
+            put(index, entries_[child]);
             index = child;
         }
-        place(index, moved);
+        put(index, moved);
     }
 
     // The child with the earliest deadline, or 0 if there is none.
