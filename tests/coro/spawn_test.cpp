@@ -47,9 +47,9 @@ class spawn_on_caller : public testing::Test {
 protected:
     scheduler_options options() {
         scheduler_options made = test::simulated(clock, driver);
-        made.on_unhandled = [this](std::exception_ptr failure, const char* name) {
+        made.on_unhandled = [this](std::exception_ptr failure, const failure_origin& from) {
             unhandled.push_back(std::move(failure));
-            names.emplace_back(name);
+            names.emplace_back(from.last().name);
         };
         return made;
     }
@@ -143,7 +143,7 @@ TEST(spawn_on_threads, counts_every_unhandled_exception_once) {
     std::atomic<int> reported{0};
     {
         scheduler_options options{.workers = 3};
-        options.on_unhandled = [&](std::exception_ptr, const char*) { ++reported; };
+        options.on_unhandled = [&](std::exception_ptr, const failure_origin&) { ++reported; };
         scheduler threads{std::move(options)};
         // Some handles go before the end, some after it, some meanwhile.
         for (int i = 0; i != 2000; ++i) spawn(threads, throws()).detach();

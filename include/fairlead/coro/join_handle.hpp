@@ -83,8 +83,8 @@ public:
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             coro::root& bottom = *leaf.promise().bottom;
             ended_by_ = coro::interruption::none;  // it may be awaited again
-            if (handle_.ended()) return bottom.take_turn_if_due(leaf, leaf.promise());
             waiting_task_ = &bottom;
+            if (handle_.ended()) return bottom.take_turn_if_due(leaf, leaf.promise());
             if (!handle_.started_->join(*this)) return false;
             bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, deadline_);
             bottom.await_operation(*this);
@@ -95,7 +95,7 @@ public:
         ~joining() = default;
 
         [[nodiscard]] coro::interruption ended_by() const noexcept { return ended_by_; }
-        T take() { return handle_.take(); }
+        T take() { return handle_.take_in(waiting_task_); }
 
     private:
         // The state word of the spawned task decides between the end of the task and the stop or
@@ -180,12 +180,17 @@ private:
         return *started_;
     }
 
+    struct dropper {
+        coro::spawned<T>* started;
+        ~dropper() { delete started; }
+    };
     T take() {
-        struct dropper {
-            coro::spawned<T>* started;
-            ~dropper() { delete started; }
-        } last{std::exchange(started_, nullptr)};
+        const dropper last{std::exchange(started_, nullptr)};
         return last.started->take();
+    }
+    T take_in(coro::root* const& waiting) {
+        const dropper last{std::exchange(started_, nullptr)};
+        return last.started->take_in(waiting);
     }
 
     coro::spawned<T>* started_;
