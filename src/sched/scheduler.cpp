@@ -339,6 +339,10 @@ std::vector<worker_stats> scheduler::stats() const {
 
 driver& scheduler::driver() const noexcept { return *core_->options.driver; }
 
+bool sched::access::has_ended_workers(const scheduler& of) noexcept {
+    return of.has_halted() && of.workers_ended() && of.core_->handover.running_steps({}) == 0;
+}
+
 void sched::access::call_blocking(scheduler& of, blocking_job& job) noexcept {
     if (of.core_->options.run_on_caller) {
         job.run();

@@ -62,11 +62,22 @@ public:
 
     /// Waits on this thread, which must not be a worker's. Once. With `run_on_caller` this thread
     /// runs the tasks.
+    ///
+    /// Throws `stopped_error` at once if a stop has ended all workers of the scheduler and the task
+    /// has not ended. The handle then has its task still, which `start` goes on with. A stop that
+    /// comes later and leaves the task keeps the thread waiting until the scheduler is started
+    /// again or destroyed.
     T get() {
         FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                         "get() on a worker would block it: co_await");
         coro::waiting_thread self{run_here_};
-        if (started().join(self)) self.wait();
+        bool waits = false;
+        const bool is_left = self.ask_before_end([&] {
+            waits = started().join(self);
+            return waits && sched::access::has_ended_workers(started().home());
+        });
+        if (is_left && started().withdraw()) throw stopped_error{};
+        if (waits) self.wait();
         return take();
     }
 

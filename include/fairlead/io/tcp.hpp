@@ -159,8 +159,8 @@ struct stream_options {
 /// A connection. Closed when destroyed.
 class tcp_stream {
 public:
-    /// Takes over a connected socket, of the internet or of Unix. Errors: those of the system,
-    /// `not_a_socket` for a pipe.
+    /// Takes over a connected socket, of the internet or of Unix; it may be a blocking one. Errors:
+    /// those of the system, `not_a_socket` for a pipe.
     [[nodiscard]] static std::expected<tcp_stream, std::error_code> adopt(
         epoll_driver& driver, os::unique_fd connected, stream_options options = {});
 

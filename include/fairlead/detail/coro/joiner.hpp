@@ -3,9 +3,12 @@
 #pragma once
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
 #include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
+
+#include <mutex>
 
 namespace fairlead::coro {
 
@@ -33,7 +36,16 @@ public:
         while (!ended_.try_receive()) run_here_->run_until(never, 1);
     }
 
+    // Calls `question` before the task can have told its end. So the scheduler of the task exists
+    // meanwhile, unless the task had ended before.
+    template <class Question>
+    bool ask_before_end(Question question) {
+        const std::lock_guard lock{asking_};
+        return question();
+    }
+
     void tell() noexcept override {
+        { const std::lock_guard lock{asking_}; }
         if (run_here_ == nullptr || scheduler::current() == run_here_) {
             ended_.send();
         } else {
@@ -44,6 +56,7 @@ public:
 private:
     scheduler* const run_here_;
     sync::signal ended_;
+    sync::mutex asking_;
     callback_task tell_there_{[this](callback_task&) { ended_.send(); }, "end of a task"};
 };
 

@@ -35,6 +35,11 @@ public:
     /// What `report_of_step` calls, for tasks that may outlive the scheduler.
     [[nodiscard]] static unhandled_reporter reporter_of(const scheduler& of) noexcept;
 
+    // --- the life of a scheduler: any thread, while it exists ----------------------------------
+
+    /// Whether a stop has ended all workers, so that no step runs before `start`.
+    [[nodiscard]] static bool has_ended_workers(const scheduler& of) noexcept;
+
     // --- the step that runs on the calling thread ----------------------------------------------
 
     /// The depth of a task that the calling thread starts now: one more than that of the task that
