@@ -3,7 +3,7 @@
 namespace fairlead::coro {
 
 fork_strand::fork_strand(executor where, fork& group, std::uint32_t depth) noexcept
-    : root{where, "fork_join", depth}, group_{group} {
+    : root{where, {"fork_join"}, depth}, group_{group} {
     inherit_shield(group.shields_children());
 }
 
@@ -102,6 +102,13 @@ void fork::child_failed(const frame_link& child, bool is_stop) noexcept {
         first_failure_.compare_exchange_strong(none, &child, sync::relaxed, sync::relaxed);
     }
     child_given_back();
+}
+
+// A strand is no task of its own in a report: which children have one is chance.
+void fork::tell_origin(const unstarted& failed, const std::exception_ptr& failure) noexcept {
+    root& strand = *failed.link->bottom;
+    root& parent = *parent_link_->bottom;
+    if (&strand != &parent) parent.trail().keep(strand.trail().take(failure));
 }
 
 void fork::child_given_back() noexcept {

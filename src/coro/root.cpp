@@ -131,7 +131,7 @@ time_point root::begin_wait() noexcept {
     if (offers_ != nullptr) post_forks();
     if (has_forks_ && stop_reaches()) stop_forks();
     if (!hears_signals()) ignore_signals();
-    if (until_ == until::attempt) wait_for(*source_);
+    if (until_ == until::attempt) wait_for(operation_->source());
     // A stop that came while the task was awake must end this wait, too.
     const bool can_tell = until_ != until::completion || (awaited_ != nullptr && !told_stop_);
     const bool at_once = turn_first_ || (can_tell && hears_stop());
@@ -199,6 +199,7 @@ bool root::withdraw() noexcept {
 void root::abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     self.destroy_frames();
+    self.is_abandoned_ = true;
     self.on_abandon();
 }
 

@@ -6,10 +6,17 @@
 
 namespace fairlead {
 
+void coro::scope_child::fail() noexcept {
+    std::exception_ptr failure = body_.outcome().failure();
+    body_ = {};  // as in on_end
+    owner_.child_failed(*this, std::move(failure));
+}
+
 coro::scope_child* scope::make_child_with_token(task<>& body, spawn_options& options,
+                                                std::source_location spawned_at,
                                                 std::uint32_t depth) {
     return new coro::scope_child_with_token{
-        *this, where_, std::move(body), std::move(options.stop), options.name, depth};
+        *this, where_, std::move(body), std::move(options.stop), {options.name, spawned_at}, depth};
 }
 
 bool scope::begin_join(coro::root& joiner, std::coroutine_handle<> leaf, coro::frame_link& link,
@@ -24,6 +31,16 @@ bool scope::begin_join(coro::root& joiner, std::coroutine_handle<> leaf, coro::f
     joiner.await_operation(*this);
     if (forks_first) joiner.run_forks_first();
     return true;
+}
+
+void scope::request_stop() noexcept {
+    std::lock_guard lock{mutex_};
+    stop_all();
+}
+
+std::size_t scope::size() const noexcept {
+    std::lock_guard lock{mutex_};
+    return size_ + unlisted_.load(sync::relaxed);  // only a number
 }
 
 bool scope::interrupt(coro::interruption why) noexcept {
@@ -62,6 +79,12 @@ bool scope::outlasts(coro::root& holder) noexcept {
     return true;
 }
 
+void scope::unlist(coro::scope_child& child) noexcept {
+    (child.previous_ != nullptr ? child.previous_->following_ : children_) = child.following_;
+    if (child.following_ != nullptr) child.following_->previous_ = child.previous_;
+    --size_;
+}
+
 void scope::list_forked(coro::scope_child& child) noexcept {
     std::lock_guard lock{mutex_};
     list(child);
@@ -69,14 +92,29 @@ void scope::list_forked(coro::scope_child& child) noexcept {
     if (is_stopping()) child.request_stop();
 }
 
-// The child is listed, or has no result, or may be the last.
-void scope::end_of_child(coro::scope_child& child, std::exception_ptr failure,
-                         ending how) noexcept {
-    coro::root* to_tell = nullptr;
-    if (failure != nullptr && coro::is_stop(failure)) {
-        failure = nullptr;
-        how = ending::stopped;
+// The child counts as running until end_of_child, so the scope exists.
+void scope::child_failed(coro::scope_child& child, std::exception_ptr failure) noexcept {
+    if (coro::is_stop(failure)) return end_of_child(child, ending::stopped);
+    std::unique_ptr<coro::failure_trail> trail = child.trail_at_end(failure);
+    {
+        std::lock_guard lock{mutex_};
+        if (failure_ == nullptr) {
+            failure_ = std::move(failure);
+            trail_ = std::move(trail);
+        }
+        stop_all();
     }
+    end_of_child(child, ending::whole);
+}
+
+void scope::rethrow_in(coro::root& joiner) {
+    joiner.trail().keep(std::move(trail_));
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+// The child is listed, or has no result, or may be the last.
+void scope::end_of_child(coro::scope_child& child, ending how) noexcept {
+    coro::root* to_tell = nullptr;
     {
         std::lock_guard lock{mutex_};
         if (child.is_listed_) {
@@ -85,10 +123,6 @@ void scope::end_of_child(coro::scope_child& child, std::exception_ptr failure,
             unlisted_.fetch_sub(1, sync::relaxed);  // the mutex publishes it
         }
         worst_ = std::max(worst_, how);
-        if (failure != nullptr) {
-            if (failure_ == nullptr) failure_ = std::move(failure);
-            stop_all();
-        }
         if (!has_children()) to_tell = std::exchange(joiner_, nullptr);
     }
     delete &child;

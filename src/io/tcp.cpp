@@ -97,7 +97,7 @@ bool read_operation::attempt() noexcept {
         return true;
     }
     for (;;) {
-        const ssize_t count = ::recv(on_.fd(), buffer_.data(), buffer_.size(), 0);
+        const ssize_t count = ::recv(on_.fd(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
         if (count >= 0) {
             size_ = static_cast<std::size_t>(count);
             // An end stays readable.
@@ -122,7 +122,8 @@ std::expected<std::size_t, std::error_code> read_operation::await_resume() const
 
 bool write_operation::attempt() noexcept {
     while (!rest_.empty()) {
-        const ssize_t count = ::send(on_.fd(), rest_.data(), rest_.size(), MSG_NOSIGNAL);
+        const ssize_t count =
+            ::send(on_.fd(), rest_.data(), rest_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (count >= 0) {
             rest_ = rest_.subspan(static_cast<std::size_t>(count));
             continue;

@@ -1,4 +1,7 @@
+#include <fairlead/detail/sched/access.hpp>
 #include <fairlead/sched/callback_task.hpp>
+
+#include <exception>
 
 namespace fairlead {
 
@@ -9,7 +12,11 @@ void callback_task::run_step(basic_task& task) noexcept {
     auto& self = static_cast<callback_task&>(task);
     FAIRLEAD_ASSERT(static_cast<bool>(self.step_), "a callback_task was posted without a callback");
     callback step = self.step_;  // a copy: the callback may replace its own, or free the task
-    step(self);
+    try {
+        step(self);
+    } catch (...) {
+        sched::access::report_of_step(std::current_exception());
+    }
 }
 
 }  // namespace fairlead

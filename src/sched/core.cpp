@@ -150,9 +150,10 @@ stop_report core::report() noexcept {
     for (std::size_t i = 0; i != std::min(report.running, named_max); ++i) add(names[i], "running");
     while (!role.try_acquire()) os::yield();
     role.hold_back(take_queued());
-    role.for_each_held([&](const basic_task& task) {
-        ++report.queued;
-        add(task.name(), "queued");
+    if (halting.load(sync::acquire)) role.count_left();
+    role.for_each_held([&](const basic_task& task, bool is_late) {
+        ++(is_late ? report.late : report.queued);
+        add(task.name(), is_late ? "late" : "queued");
     });
     role.for_each_sleeper([&](const basic_task& task) {
         ++report.waiting;

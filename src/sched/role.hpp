@@ -136,6 +136,7 @@ public:
     // A stop is over: the next one tells every task again, also one that was told by this one.
     void forget_stop() noexcept {
         stop_told_ = false;
+        left_by_stop_ = SIZE_MAX;
         if (++stop_number_ == 0) stop_number_ = 1;
     }
 
@@ -156,13 +157,22 @@ public:
     // Takes back tasks that were dealt, to deal them again, and what is in the front. The holder.
     void hold_back(basic_task::chain dealt) noexcept;
 
-    // Calls visit(task) for every task that the next round will look at first.
+    // The workers have ended: what is held now is what the stop has left, and what comes after it is late.
+    void count_left() noexcept {
+        const std::size_t held = arrivals_of(lane::everyone).first.size();
+        if (left_by_stop_ == SIZE_MAX) left_by_stop_ = held;
+    }
+
+    // Calls visit(task, is_late) for every task that the next round will look at first. Late: it was posted
+    // from outside since the first `hold_back` after a stop has ended the workers.
     template <class Visit>
     void for_each_held(Visit&& visit) const {
         const basic_task::chain& held = arrivals_of(lane::everyone).first;
+        std::size_t index = 0;
         for (basic_task* task = held.front(); task != nullptr; task = task->*basic_task::link) {
-            if (!task_access::has_index(*task))
-                visit(*task);  // the others are among the sleepers still
+            const bool is_late = index++ >= left_by_stop_ && task_access::is_fresh(*task);
+            // The rest are among the sleepers still.
+            if (!task_access::has_index(*task)) visit(*task, is_late);
         }
     }
 
@@ -216,6 +226,8 @@ private:
     [[nodiscard]] basic_task* take_front(front_queue& front) noexcept;
     void take_posts(slot& from) noexcept;
     [[nodiscard]] basic_task::chain take_all_arrivals() noexcept;
+    [[nodiscard]] basic_task::chain take_pending() noexcept;
+    void put_before_late(basic_task::chain& dealt) noexcept;
     void update_attention(bool timed) noexcept;
     void poll_events(time_point now, bool asked, afterwards next) noexcept;
     void hurry_sleeper(time_point due) noexcept;
@@ -266,6 +278,8 @@ private:
     basic_task::chain undealt_;    // of this round: ready has no memory for them
     basic_task::chain unindexed_;  // they would sleep, but there is no memory for their indices
     std::size_t in_transit_ = 0;   // tasks whose index is `in_transit`
+    // So many are held that are not late; SIZE_MAX: workers run.
+    std::size_t left_by_stop_ = SIZE_MAX;
     std::uint32_t announced_pushes_ = 0;
     bool groups_ = false;     // there are some
     bool stop_told_ = false;  // the sleepers know that the scheduler stops

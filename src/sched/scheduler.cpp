@@ -35,7 +35,7 @@ scheduler::~scheduler() {
                     "a scheduler was destroyed on one of its workers: by a task, or, if it is a "
                     "static object, by "
                     "exit() in a task");
-    static_cast<void>(end_workers(core_->options.stop_limit));  // what is left is given back below
+    tell_late_posts(end_workers(core_->options.stop_limit));  // what is left is given back below
     for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
     core_->handover.await_spares();                        // likewise
     while (!core_->role.try_acquire()) os::yield();
@@ -264,6 +264,15 @@ stop_report scheduler::end_workers(duration limit) {
     return core_->report();
 }
 
+void scheduler::tell_late_posts(const stop_report& report) const noexcept {
+    if (report.late == 0) return;
+    if (core_->options.on_late_posts) return core_->options.on_late_posts(report);
+    std::fprintf(stderr,
+                 "fairlead: a scheduler ends with tasks that were posted after its stop and did "
+                 "not run: %s\n",
+                 report.to_string().c_str());
+}
+
 std::string stop_report::to_string() const {
     const auto list = [this](std::string& line, const char* state, std::size_t count) {
         if (count == 0) return;
@@ -282,6 +291,7 @@ std::string stop_report::to_string() const {
     list(line, "waiting", waiting);
     list(line, "queued", queued);
     list(line, "running", running);
+    list(line, "late", late);
     return line.empty() ? "nothing left" : line;
 }
 
@@ -297,6 +307,10 @@ bool scheduler::stopping() const noexcept {
 
 bool scheduler::has_halted() const noexcept {
     return core_->halting.load(sync::acquire);  // pairs with halt
+}
+
+std::size_t scheduler::late_posts() const noexcept {
+    return has_halted() ? core_->report().late : 0;
 }
 
 // --- on the caller ------------------------------------------------------------------------------------------
@@ -373,9 +387,10 @@ bool sched::access::withdraw_blocking(scheduler& of, blocking_job& job) noexcept
     return here->offers();
 }
 
-void sched::access::report(const scheduler& of, std::exception_ptr failure,
-                           const char* task_name) noexcept {
-    of.core_->reporter(std::move(failure), task_name);
+[[gnu::noinline]] void sched::access::report_of_step(std::exception_ptr failure) noexcept {
+    worker* const here = worker::current();
+    const failed_task step{here->step_name(), {}};
+    here->owner().reporter(std::move(failure), failure_origin{{&step, 1}});
 }
 
 unhandled_reporter sched::access::reporter_of(const scheduler& of) noexcept {
@@ -383,20 +398,22 @@ unhandled_reporter sched::access::reporter_of(const scheduler& of) noexcept {
 }
 
 void unhandled_reporter::operator()(std::exception_ptr failure,
-                                    const char* task_name) const noexcept {
+                                    const failure_origin& from) const noexcept {
     if (handler_ != nullptr) {
-        (*handler_)(std::move(failure), task_name);
+        (*handler_)(std::move(failure), from);
         return;
     }
+    const char* const name = from.last().name;
     try {
         std::rethrow_exception(failure);
     } catch (const std::exception& known) {
-        std::fprintf(stderr, "fairlead: an exception left the task \"%s\": %s\n", task_name,
+        std::fprintf(stderr, "fairlead: an exception left the task \"%s\": %s\n", name,
                      known.what());
     } catch (...) {
         std::fprintf(stderr, "fairlead: an exception left the task \"%s\": not a std::exception\n",
-                     task_name);
+                     name);
     }
+    std::fprintf(stderr, "fairlead: it was thrown by %s\n", from.to_string().c_str());
     std::terminate();
 }
 

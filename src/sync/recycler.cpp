@@ -1,3 +1,4 @@
+#include <fairlead/detail/os/thread_key.hpp>
 #include <fairlead/detail/sync/recycler.hpp>
 
 #include <cstddef>
@@ -168,31 +169,48 @@ namespace {
 
 thread_local bool ended = false;  // its cache is gone; later destructors work without it
 
+// The library is being unloaded, or the process ends: no thread tells its end any more. Relaxed: a
+// thread that misses it leaves its cache behind, as all threads do then.
+constinit atomic<bool> ends_are_untold{false};
+
 // Never destroyed: objects of static storage may be freed after everything.
 recycler& depot() {
     static recycler& the_depot = *new recycler;
     return the_depot;
 }
 
-// The cache itself is not thread-local: glibc has room for a few pointers of a library that is
-// loaded late, no more.
-struct cache_of_thread {
-    recycler::cache* const cache = new (std::nothrow) recycler::cache{depot()};
-    cache_of_thread() = default;
-    cache_of_thread(const cache_of_thread&) = delete;
-    cache_of_thread& operator=(const cache_of_thread&) = delete;
-    ~cache_of_thread() {
-        own_cache = nullptr;
-        ended = true;
-        delete cache;
-    }
+void end_of_thread(void* cache) noexcept {
+    own_cache = nullptr;
+    ended = true;
+    delete static_cast<recycler::cache*>(cache);
+}
+
+// Tells the end of each thread that has a cache. Not the destructor of a thread-local object: glibc
+// ends the program where there is no memory to register such a destructor.
+class ends_of_threads {
+public:
+    ends_of_threads() noexcept : key_{end_of_thread} {}
+    ends_of_threads(const ends_of_threads&) = delete;
+    ends_of_threads& operator=(const ends_of_threads&) = delete;
+    ~ends_of_threads() { ends_are_untold.store(true, relaxed); }
+
+    // False: there is no memory for it.
+    [[nodiscard]] bool will_free(recycler::cache& own) noexcept { return key_.set(&own); }
+
+private:
+    os::thread_key key_;
 };
 
 // The cache of a thread that has none yet, or null.
 [[gnu::noinline]] recycler::cache* first_use() {
-    if (ended) return nullptr;
-    thread_local cache_of_thread own;
-    own_cache = own.cache;
+    if (ended || ends_are_untold.load(relaxed)) return nullptr;
+    static ends_of_threads all_ends;
+    auto* const made = new (std::nothrow) recycler::cache{depot()};
+    if (made != nullptr && all_ends.will_free(*made)) {
+        own_cache = made;
+    } else {
+        delete made;
+    }
     return own_cache;
 }
 

@@ -350,7 +350,9 @@ TEST_F(for_each_test, a_task_that_ends_with_its_loop_when_it_is_stopped_has_not_
     };
     int failures = 0;
     auto options = test::simulated(clock, driver);
-    options.on_unhandled = [&failures](const std::exception_ptr&, const char*) { ++failures; };
+    options.on_unhandled = [&failures](const std::exception_ptr&, const failure_origin&) {
+        ++failures;
+    };
     simulation.emplace(std::move(options));
     for (const bool dropped_before : {true, false}) {
         auto handle = spawn(*simulation, body(clock));

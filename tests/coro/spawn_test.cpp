@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -47,9 +48,9 @@ class spawn_on_caller : public testing::Test {
 protected:
     scheduler_options options() {
         scheduler_options made = test::simulated(clock, driver);
-        made.on_unhandled = [this](std::exception_ptr failure, const char* name) {
+        made.on_unhandled = [this](std::exception_ptr failure, const failure_origin& from) {
             unhandled.push_back(std::move(failure));
-            names.emplace_back(name);
+            names.emplace_back(from.last().name);
         };
         return made;
     }
@@ -143,7 +144,7 @@ TEST(spawn_on_threads, counts_every_unhandled_exception_once) {
     std::atomic<int> reported{0};
     {
         scheduler_options options{.workers = 3};
-        options.on_unhandled = [&](std::exception_ptr, const char*) { ++reported; };
+        options.on_unhandled = [&](std::exception_ptr, const failure_origin&) { ++reported; };
         scheduler threads{std::move(options)};
         // Some handles go before the end, some after it, some meanwhile.
         for (int i = 0; i != 2000; ++i) spawn(threads, throws()).detach();
@@ -293,6 +294,63 @@ TEST(block_on_on_threads, throws_when_no_worker_will_run_the_body) {
     EXPECT_EQ(begun, 1);
     threads.start();
     EXPECT_EQ(block_on(threads, body()), 1);
+}
+
+TEST(get_on_threads, throws_when_no_worker_will_run_the_task_and_gives_the_result_after_a_start) {
+    const watchdog guard;
+    scheduler threads{{.workers = 2}};
+    EXPECT_TRUE(threads.stop(1s).clean());
+    auto late = spawn(threads, number(1));
+    EXPECT_THROW(static_cast<void>(late.get()), stopped_error);
+    EXPECT_TRUE(late.valid());
+    EXPECT_THROW(static_cast<void>(late.get()), stopped_error);
+    threads.start();
+    EXPECT_EQ(late.get(), 1);
+}
+
+TEST(get_on_threads, gives_the_result_of_a_task_that_ended_before_the_stop) {
+    const watchdog guard;
+    scheduler threads{{.workers = 2}};
+    auto ended = spawn(threads, number(1));
+    threads.drain();
+    static_cast<void>(threads.stop(1s));
+    EXPECT_EQ(ended.get(), 1);
+}
+
+// 1. The stop gives up on a step. 2. A thread gets the result. 3. The step ends.
+TEST(get_on_threads, waits_for_a_step_that_the_stop_gave_up_on) {
+    const watchdog guard;
+    scheduler threads{{.workers = 1}};
+    std::atomic<bool> runs{false};
+    std::atomic<bool> may_end{false};
+    static constexpr auto is_stuck = [](std::atomic<bool>& began,
+                                        std::atomic<bool>& gate) -> task<int> {
+        began = true;
+        began.notify_one();
+        gate.wait(false);
+        co_return 1;
+    };
+    auto stuck = spawn(threads, is_stuck(runs, may_end));
+    runs.wait(false);
+    EXPECT_EQ(threads.stop(0s).running, 1U);
+    std::jthread ends_it{[&] {
+        may_end = true;
+        may_end.notify_one();
+    }};
+    EXPECT_EQ(stuck.get(), 1);
+}
+
+// The scheduler is destroyed while a thread asks whether it has ended its workers.
+TEST(get_on_threads, races_with_the_destructor_of_a_stopped_scheduler) {
+    const watchdog guard;
+    for (int i = 0; i != 300; ++i) {
+        std::optional<scheduler> threads{std::in_place, scheduler_options{.workers = 1}};
+        static_cast<void>(threads->stop(1s));
+        auto late = spawn(*threads, number(1));
+        std::jthread gets{[&] { EXPECT_THROW(static_cast<void>(late.get()), stopped_error); }};
+        if (i % 2 == 0) std::this_thread::yield();
+        threads.reset();
+    }
 }
 
 // --- a stop or a deadline of the joiner ----------------------------------------------------------------

@@ -425,7 +425,7 @@ TEST_F(allocations, spawning_coroutines) {
     for (const unsigned workers : {1U, 3U}) {
         sweep(no_memory, outcome::maybe_reported, [=] {
             scheduler_options options = of_workers(workers);
-            options.on_unhandled = [](const std::exception_ptr&, const char*) {
+            options.on_unhandled = [](const std::exception_ptr&, const failure_origin&) {
             };  // one was dropped
             scheduler home{std::move(options)};
             auto first = spawn(home, sums());

@@ -99,7 +99,7 @@ task<std::expected<std::string, std::error_code>> asks(io::address where,
 void exchange(unsigned workers, const std::vector<int>& injected) {
     static constexpr std::string_view message = "there and back again";
     scheduler_options options = with_epoll(workers);
-    options.on_unhandled = [](const std::exception_ptr&, const char*) {
+    options.on_unhandled = [](const std::exception_ptr&, const failure_origin&) {
     };  // of a server nobody joins
     scheduler home{std::move(options)};
     auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));

@@ -1,23 +1,74 @@
-"""Fuzzes with one program for a bounded time, from its committed corpus and a fixed seed.
+"""Runs the committed corpus of one fuzz target, and then fuzzes for a bounded time with a fresh seed.
 
-FAIRLEAD_FUZZ_SECONDS in the environment says for how long, 8 by default. Every input of the corpus is
-run first. An input that fails is kept below the work folder, and the last line says how to run it again.
+The corpus is the part that is the same each time: every input once. The seed of the second part is printed if
+that fails; FAIRLEAD_TEST_SEED in the environment gives it again. FAIRLEAD_FUZZ_SECONDS says how long both parts
+take together, 4 by default. An input that fails is kept below the work folder, and the last line says how to run
+it again.
 
-FAIRLEAD_FUZZ_SEED sets another seed, and keeps what the runs with such a seed find: each goes on from there.
+FAIRLEAD_FUZZ_SEED sets the seed, too, and keeps what the runs with such a seed find: each goes on from there.
 """
 
 import argparse
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
+import time
 
-SEED = 20261001
+SECONDS = 4
 INPUT_SECONDS_MAX = 20  # longer is a hang
 MEMORY_MAX_MIB = 1024
 ALLOCATION_MAX_MIB = 64
 INPUT_SIZE_MAX = 2048
+SEED_MAX = 2**31 - 1  # libFuzzer takes 32 bits, and draws one itself for 0
+
+
+def options(work):
+    """Those that both parts have."""
+    return [f"-timeout={INPUT_SECONDS_MAX}", f"-rss_limit_mb={MEMORY_MAX_MIB}",
+            f"-malloc_limit_mb={ALLOCATION_MAX_MIB}", f"-max_len={INPUT_SIZE_MAX}", "-print_funcs=0",
+            f"-artifact_prefix={work / 'failed'}/"]
+
+
+def run(command):
+    environment = dict(os.environ)
+    symbolizer = shutil.which("llvm-symbolizer-16")
+    if symbolizer:
+        environment["ASAN_SYMBOLIZER_PATH"] = symbolizer
+    return subprocess.run(command, stdin=subprocess.DEVNULL, check=False, env=environment).returncode == 0
+
+
+def replay(given):
+    """Every input of the corpus, once."""
+    inputs = sorted(path for path in given.corpus.iterdir() if path.is_file()) if given.corpus.is_dir() else []
+    return not inputs or run([given.program, *options(given.work), *inputs])
+
+
+def fuzz(given, seconds, seed):
+    kept = os.environ.get("FAIRLEAD_FUZZ_SEED")
+    found = given.work / ("kept" if kept else "corpus")
+    if not kept:  # what an earlier run found must not decide what this one does
+        shutil.rmtree(found, ignore_errors=True)
+    found.mkdir(exist_ok=True)
+    command = [given.program, *options(given.work), f"-seed={seed}", f"-max_total_time={seconds}",
+               "-print_final_stats=1", "-len_control=20",
+               "-entropic=0",  # this schedule would cost more than short runs themselves
+               found]
+    if given.corpus.is_dir():
+        command.append(given.corpus)
+    if given.dictionary:
+        command.append(f"-dict={given.dictionary}")
+    if run(command):
+        return True
+    print(f"again: FAIRLEAD_TEST_SEED={seed}")
+    return False
+
+
+def chosen_seed():
+    given = os.environ.get("FAIRLEAD_FUZZ_SEED") or os.environ.get("FAIRLEAD_TEST_SEED")
+    return int(given) if given else random.SystemRandom().randint(1, SEED_MAX)
 
 
 def main():
@@ -27,37 +78,18 @@ def main():
     parser.add_argument("--dictionary", type=pathlib.Path, help="words that inputs are made of")
     parser.add_argument("--work", type=pathlib.Path, required=True, help="for what it writes")
     given = parser.parse_args()
-    seconds = int(os.environ.get("FAIRLEAD_FUZZ_SECONDS", "8"))
+    end = time.monotonic() + int(os.environ.get("FAIRLEAD_FUZZ_SECONDS", SECONDS))
 
-    # What an earlier run found must not decide what one with the fixed seed does; the inputs that failed stay.
-    seed = os.environ.get("FAIRLEAD_FUZZ_SEED")
-    found = given.work / ("kept" if seed else "corpus")
-    if not seed:
-        shutil.rmtree(found, ignore_errors=True)
-    found.mkdir(parents=True, exist_ok=True)
     failed = given.work / "failed"
-    failed.mkdir(exist_ok=True)
+    failed.mkdir(parents=True, exist_ok=True)
     before = set(failed.iterdir())
-
-    command = [given.program, f"-seed={seed or SEED}", f"-max_total_time={seconds}", "-print_final_stats=1",
-               f"-timeout={INPUT_SECONDS_MAX}", f"-rss_limit_mb={MEMORY_MAX_MIB}",
-               f"-malloc_limit_mb={ALLOCATION_MAX_MIB}", f"-max_len={INPUT_SIZE_MAX}",
-               "-len_control=20", "-print_funcs=0",
-               "-entropic=0",  # this schedule would cost more than short runs themselves
-               f"-artifact_prefix={failed}/", found]
-    if given.corpus.is_dir():
-        command.append(given.corpus)
-    if given.dictionary:
-        command.append(f"-dict={given.dictionary}")
-    environment = dict(os.environ)
-    symbolizer = shutil.which("llvm-symbolizer-16")
-    if symbolizer:
-        environment["ASAN_SYMBOLIZER_PATH"] = symbolizer
-    status = subprocess.run(command, stdin=subprocess.DEVNULL, check=False,
-                            env=environment).returncode
+    passed = replay(given)
+    left = round(end - time.monotonic())
+    if passed:
+        passed = fuzz(given, max(left, 1), chosen_seed())  # 0 would be without a limit
     for path in sorted(set(failed.iterdir()) - before):
         print(f"To run it again: {given.program} {path}")
-    return 0 if status == 0 else 1
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

@@ -356,6 +356,19 @@ TEST_F(stream_test, is_not_made_of_a_pipe) {
     EXPECT_EQ(made.error(), std::errc::not_a_socket);
 }
 
+TEST_F(stream_test, takes_over_a_blocking_socket_without_blocking) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const os::unique_fd other{ends[1]};
+    auto made = tcp_stream::adopt(epoll_driver::of(*home), os::unique_fd{ends[0]});
+    ASSERT_TRUE(made);
+    auto handle = start(reads(*made, 10));
+    settle();  // would block in the read
+    EXPECT_FALSE(handle.ended());
+    ASSERT_EQ(::send(other.get(), "data", 4, 0), 4);
+    EXPECT_EQ(finish(handle), "data");
+}
+
 TEST_F(stream_test, a_read_ends_when_receiving_is_shut_down) {
     auto handle = start(reads(*stream, 10));
     settle();

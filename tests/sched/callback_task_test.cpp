@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace fairlead {
@@ -88,6 +92,40 @@ TEST(CallbackTask, HasAName) {
     task.set_name("upload");
     EXPECT_STREQ(task.name(), "upload");
     EXPECT_STREQ((callback_task{[](callback_task&) {}, "download"}.name()), "download");
+}
+
+TEST(CallbackTask, AnExceptionGoesToOnUnhandledWithTheNameOfTheTask) {
+    test::manual_clock clock;
+    test::simulated_driver* driver = nullptr;
+    scheduler_options options = test::simulated(clock, driver);
+    std::vector<std::string> names;
+    options.on_unhandled = [&](const std::exception_ptr&, const failure_origin& from) {
+        names.emplace_back(from.thrower().name);
+    };
+    scheduler scheduler{std::move(options)};
+    callback_task upload{[](callback_task&) { throw std::runtime_error{"boom"}; }, "upload"};
+    auto* const freed = new callback_task{[](callback_task& self) {
+                                              delete &self;
+                                              throw std::runtime_error{"boom"};
+                                          },
+                                          "freed"};
+    scheduler.post(upload);
+    scheduler.post(*freed);
+    scheduler.run_until_idle();
+    scheduler.post(upload);
+    scheduler.run_until_idle();
+    EXPECT_EQ(names, (std::vector<std::string>{"upload", "freed", "upload"}));
+}
+
+TEST(CallbackTaskDeathTest, AnExceptionEndsTheProgramWithTheNameOfTheTask) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto throws = [] {
+        simulation sim;
+        callback_task upload{[](callback_task&) { throw std::runtime_error{"boom"}; }, "upload"};
+        sim.scheduler.post(upload);
+        sim.scheduler.run_until_idle();
+    };
+    EXPECT_DEATH(throws(), "left the task \"upload\": boom");
 }
 
 TEST(CallbackTaskDeathTest, WithoutACallbackIsAnError) {

@@ -206,11 +206,11 @@ TEST(Scheduler, AnExceptionOfACallableGoesToOnUnhandled) {
     test::simulated_driver* driver = nullptr;
     scheduler_options options = test::simulated(clock, driver);
     std::vector<std::string> reports;
-    options.on_unhandled = [&](std::exception_ptr failure, const char* name) {
+    options.on_unhandled = [&](std::exception_ptr failure, const failure_origin& from) {
         try {
             std::rethrow_exception(failure);
         } catch (const std::runtime_error& known) {
-            reports.push_back(std::string{name} + ": " + known.what());
+            reports.push_back(std::string{from.last().name} + ": " + known.what());
         }
     };
     scheduler scheduler{std::move(options)};

@@ -5,14 +5,19 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <random>
 #include <set>
 #include <thread>
@@ -253,6 +258,42 @@ TEST(AllocateRecycled, WorksInTheDestructorsOfAThread) {
         }}.join();
     }
 }
+
+#if !defined(FAIRLEAD_SANITIZED)
+// Takes all memory that is left, down to the smallest block.
+void take_all_memory() {
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = 1;  // what the process has it keeps, and gets no more
+    setrlimit(RLIMIT_AS, &limit);
+    for (std::size_t size = std::size_t{1} << 20; size >= 16; size /= 2) {
+        while (void* const memory = std::malloc(size)) static_cast<char volatile*>(memory)[0] = 1;
+    }
+}
+
+// 1. A thread starts. 2. No memory is left. 3. The thread allocates for the first time.
+TEST(AllocateRecycledDeathTest, TheFirstUseOfAThreadWithoutMemoryIsBadAlloc) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    const auto uses_it_without_memory = [] {
+        std::atomic<bool> memory_is_gone{false};
+        int status = 1;
+        std::thread user{[&] {
+            memory_is_gone.wait(false);
+            try {
+                static_cast<void>(allocate_recycled(100));
+            } catch (const std::bad_alloc&) {
+                status = 0;
+            }
+        }};
+        take_all_memory();
+        memory_is_gone = true;
+        memory_is_gone.notify_one();
+        user.join();
+        std::_Exit(status);
+    };
+    EXPECT_EXIT(uses_it_without_memory(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 TEST(AllocateRecycled, ABaseClassMakesNewUseIt) {
     struct small : recycled {

@@ -140,7 +140,9 @@ TEST(simulated_scheduler, options_are_kept) {
     scheduler_options options;
     options.policy = policy::stealing;
     std::string reported;
-    options.on_unhandled = [&](std::exception_ptr, const char* name) { reported = name; };
+    options.on_unhandled = [&](std::exception_ptr, const failure_origin& from) {
+        reported = from.last().name;
+    };
     simulated_scheduler simulated{std::move(options)};
     simulated.scheduler().post([] { throw 1; });
     simulated.run_for(0s);

@@ -7,6 +7,8 @@
 #include <fairlead/detail/coro/root.hpp>
 
 #include <coroutine>
+#include <exception>
+#include <optional>
 
 namespace fairlead {
 
@@ -205,6 +207,22 @@ private:
 /// not suspend.
 [[nodiscard]] inline auto current_executor() noexcept {
     return coro::root_question{[](coro::root& self) noexcept { return self.where(); }};
+}
+
+/// The tasks that `failure` has left before this one: the task that threw first, and last the task
+/// that this one has joined. None if this task itself threw. Of the last failure that this task has
+/// met, and valid until it meets another. Does not suspend.
+///
+///     std::exception_ptr failure;
+///     try { co_await uploads.join(); } catch (...) { failure = std::current_exception(); }
+///     if (const auto origin = co_await fl::origin_of(failure)) log(origin->to_string());
+[[nodiscard]] inline auto origin_of(const std::exception_ptr& failure) noexcept {
+    return coro::root_question{
+        [&failure](coro::root& self) noexcept -> std::optional<failure_origin> {
+            const coro::failure_trail* const trail = self.trail().of(failure);
+            if (trail == nullptr) return std::nullopt;
+            return failure_origin{trail->tasks};
+        }};
 }
 
 /// Goes on on another scheduler, or in another group, and stays there, also when the task was asked

@@ -33,10 +33,12 @@ value_of<T> take_value(const unstarted& ended) {
     }
 }
 
-// Rethrows the failure of `ended` if its link is `first`.
+// Rethrows the failure of `ended`, a child of `parent`, if it was the first in time.
 template <class T>
-void rethrow_if_first(const unstarted& ended, const frame_link* first) {
-    if (ended.link == first) static_cast<void>(outcome_of<T>(ended).take());
+void rethrow_if_first(const unstarted& ended, fork& parent) {
+    if (ended.link != parent.first_failure()) return;
+    parent.tell_origin(ended, outcome_of<T>(ended).failure());
+    static_cast<void>(outcome_of<T>(ended).take());
 }
 
 template <class First, class... Others>
@@ -66,8 +68,8 @@ private:
     template <std::size_t... Index>
     std::tuple<value_of<First>, value_of<Others>...> values(std::index_sequence<Index...>) {
         if (has_failed()) {
-            rethrow_if_first<First>(first_, first_failure());
-            (rethrow_if_first<Others>(children_[Index].body(), first_failure()), ...);
+            rethrow_if_first<First>(first_, *this);
+            (rethrow_if_first<Others>(children_[Index].body(), *this), ...);
             throw stopped_error{};  // or given back by the scheduler that ran it
         }
         return {take_value<First>(first_), take_value<Others>(children_[Index].body())...};
@@ -96,8 +98,8 @@ public:
         std::vector<value_of<T>> values;
         if (!first_.frame) return values;
         if (has_failed()) {
-            rethrow_if_first<T>(first_, first_failure());
-            for (fork_child& each : children()) rethrow_if_first<T>(each.body(), first_failure());
+            rethrow_if_first<T>(first_, *this);
+            for (fork_child& each : children()) rethrow_if_first<T>(each.body(), *this);
             throw stopped_error{};
         }
         values.reserve(children().size() + 1);

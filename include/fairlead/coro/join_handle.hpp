@@ -82,7 +82,7 @@ public:
         requires(!std::is_reference_v<T>)
     {
         if (const auto early = wait_on_thread(deadline)) return std::unexpected{*early};
-        return take_waited();
+        return as_waited([this] { return take(); });
     }
 
     // The wait of a coroutine for the end of the task.
@@ -98,8 +98,8 @@ public:
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             coro::root& bottom = *leaf.promise().bottom;
             ended_by_ = coro::interruption::none;  // it may be awaited again
-            if (handle_.ended()) return bottom.take_turn_if_due(leaf, leaf.promise());
             waiting_task_ = &bottom;
+            if (handle_.ended()) return bottom.take_turn_if_due(leaf, leaf.promise());
             if (!handle_.started_->join(*this)) return false;
             bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, deadline_);
             bottom.await_operation(*this);
@@ -110,8 +110,10 @@ public:
         ~joining() = default;
 
         [[nodiscard]] coro::interruption ended_by() const noexcept { return ended_by_; }
-        T take() { return handle_.take(); }
-        [[nodiscard]] waited<T> take_waited() { return handle_.take_waited(); }
+        T take() { return handle_.take_in(waiting_task_); }
+        [[nodiscard]] waited<T> take_waited() {
+            return as_waited([this] { return take(); });
+        }
 
     private:
         // The state word of the spawned task decides between the end of the task and the stop or
@@ -228,7 +230,8 @@ private:
         return joining_thread{*this}.join_until(deadline);
     }
 
-    [[nodiscard]] waited<T> take_waited() {
+    template <class Take>
+    [[nodiscard]] static waited<T> as_waited(Take take) {
         if constexpr (std::is_void_v<T>) {
             take();
             return {};
@@ -237,12 +240,17 @@ private:
         }
     }
 
+    struct dropper {
+        coro::spawned<T>* started;
+        ~dropper() { delete started; }
+    };
     T take() {
-        struct dropper {
-            coro::spawned<T>* started;
-            ~dropper() { delete started; }
-        } last{std::exchange(started_, nullptr)};
+        const dropper last{std::exchange(started_, nullptr)};
         return last.started->take();
+    }
+    T take_in(coro::root* const& waiting) {
+        const dropper last{std::exchange(started_, nullptr)};
+        return last.started->take_in(waiting);
     }
 
     coro::spawned<T>* started_;

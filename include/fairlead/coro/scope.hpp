@@ -15,7 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -52,13 +54,16 @@ public:
     }
 
     /// Starts a child. Any thread, until the join has ended. False: the scope was asked to stop,
-    /// and the child was not started. Allocates one object; throws `std::bad_alloc`.
-    bool spawn(task<> body, spawn_options options = {.name = "scope child"}) {
+    /// and the child was not started. Allocates one object; throws `std::bad_alloc`. `spawned_at`:
+    /// the report of an exception names the call.
+    bool spawn(task<> body, spawn_options options = {.name = "scope child"},
+               std::source_location spawned_at = std::source_location::current()) {
         const std::uint32_t depth = std::max(depth_, sched::access::depth_of_new_task());
         auto* const started =
             options.stop.stop_possible()
-                ? make_child_with_token(body, options, depth)
-                : new coro::scope_child{*this, where_, std::move(body), options.name, depth};
+                ? make_child_with_token(body, options, spawned_at, depth)
+                : new coro::scope_child{
+                      *this, where_, std::move(body), {options.name, spawned_at}, depth};
         {
             std::lock_guard lock{mutex_};
             if (!is_stopping()) {
@@ -73,42 +78,38 @@ public:
 
     class forking {
     public:
-        forking(scope& owner, task<> body, task_name name) noexcept
-            : owner_{owner}, body_{std::move(body)}, name_{name} {}
+        forking(scope& owner, task<> body, coro::task_label label) noexcept
+            : owner_{owner}, body_{std::move(body)}, label_{label} {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             bottom_ = leaf.promise().bottom;
             return false;
         }
-        bool await_resume() { return owner_.start_fork(*bottom_, std::move(body_), name_); }
+        bool await_resume() { return owner_.start_fork(*bottom_, std::move(body_), label_); }
 
     private:
         scope& owner_;
         coro::root* bottom_ = nullptr;
         task<> body_;
-        task_name name_;
+        coro::task_label label_;
     };
 
     /// Starts a child like `spawn`, for work that is to be divided: `co_await all.fork(part(x))`,
     /// which does not wait. The child is offered to workers that have nothing else to do. Children
     /// that no worker has taken run here, the last first, when this task joins a scope or ends; or
     /// are posted when it waits for anything else.
-    [[nodiscard]] forking fork(task<> body, task_name name = "scope child") noexcept {
-        return {*this, std::move(body), name};
+    [[nodiscard]] forking fork(
+        task<> body, task_name name = "scope child",
+        std::source_location spawned_at = std::source_location::current()) noexcept {
+        return {*this, std::move(body), {name, spawned_at}};
     }
 
     /// Asks all children to stop, and starts no more. Any thread, until `join` has ended.
-    void request_stop() noexcept {
-        std::lock_guard lock{mutex_};
-        stop_all();
-    }
+    void request_stop() noexcept;
 
     /// How many children have not ended. Any thread.
-    [[nodiscard]] std::size_t size() const noexcept {
-        std::lock_guard lock{mutex_};
-        return size_ + unlisted_.load(sync::relaxed);  // only a number
-    }
+    [[nodiscard]] std::size_t size() const noexcept;
 
     class joining {
     public:
@@ -120,7 +121,7 @@ public:
             return owner_.begin_join(*bottom_, leaf, leaf.promise(), never);
         }
         void await_resume() const {
-            owner_.rethrow_failure();
+            owner_.rethrow_failure(*bottom_);
             if (owner_.take_missing(*bottom_)) coro::throw_stopped();
         }
 
@@ -143,7 +144,7 @@ public:
             if (std::exchange(owner_.join_expired_, false)) {
                 return std::unexpected{wait_error::expired};
             }
-            owner_.rethrow_failure();
+            owner_.rethrow_failure(*bottom_);
             if (owner_.take_missing(*bottom_)) return std::unexpected{wait_error::stopped};
             return {};
         }
@@ -170,12 +171,13 @@ private:
 
     // Not inline: few children have a token.
     [[nodiscard]] coro::scope_child* make_child_with_token(task<>& body, spawn_options& options,
+                                                           std::source_location spawned_at,
                                                            std::uint32_t depth);
 
-    [[nodiscard]] bool start_fork(coro::root& forker, task<> body, task_name name) {
+    [[nodiscard]] bool start_fork(coro::root& forker, task<> body, coro::task_label label) {
         if (is_stopping()) return false;
         auto* const started = new coro::forked_scope_child{
-            *this, forker.where(), std::move(body), name, std::max(depth_, forker.depth() + 1)};
+            *this, forker.where(), std::move(body), label, std::max(depth_, forker.depth() + 1)};
         // Relaxed: the forking task has not ended, or joins later.
         unlisted_.fetch_add(1, sync::relaxed);
         forker.offer_fork(*started);
@@ -202,11 +204,7 @@ private:
     }
 
     // Requires mutex_.
-    void unlist(coro::scope_child& child) noexcept {
-        (child.previous_ != nullptr ? child.previous_->following_ : children_) = child.following_;
-        if (child.following_ != nullptr) child.following_->previous_ = child.previous_;
-        --size_;
-    }
+    void unlist(coro::scope_child& child) noexcept;
 
     // Another worker may run a child that was forked, or the child may wait: a stop must find it
     // from now on.
@@ -228,9 +226,11 @@ private:
     [[nodiscard]] bool begin_join(coro::root& joiner, std::coroutine_handle<> leaf,
                                   coro::frame_link& link, time_point deadline) noexcept;
 
-    void rethrow_failure() {
-        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    void rethrow_failure(coro::root& joiner) {
+        if (failure_) [[unlikely]]
+            rethrow_in(joiner);
     }
+    [[noreturn]] void rethrow_in(coro::root& joiner);
 
     // A stop of the joiner is passed on. After the deadline the scope forgets the joiner, unless a
     // child completes the joiner already.
@@ -248,10 +248,11 @@ private:
 
     // The last touch of the scope by a child, which it frees.
     void child_ended(coro::scope_child& child) noexcept {
-        if (child.is_listed_ || !leave_others()) return end_of_child(child, nullptr, ending::whole);
+        if (child.is_listed_ || !leave_others()) return end_of_child(child, ending::whole);
         delete &child;
     }
-    void end_of_child(coro::scope_child& child, std::exception_ptr failure, ending how) noexcept;
+    void end_of_child(coro::scope_child& child, ending how) noexcept;
+    void child_failed(coro::scope_child& child, std::exception_ptr failure) noexcept;
 
     // Whether something is missing that the joiner must hear of. Once.
     [[nodiscard]] bool take_missing(const coro::root& joiner) noexcept {
@@ -263,13 +264,14 @@ private:
     const std::uint32_t depth_ =
         sched::access::depth_of_new_task();  // children go before their owner
     mutable sync::mutex mutex_;
-    coro::scope_child* children_ = nullptr;  // guarded by mutex_
-    std::size_t size_ = 0;                   // of the list; guarded by mutex_
-    sync::atomic<bool> stopping_{false};     // written under mutex_
-    coro::root* joiner_ = nullptr;           // guarded by mutex_
-    std::exception_ptr failure_;             // guarded by mutex_ until all children have ended
-    ending worst_ = ending::whole;           // of the children; guarded as failure_
-    bool join_expired_ = false;              // of the joiner
+    coro::scope_child* children_ = nullptr;       // guarded by mutex_
+    std::size_t size_ = 0;                        // of the list; guarded by mutex_
+    sync::atomic<bool> stopping_{false};          // written under mutex_
+    coro::root* joiner_ = nullptr;                // guarded by mutex_
+    std::exception_ptr failure_;                  // guarded by mutex_ until all children have ended
+    std::unique_ptr<coro::failure_trail> trail_;  // of failure_; guarded as it is
+    ending worst_ = ending::whole;                // of the children; guarded as failure_
+    bool join_expired_ = false;                   // of the joiner
 
     // Children that were forked, and run in the step that has forked them or have not begun. From 1
     // to 0 only under mutex_, where the joiner is told.
@@ -278,16 +280,14 @@ private:
 
 /// @cond internal
 inline void coro::scope_child::on_end() noexcept {
-    std::exception_ptr failure;
-    const bool failed = body_.outcome().has_failed();
-    if (failed) failure = body_.outcome().failure();
+    if (body_.outcome().has_failed()) [[unlikely]]
+        return fail();
     body_ = {};  // its parameters may refer to what the joiner destroys next
-    if (!failed) return owner_.child_ended(*this);
-    owner_.end_of_child(*this, std::move(failure), scope::ending::whole);
+    owner_.child_ended(*this);
 }
 
 inline void coro::scope_child::on_abandon() noexcept {
-    owner_.end_of_child(*this, nullptr, scope::ending::given_back);
+    owner_.end_of_child(*this, scope::ending::given_back);
 }
 
 inline void coro::forked_scope_child::begin_here() noexcept {

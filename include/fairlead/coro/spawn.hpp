@@ -7,6 +7,7 @@
 #include <fairlead/detail/coro/spawned.hpp>
 #include <fairlead/sched/permit.hpp>
 
+#include <source_location>
 #include <utility>
 
 namespace fairlead {
@@ -14,12 +15,11 @@ namespace fairlead {
 namespace coro {
 
 template <class T>
-spawned<T>& make_spawned(executor where, task<T>&& body, spawn_options&& options) {
-    if (!options.stop.stop_possible()) {
-        return *new spawned<T>{where, std::move(body), options.name};
-    }
-    return *new spawned_with_token<T>{where, std::move(body), std::move(options.stop),
-                                      options.name};
+spawned<T>& make_spawned(executor where, task<T>&& body, spawn_options&& options,
+                         std::source_location spawned_at) {
+    const task_label label{options.name, spawned_at};
+    if (!options.stop.stop_possible()) return *new spawned<T>{where, std::move(body), label};
+    return *new spawned_with_token<T>{where, std::move(body), std::move(options.stop), label};
 }
 
 }  // namespace coro
@@ -27,10 +27,13 @@ spawned<T>& make_spawned(executor where, task<T>&& body, spawn_options&& options
 /// Starts `body` on a scheduler, or in a group of one. Any thread. Allocates one object; throws
 /// `std::bad_alloc`, and then `body` has not begun.
 ///
-/// Inside a task, `co_await current_executor()` is the group that the task is in.
+/// Inside a task, `co_await current_executor()` is the group that the task is in. `spawned_at`: the
+/// report of an exception names the call.
 template <class T>
-join_handle<T> spawn(executor where, task<T> body, spawn_options options = {}) {
-    coro::spawned<T>& started = coro::make_spawned(where, std::move(body), std::move(options));
+join_handle<T> spawn(executor where, task<T> body, spawn_options options = {},
+                     std::source_location spawned_at = std::source_location::current()) {
+    coro::spawned<T>& started =
+        coro::make_spawned(where, std::move(body), std::move(options), spawned_at);
     join_handle<T> handle{started, where.owner()};
     where.post(started);
     return handle;
@@ -39,10 +42,12 @@ join_handle<T> spawn(executor where, task<T> body, spawn_options options = {}) {
 /// The same in the group that `into` is a permit of, which must be one. If the group drops the task
 /// before its first step, the frames are destroyed, and awaiting the handle throws `stopped_error`.
 template <class T>
-join_handle<T> spawn(permit into, task<T> body, spawn_options options = {}) {
+join_handle<T> spawn(permit into, task<T> body, spawn_options options = {},
+                     std::source_location spawned_at = std::source_location::current()) {
     FAIRLEAD_ASSERT(static_cast<bool>(into), "spawn with a permit that is none");
     const executor where = into.where();
-    coro::spawned<T>& started = coro::make_spawned(where, std::move(body), std::move(options));
+    coro::spawned<T>& started =
+        coro::make_spawned(where, std::move(body), std::move(options), spawned_at);
     join_handle<T> handle{started, where.owner()};
     std::move(into).post(started);
     return handle;

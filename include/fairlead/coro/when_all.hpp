@@ -59,6 +59,9 @@ public:
         return first_failed_.load(sync::relaxed);
     }
 
+    /// The task that waits for them. After `start`.
+    [[nodiscard]] root& waiting() const noexcept { return *waiting_; }
+
     [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
 
     /// Whether the deadline of the wait has passed before all had ended.
@@ -95,14 +98,16 @@ public:
     };
 
     explicit child(parts from) noexcept
-        : root{from.waiting.where(), "when_all"}, group_{from.group}, body_{std::move(from.body)} {
+        : root{from.waiting.where(), {"when_all"}},
+          group_{from.group},
+          body_{std::move(from.body)} {
         inherit_shield(from.waiting.shields_children());
         body_.start_on(*this);
     }
 
     // The result; `void` gives std::monostate.
     auto take() {
-        if (abandoned_) throw stopped_error{};
+        if (is_abandoned()) throw stopped_error{};
         if constexpr (std::is_void_v<T>) {
             body_.outcome().take();
             return std::monostate{};
@@ -111,9 +116,11 @@ public:
         }
     }
 
-    // Rethrows the failure of this child, if it is `first`.
-    void rethrow_if(const basic_task* first) {
-        if (this == first) static_cast<void>(body_.outcome().take());
+    // Rethrows the failure of this child in the waiting task, if it was the first in time.
+    void rethrow_if_first() {
+        if (this != group_.first_failed()) return;
+        group_.waiting().trail().keep(trail_at_end(body_.outcome().failure()));
+        static_cast<void>(body_.outcome().take());
     }
 
 private:
@@ -126,15 +133,11 @@ private:
         }
         group_.child_ended(*this, how);
     }
-    void on_abandon() noexcept override {
-        abandoned_ = true;
-        group_.child_ended(*this, ending::stopped);
-    }
+    void on_abandon() noexcept override { group_.child_ended(*this, ending::stopped); }
     [[nodiscard]] bool stopped_by_owner() const noexcept override { return group_.is_stopping(); }
 
     all_children& group_;
     task<T> body_;
-    bool abandoned_ = false;
 };
 
 class all_ended {
@@ -162,8 +165,8 @@ private:
 template <class... T>
 std::tuple<value_of<T>...> results_of(const all_children& group,
                                       std::tuple<child<T>...>& children) {
-    if (const basic_task* const first = group.first_failed()) {
-        std::apply([first](auto&... each) { (each.rethrow_if(first), ...); }, children);
+    if (group.first_failed() != nullptr) {
+        std::apply([](auto&... each) { (each.rethrow_if_first(), ...); }, children);
     }
     return std::apply([](auto&... each) { return std::tuple<value_of<T>...>{each.take()...}; },
                       children);
@@ -171,8 +174,8 @@ std::tuple<value_of<T>...> results_of(const all_children& group,
 
 template <class T>
 std::vector<value_of<T>> results_of(const all_children& group, std::deque<child<T>>& children) {
-    if (const basic_task* const first = group.first_failed()) {
-        for (child<T>& each : children) each.rethrow_if(first);
+    if (group.first_failed() != nullptr) {
+        for (child<T>& each : children) each.rethrow_if_first();
     }
     std::vector<value_of<T>> results;
     results.reserve(children.size());

@@ -7,6 +7,7 @@
 #include <fairlead/coro/task.hpp>
 
 #include <exception>
+#include <memory>
 #include <type_traits>
 
 namespace fairlead {
@@ -20,17 +21,23 @@ task<> with_scope(Body body) {
     scope children{holder.where()};
     const coro::held_operation held{holder, children};
     std::exception_ptr failure;
+    std::unique_ptr<coro::failure_trail> trail;
     try {
         co_await body(children);
     } catch (...) {
         failure = std::current_exception();
+        trail = holder.trail().take(failure);
         children.request_stop();
     }
     try {
         co_await children.join();
     } catch (...) {
-        if (coro::gives_way(failure)) failure = std::current_exception();
+        if (coro::gives_way(failure)) {
+            failure = std::current_exception();
+            trail = holder.trail().take(failure);
+        }
     }
+    if (trail != nullptr) holder.trail().keep(std::move(trail));
     if (failure != nullptr) std::rethrow_exception(failure);
 }
 

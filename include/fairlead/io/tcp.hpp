@@ -47,7 +47,7 @@ public:
         if (bottom_->hears_stop()) return bottom_->take_turn_if_due(leaf, leaf.promise());
         const bool may_go_on = bottom_->may_go_on();
         if (may_go_on && try_now_ && attempt()) return false;
-        bottom_->retry_at(leaf, leaf.promise(), *this, source_, deadline_);
+        bottom_->retry_at(leaf, leaf.promise(), *this, deadline_);
         if (!may_go_on) bottom_->take_turn_first();
         return true;
     }
@@ -56,7 +56,7 @@ protected:
     // `try_now`: it may succeed before an edge comes.
     waiting_operation(const descriptor& on, wait_source& source, time_point deadline,
                       bool try_now) noexcept
-        : on_{on}, source_{source}, deadline_{deadline}, try_now_{try_now} {}
+        : retried_operation{source}, on_{on}, deadline_{deadline}, try_now_{try_now} {}
     ~waiting_operation() = default;
 
     // Why it has ended without succeeding or failing.
@@ -67,7 +67,6 @@ protected:
     const descriptor& on_;
 
 private:
-    wait_source& source_;
     time_point deadline_;
     const bool try_now_;
     coro::root* bottom_ = nullptr;
@@ -160,8 +159,8 @@ struct stream_options {
 /// A connection. Closed when destroyed.
 class tcp_stream {
 public:
-    /// Takes over a connected socket, of the internet or of Unix. Errors: those of the system,
-    /// `not_a_socket` for a pipe.
+    /// Takes over a connected socket, of the internet or of Unix; it may be a blocking one. Errors:
+    /// those of the system, `not_a_socket` for a pipe.
     [[nodiscard]] static std::expected<tcp_stream, std::error_code> adopt(
         epoll_driver& driver, os::unique_fd connected, stream_options options = {});
 

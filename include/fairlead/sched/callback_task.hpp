@@ -10,8 +10,8 @@ namespace fairlead {
 /// may set the next callback and post the task again, or free it: after the call it is not touched.
 ///
 /// The callable must be trivially copyable and fit 24 bytes: capture a pointer to your own object.
-/// It stays for the next post until it is replaced. It must not throw: an exception that leaves it
-/// ends the program.
+/// It stays for the next post until it is replaced. An exception that leaves it goes
+/// to `on_unhandled` with the name of the task, and ends the step.
 class callback_task : public basic_task {
 public:
     /// What a step calls: a callable of at most 24 bytes that is trivially copyable.

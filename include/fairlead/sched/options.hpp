@@ -5,6 +5,7 @@
 #include <fairlead/base/time.hpp>
 #include <fairlead/sched/blocked_step.hpp>
 #include <fairlead/sched/driver.hpp>
+#include <fairlead/sched/failure_origin.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -16,20 +17,23 @@
 
 namespace fairlead {
 
+struct stop_report;
+
 /// Where an exception goes that leaves a task without a joiner. May outlive its scheduler.
 class unhandled_reporter {
 public:
-    /// A handler: the exception, and the name of the task that it left. Must not throw.
-    using function = std::function<void(std::exception_ptr, const char* task_name)>;
+    /// A handler: the exception, and the tasks that it has left, valid during the call. Must not
+    /// throw.
+    using function = std::function<void(std::exception_ptr, const failure_origin&)>;
 
     unhandled_reporter() = default;
     /// Calls `handler`, if there is one. Allocates one object; throws `std::bad_alloc`.
     explicit unhandled_reporter(function handler)
         : handler_{handler ? std::make_shared<const function>(std::move(handler)) : nullptr} {}
 
-    /// Calls the handler. Without one: prints the task's name and what the exception says, and ends
-    /// the program.
-    void operator()(std::exception_ptr failure, const char* task_name) const noexcept;
+    /// Calls the handler. Without one: prints the names of the tasks and what the exception says,
+    /// and ends the program.
+    void operator()(std::exception_ptr failure, const failure_origin& from) const noexcept;
 
 private:
     std::shared_ptr<const function> handler_;
@@ -110,9 +114,15 @@ struct scheduler_options {
     /// Null: a futex, for a scheduler without IO. See `io::epoll_driver`.
     std::unique_ptr<fairlead::driver> driver = nullptr;
 
-    /// Called on the worker when an exception leaves a task without a joiner. Default: print the
-    /// name of the task and what the exception says, and end the program.
+    /// Called on the worker when an exception leaves a task without a joiner, a posted callable or
+    /// a callback: with the tasks that it has left, the task that threw first. Default: print their
+    /// names, where the first was spawned and what the exception says, and end the program.
     unhandled_reporter::function on_unhandled = nullptr;
+
+    /// Called by the destructor, on its thread, if tasks were posted after a `stop`, and no `start`
+    /// followed: they have not run. The report names the first of them. Must not throw or use the
+    /// scheduler. Default: print one line to standard error.
+    std::function<void(const stop_report& report)> on_late_posts = nullptr;
 };
 
 }  // namespace fairlead

@@ -46,17 +46,18 @@ struct stop_report {
     /// A task that the stop has left.
     struct left_task {
         std::string name;   ///< the name of the task
-        const char* state;  ///< "waiting", "queued" or "running"
+        const char* state;  ///< "waiting", "queued", "running" or "late"
     };
 
     std::size_t waiting = 0;  ///< asleep
     std::size_t queued = 0;   ///< ready to run, but no longer run
     std::size_t running = 0;  ///< steps that had not ended
+    std::size_t late = 0;     ///< posted after an earlier stop: no worker runs them before `start`
     /// The first 100 of these tasks; fewer if there is no memory for their names.
     std::vector<left_task> tasks;
 
     /// Whether nothing was left.
-    [[nodiscard]] bool clean() const noexcept { return waiting + queued + running == 0; }
+    [[nodiscard]] bool clean() const noexcept { return waiting + queued + running + late == 0; }
     /// One line for a log: "2 waiting (session, session), 1 running (upload)".
     [[nodiscard]] std::string to_string() const;
 };
@@ -74,7 +75,8 @@ public:
     /// Stops with the limit of the options, waits for running steps to end, and gives tasks that
     /// are left back to their owners: coroutines are destroyed, and their joiners get
     /// `stopped_error`; callback tasks are free to be destroyed or posted elsewhere. Also waits for
-    /// threads that are still inside a post, wakeup or signal. Must not run on one of its workers.
+    /// threads that are still inside a post, wakeup or signal. Tells `options.on_late_posts` of
+    /// tasks that were posted after a stop. Must not run on one of its workers.
     ~scheduler();
 
     /// Where tasks of the default group are posted.
@@ -95,7 +97,9 @@ public:
     /// and then ends the workers, which takes at most 50 ms more. Tasks that are left stay inside:
     /// `start` goes on with them, and the destructor gives them back. A second call waits again. Of
     /// two calls at once, one may wait for the end of the workers as long as the limit of the other
-    /// call. The report says what was left.
+    /// call. The report says what was left, and that of a second call also what was posted since
+    /// the first. A post to a stopped scheduler does not fail: `start` runs it, or the destructor
+    /// gives it back and tells `options.on_late_posts`.
     ///
     /// At the end, threads that wait for a task that is left, or for a permit, are told:
     /// `join_handle::get` and `wait_for_permit_in` throw `stopped_error`, until `start`. The thread
@@ -113,6 +117,11 @@ public:
     /// Whether a stop has told the workers to end: what is posted is kept, and does not run before
     /// `start`. Any thread. False with `run_on_caller`.
     [[nodiscard]] bool has_halted() const noexcept;
+
+    /// How many tasks were posted after a stop had ended the workers: they wait for `start`. Zero
+    /// while workers run, and with `run_on_caller`. Any thread, but not while another thread starts
+    /// the scheduler. Linear in the number of tasks that are left.
+    [[nodiscard]] std::size_t late_posts() const noexcept;
 
     // --- running on the caller -----------------------------------------------------------------
 
@@ -166,6 +175,7 @@ private:
 
     void halt() noexcept;
     stop_report end_workers(duration limit);
+    void tell_late_posts(const stop_report& report) const noexcept;
     [[nodiscard]] bool on_own_worker() const noexcept;
     [[nodiscard]] bool workers_ended() const noexcept;
     enum class drain_result : std::uint8_t { drained, timed_out, stopped };
@@ -191,7 +201,7 @@ private:
         try {
             self->callable_();
         } catch (...) {
-            access::report(*scheduler::current(), std::current_exception(), self->name());
+            access::report_of_step(std::current_exception());
         }
     }
 

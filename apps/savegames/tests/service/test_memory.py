@@ -145,10 +145,39 @@ class OutOfMemory(unittest.TestCase):
     # One heap: each further heap takes 64 MiB of addresses at once, needed or not, and their number
     # at the time of the limit is chance.
     ONE_HEAP = ("env", "MALLOC_ARENA_MAX=1")
+    SAVE = ("{" + ",".join(f'"field{number}":[{number}]' for number in range(100_000)) + "}").encode()
+
+    def test_a_small_address_space_from_the_start(self):
+        """As `ulimit -v` sets it, with as many heaps as the C library wants: threads start where there is no memory."""
+        for mebibytes in (300, 450, 700):
+            with self.subTest(mebibytes=mebibytes):
+                limit = ("sh", "-c", f'ulimit -v {mebibytes * 1024}; exec "$0" "$@"')
+                with Server("--request-timeout", "3000", runner=limit) as server:
+                    server.ask("PUT", save_path("small"), b"{}")
+                    clients = [server.client() for _ in range(self.CLIENTS)]
+                    statuses = self.press(server, clients, self.SAVE, rounds=1)
+                    self.assertLessEqual(set(statuses), {200, 404, 503})
+                    self.assertIsNone(server.process.poll())
+                    for client in clients:
+                        client.close()
+                    wait_for(lambda: server.ask("GET", save_path("small")).status == 200, "memory again")
+
+    def press(self, server, clients, save, rounds=3):
+        """Writes, updates and reads of all clients at once; counts the answers."""
+        statuses = collections.Counter()
+        for _ in range(rounds):
+            for method, path, body in (("PUT", "", save), ("POST", "/update", b'{"a":1}'), ("GET", "", None)):
+                for number, client in enumerate(clients):
+                    client.send(request(method, save_path(f"player{number}") + path, body))
+                for number, client in enumerate(clients):
+                    answer = client.read()
+                    statuses[answer.status] += 1
+                    if answer.headers.get("connection") == "close":
+                        client.close()
+                        clients[number] = server.client()
+        return statuses
 
     def test_a_failed_allocation_is_a_503(self):
-        fields = ",".join(f'"field{number}":[{number}]' for number in range(100_000))
-        save = ("{" + fields + "}").encode()
         with Server("--request-timeout", "3000", runner=self.ONE_HEAP) as server:
             server.ask("PUT", save_path("small"), b"{}")
             clients = [server.client() for _ in range(self.CLIENTS)]
@@ -156,18 +185,7 @@ class OutOfMemory(unittest.TestCase):
             limit = int(status.split()[0]) * 4 * KIB + 24 * MIB
             resource.prlimit(server.process.pid, resource.RLIMIT_AS,
                              (limit, resource.RLIM_INFINITY))
-            statuses = collections.Counter()
-            for _ in range(3):
-                for method, path, body in (("PUT", "", save), ("POST", "/update", b'{"a":1}'),
-                                           ("GET", "", None)):
-                    for number, client in enumerate(clients):
-                        client.send(request(method, save_path(f"player{number}") + path, body))
-                    for number, client in enumerate(clients):
-                        answer = client.read()
-                        statuses[answer.status] += 1
-                        if answer.headers.get("connection") == "close":
-                            client.close()
-                            clients[number] = server.client()
+            statuses = self.press(server, clients, self.SAVE)
             self.assertLessEqual(set(statuses), {200, 404, 503})
             self.assertGreater(statuses[503], 0)
             self.assertIsNone(server.process.poll())

@@ -5,7 +5,11 @@
 
 #include <cstdint>
 
-namespace fairlead::coro {
+namespace fairlead {
+
+class wait_source;
+
+namespace coro {
 
 class root;
 
@@ -48,11 +52,19 @@ protected:
 /// An operation that may have to be tried again when its source fires, such as a read.
 class retried_operation {
 public:
+    /// What says when it is worth another attempt.
+    [[nodiscard]] wait_source& source() const noexcept { return source_; }
+
     /// Tries once, without waiting. True: it has ended, well or not.
     [[nodiscard]] virtual bool attempt() noexcept = 0;
 
 protected:
+    explicit retried_operation(wait_source& source) noexcept : source_{source} {}
     ~retried_operation() = default;
+
+private:
+    wait_source& source_;
 };
 
-}  // namespace fairlead::coro
+}  // namespace coro
+}  // namespace fairlead

@@ -16,7 +16,7 @@ template <class T>
 class blocked_on final : public root {
 public:
     blocked_on(executor where, task<T> body, spawn_options options)
-        : root{where, options.name},
+        : root{where, {options.name}},
           thread_{home().runs_on_caller() ? &home() : nullptr},
           body_{std::move(body)},
           on_stop_{*this, std::move(options.stop)} {
@@ -26,7 +26,7 @@ public:
     void wait() { thread_.wait(); }
 
     T take() {
-        if (abandoned_) throw stopped_error{};
+        if (is_abandoned()) throw stopped_error{};
         return body_.outcome().take();
     }
 
@@ -35,15 +35,11 @@ private:
         on_stop_.reset();
         thread_.tell();
     }
-    void on_abandon() noexcept override {
-        abandoned_ = true;
-        on_end();
-    }
+    void on_abandon() noexcept override { on_end(); }
 
     waiting_thread thread_;
     task<T> body_;
     stop_on_token on_stop_;
-    bool abandoned_ = false;
 };
 
 }  // namespace fairlead::coro

@@ -19,6 +19,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 
@@ -138,6 +139,9 @@ public:
     [[nodiscard]] const frame_link* first_failure() const noexcept {
         return first_failure_.load(sync::relaxed);
     }
+
+    /// `failed` has ended with `failure`, which is about to be thrown in the parent.
+    void tell_origin(const unstarted& failed, const std::exception_ptr& failure) noexcept;
 
     // The step ends with a wait of a child that runs here: the children after it have their turn
     // like any task.

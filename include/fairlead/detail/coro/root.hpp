@@ -17,11 +17,15 @@
 
 #include <fairlead/base/time.hpp>
 #include <fairlead/detail/coro/awaited_operation.hpp>
+#include <fairlead/detail/coro/failure_trail.hpp>
 #include <fairlead/sched/scheduler.hpp>
 #include <fairlead/sched/task.hpp>
 
 #include <coroutine>
 #include <cstdint>
+#include <exception>
+#include <memory>
+#include <source_location>
 #include <utility>
 
 namespace fairlead::coro {
@@ -75,9 +79,9 @@ public:
     };
 
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
-    root(executor where, task_name name,
+    root(executor where, task_label label,
          std::uint32_t depth = sched::access::depth_of_new_task()) noexcept
-        : basic_task{kind, name, depth}, where_{where} {}
+        : basic_task{kind, label.name, depth}, where_{where}, spawned_at_{label.spawned_at} {}
 
     /// Where it is posted, and its children are.
     [[nodiscard]] executor where() const noexcept { return where_; }
@@ -104,13 +108,12 @@ public:
         next_ = what_next::wait;
     }
 
-    /// `leaf` is suspended until `operation` has ended when it was tried after `source` fired;
+    /// `leaf` is suspended until `operation` has ended when it was tried after its source fired;
     /// until `deadline`; or until a stop.
     void retry_at(std::coroutine_handle<> leaf, frame_link& frame, retried_operation& operation,
-                  wait_source& source, time_point deadline) noexcept {
+                  time_point deadline) noexcept {
         wait_at(leaf, frame, until::attempt, deadline);
         operation_ = &operation;
-        source_ = &source;
     }
 
     /// Whether the task may go on without waiting once more in this step: fewer than
@@ -205,8 +208,23 @@ public:
         return std::noop_coroutine();
     }
 
+    // --- where an exception came from ------------------------------------------------------------
+
+    [[nodiscard]] kept_trail& trail() noexcept { return trail_; }
+
+    [[nodiscard]] failed_task as_failed() const noexcept { return {name(), spawned_at_}; }
+
+    /// The task has ended with `failure`.
+    [[nodiscard]] std::unique_ptr<failure_trail> trail_at_end(
+        const std::exception_ptr& failure) noexcept {
+        return trail_.take_with(failure, as_failed());
+    }
+
 protected:
     ~root() = default;
+
+    /// Whether its scheduler has given it back before it could end: then there is no result.
+    [[nodiscard]] bool is_abandoned() const noexcept { return is_abandoned_; }
 
     /// The body has ended; its frame still exists. The last touch of this object: it may free it.
     virtual void on_end() noexcept = 0;
@@ -262,18 +280,20 @@ private:
         awaited_operation* awaited_ = nullptr;  // of a completion
         retried_operation* operation_;          // of an attempt
     };
-    wait_source* source_ = nullptr;   // of an attempt
     held_operation* held_ = nullptr;  // the innermost
     time_point deadline_ = immediately;
+    const std::source_location spawned_at_;
+    kept_trail trail_;
     until until_ = until::anything;
     what_next next_ = what_next::wait;
     std::uint8_t budget_ = 0;
     std::uint8_t joins_ = 0;
     bool turn_first_ = false;
-    bool is_shielded_ : 1 = false;  // one byte with the next
+    bool is_shielded_ : 1 = false;  // one byte with the next three
     bool inherits_shield_ : 1 = false;
+    bool has_forks_ : 1 = false;  // children of a fork run elsewhere, and were not told of a stop
+    bool is_abandoned_ : 1 = false;
     bool told_stop_ = false;  // the awaited operation was told of the stop
-    bool has_forks_ = false;  // children of a fork run elsewhere, and were not told of a stop
 };
 
 inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept

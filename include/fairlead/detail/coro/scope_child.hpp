@@ -19,8 +19,8 @@ namespace coro {
 
 class scope_child : public root, public sync::recycled {
 public:
-    scope_child(scope& owner, executor where, task<> body, task_name name, std::uint32_t depth)
-        : root{where, name, depth}, owner_{owner}, body_{std::move(body)} {
+    scope_child(scope& owner, executor where, task<> body, task_label label, std::uint32_t depth)
+        : root{where, label, depth}, owner_{owner}, body_{std::move(body)} {
         body_.start_on(*this);
     }
     virtual ~scope_child() = default;
@@ -34,6 +34,8 @@ protected:
 private:
     friend class fairlead::scope;
 
+    void fail() noexcept;
+
     bool is_listed_ = false;  // first, where the base has room left
     scope& owner_;
     task<> body_;
@@ -45,8 +47,8 @@ private:
 class scope_child_with_token final : public scope_child {
 public:
     scope_child_with_token(scope& owner, executor where, task<> body, std::stop_token stop,
-                           task_name name, std::uint32_t depth)
-        : scope_child{owner, where, std::move(body), name, depth},
+                           task_label label, std::uint32_t depth)
+        : scope_child{owner, where, std::move(body), label, depth},
           on_stop_{*this, std::move(stop)} {}
 
 private:
@@ -64,9 +66,9 @@ private:
 
 class forked_scope_child final : public scope_child, public loose_fork {
 public:
-    forked_scope_child(scope& owner, executor where, task<> body, task_name name,
+    forked_scope_child(scope& owner, executor where, task<> body, task_label label,
                        std::uint32_t depth)
-        : scope_child{owner, where, std::move(body), name, depth},
+        : scope_child{owner, where, std::move(body), label, depth},
           loose_fork{static_cast<root&>(*this)} {}
 
 private:

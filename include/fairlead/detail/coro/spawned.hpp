@@ -9,6 +9,8 @@
 #include <fairlead/detail/sync/atomic.hpp>
 
 #include <exception>
+#include <memory>
+#include <span>
 #include <stop_token>
 #include <utility>
 
@@ -19,8 +21,8 @@ namespace fairlead::coro {
 template <class T>
 class spawned : public root, public sync::recycled {
 public:
-    spawned(executor where, task<T> body, task_name name)
-        : root{where, name}, body_{std::move(body)} {
+    spawned(executor where, task<T> body, task_label label)
+        : root{where, label}, body_{std::move(body)} {
         body_.start_on(*this);
     }
 
@@ -40,7 +42,15 @@ public:
     }
 
     T take() {
-        if (abandoned_) throw stopped_error{};
+        if (is_abandoned()) throw stopped_error{};
+        return body_.outcome().take();
+    }
+
+    // The same for a task, which learns where an exception came from.
+    T take_in(root* const& waiting) {
+        if (is_abandoned()) throw stopped_error{};
+        if (body_.outcome().has_failed()) [[unlikely]]
+            tell_origin(*waiting);
         return body_.outcome().take();
     }
 
@@ -69,7 +79,7 @@ public:
 protected:
     // The last that runs of it, but for what its handle asks.
     void on_end() noexcept override {
-        if (!abandoned_ && body_.outcome().failure() != nullptr)
+        if (!is_abandoned() && body_.outcome().failure() != nullptr)
             reporter_ = sched::access::reporter_of(home());
         // [SP1] release: publishes the result; acquire: sees the joiner. The last touch, unless the
         // handle is gone, or its owner waits to be told: then it frees this object after that.
@@ -82,10 +92,7 @@ protected:
         }
     }
 
-    void on_abandon() noexcept final {
-        abandoned_ = true;
-        on_end();
-    }
+    void on_abandon() noexcept final { on_end(); }
 
     void on_move() noexcept final { pin_.move(); }
 
@@ -93,17 +100,24 @@ private:
     enum : std::uint8_t { nobody, somebody_joins, detached, has_ended };
 
     void report_failure() noexcept {
-        if (abandoned_) return;
+        if (is_abandoned()) return;
         if (auto failure = body_.outcome().failure()) report(std::move(failure));
     }
     // Apart: it is rare, and catches.
     [[gnu::noinline]] void report(std::exception_ptr failure) noexcept {
-        if (!is_stop(failure)) reporter_(std::move(failure), name());
+        if (is_stop(failure)) return;
+        const std::unique_ptr<failure_trail> trail = trail_at_end(failure);
+        const failed_task self = as_failed();
+        const failure_origin origin{trail != nullptr ? std::span<const failed_task>{trail->tasks}
+                                                     : std::span{&self, 1}};
+        reporter_(std::move(failure), origin);
+    }
+    [[gnu::noinline]] void tell_origin(root& waiting) noexcept {
+        waiting.trail().keep(trail_at_end(body_.outcome().failure()));
     }
 
     // First, where the base has room left.
     sync::atomic<std::uint8_t> state_{nobody};
-    bool abandoned_ = false;
     home_pin pin_;
     task<T> body_;
     joiner* joiner_ = nullptr;
@@ -114,8 +128,8 @@ private:
 template <class T>
 class spawned_with_token final : public spawned<T> {
 public:
-    spawned_with_token(executor where, task<T> body, std::stop_token stop, task_name name)
-        : spawned<T>{where, std::move(body), name}, on_stop_{*this, std::move(stop)} {}
+    spawned_with_token(executor where, task<T> body, std::stop_token stop, task_label label)
+        : spawned<T>{where, std::move(body), label}, on_stop_{*this, std::move(stop)} {}
 
 private:
     void on_end() noexcept override {

@@ -29,11 +29,11 @@ public:
 
     // --- exceptions that no task joins: any thread ---------------------------------------------
 
-    /// Reports an exception as if it had left a task without a joiner: see `options.on_unhandled`.
-    static void report(const scheduler& of, std::exception_ptr failure,
-                       const char* task_name) noexcept;
+    /// Reports an exception that has left the step that runs on the calling thread: see
+    /// `options.on_unhandled`. The task may be gone.
+    static void report_of_step(std::exception_ptr failure) noexcept;
 
-    /// What `report` calls, for tasks that may outlive the scheduler.
+    /// What `report_of_step` calls, for tasks that may outlive the scheduler.
     [[nodiscard]] static unhandled_reporter reporter_of(const scheduler& of) noexcept;
 
     // --- threads that are no workers ------------------------------------------------------------
