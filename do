@@ -147,8 +147,8 @@ install() {
 
 jobs=$(nproc)
 
-# Compilers run under ccache where there is one. It must look past the headers that are compiled in advance, whose
-# macros and times are those of their sources.
+# Compilers run under ccache where there is one. It must look past the headers that are compiled in
+# advance, whose macros and times are those of their sources.
 use_ccache() {
     command -v ccache >/dev/null || return 0
     export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
@@ -165,8 +165,8 @@ build() {
     cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
-# Editors and clangd look for the commands of the compiler at the root. Those of release are for all code but the fuzz
-# targets, so they stay when another preset is built.
+# Editors and clangd look for the commands of the compiler at the root. Those of release are for all
+# code but the fuzz targets, so they stay when another preset is built.
 link_compile_commands() {
     [[ $1 == release || ! -e compile_commands.json ]] || return 0
     ln -sfn "build/$1/compile_commands.json" compile_commands.json
@@ -263,8 +263,8 @@ run_tests() {
     ((failed == 0 && passed > 0))
 }
 
-# test_beside COMMAND: begins two tests beside the build that comes next. The tests of a preset measure times, so
-# they begin after these two have ended.
+# test_beside COMMAND: begins two tests beside the build that comes next. The tests of a preset
+# measure times, so they begin after these two have ended.
 test_beside() {
     beside_log=build/beside.log
     "$1" >"$beside_log" 2>&1 &
@@ -387,7 +387,8 @@ docs() {
     python tools/results.py "$@"
 }
 
-# MkDocs comes from PyPI, in the versions that tools/website.txt names. It is installed anew when these change.
+# MkDocs comes from PyPI, in the versions that tools/website.txt names. It is installed anew when
+# these change.
 site() {
     need site
     local tools=build/site_tools
@@ -399,8 +400,8 @@ site() {
     python tools/website.py "$@"
 }
 
-# verify [PART] [OPTION...]: the specifications, by themselves and against traces, and the planted bugs, unless
-# another part is asked for.
+# verify [PART] [OPTION...]: the specifications, by themselves and against traces, and the planted
+# bugs, unless another part is asked for.
 verify() {
     local part=${1:-all}
     case $part in

@@ -20,13 +20,14 @@ function(fairlead_library name)
     add_library(${target} ${sources})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:fairlead_warnings>)
-    # A hop from task to task takes a dozen nanoseconds, and one more or less by where its functions begin in a line
-    # of the cache: that must not depend on what else there is.
+    # A hop from task to task takes a dozen nanoseconds, and one more or less by where its functions
+    # begin in a line of the cache: that must not depend on what else there is.
     target_compile_options(${target} PRIVATE -falign-functions=64)
-    # A static library may go into a plugin or a Python module, unless the user has decided otherwise. The few
-    # thread-local pointers are addressed from the thread pointer there, too: the general model would call
-    # __tls_get_addr for each access. glibc keeps room for them in modules that are loaded late. Functions need not be
-    # replaceable, so that calls within the library stay direct.
+    # A static library may go into a plugin or a Python module, unless the user has decided
+    # otherwise. The few thread-local pointers are addressed from the thread pointer there, too: the
+    # general model would call __tls_get_addr for each access. glibc keeps room for them in modules
+    # that are loaded late. Functions need not be replaceable, so that calls within the library stay
+    # direct.
     if(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""How long one file takes to compile that includes all of Fairlead, beside one that includes all of Asio.
+"""Measures how long a file that includes all of Fairlead takes to compile, and a file that includes
+all of Asio.
 
     ./do bench --compile-time [--runs N]
 
-Processor time of the compiler, user and system, with -O0 and no precompiled header; the runs alternate.
+Processor time of the compiler, user and system, with -O0 and no precompiled header; the runs
+alternate.
 """
 
 import argparse

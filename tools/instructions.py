@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the atomic instructions of hot functions in a library for 64-bit ARM: see tools/instructions.toml."""
+"""Checks the atomic instructions of hot functions in a library for 64-bit ARM: see
+tools/instructions.toml."""
 
 import argparse
 import collections

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that the pages and plots in bench/results/ are what the JSON beside them says, and the figures in other pages.
+"""Checks that the pages and plots in bench/results/ are what the JSON beside them says, and the
+figures in other pages.
 
-`./do bench --report` writes them all. With --write they are made anew of the JSON, without measuring.
+`./do bench --report` writes them all. With --write they are made anew of the JSON, without
+measuring.
 """
 
 import argparse
@@ -17,7 +19,8 @@ from harness import record, report  # noqa: E402
 
 FOLDER = pathlib.Path("bench/results")
 PAGES = (pathlib.Path("docs/internals/performance.md"), pathlib.Path("docs/manual/fairness.md"))
-# Of a machine: all workloads together, or one, or a kind of its cases: "box", "box W15", "box W15 noisy", "box W15 plot".
+# Of a machine: all workloads together, or one, or a kind of its cases: "box", "box W15", "box W15
+# noisy", "box W15 plot".
 FIGURES = re.compile(r"(?<=<!-- figures: bench )([\w-]+)((?: \w+){0,2})( -->\n).*?(?=<!-- /figures -->)", re.DOTALL)
 
 
@@ -28,7 +31,8 @@ def made(folder):
 
 
 def with_figures(page, folder):
-    """The text of the page, with the figures of each machine that it names; none if it was not measured."""
+    """The text of the page, with the figures of each machine that it names; none if it was not
+    measured."""
     def figures(match):
         machine, of, end = match.groups()
         found = record.read(folder / f"{machine}.json")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts the benchmarks of Erlang, with as many schedulers as --workers says: that many run processes. The workload is
-# the folder that this was called from, see rivals.erl.
+# Starts the benchmarks of Erlang, with as many schedulers as --workers says: that many run
+# processes. The workload is the folder that this was called from, see rivals.erl.
 set -eu
 home=$(cd "$(dirname "$0")" && pwd)
 workers=1

@@ -1,5 +1,6 @@
-%% The benchmarks of Erlang's runtime: one program for all workloads, which takes part where launch.sh is linked as
-%% <workload>/erlang. It says and is told the same as the programs in C++, see ../README.md.
+%% The benchmarks of Erlang's runtime: one program for all workloads, which takes part where
+%% launch.sh is linked as <workload>/erlang. It says and is told the same as the programs in C++,
+%% see ../README.md.
 -module(rivals).
 -export([start/0]).
 

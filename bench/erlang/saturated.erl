@@ -1,15 +1,18 @@
 %% W11, see ../w11/saturated.hpp: processes that compute, and one that sleeps.
 %%
-%% Erlang interrupts a process after 4,000 reductions: calls, and more for what takes longer. By the clock on the wall
-%% a step would have the time of all who ran meanwhile. So it is a number of readings of the clock, which take the
-%% time of a step where nobody interrupts: that is measured first, while all schedulers do the same.
+%% Erlang interrupts a process after 4,000 reductions: calls, and more for what takes longer. By the
+%% clock on the wall a step would have the time of all who ran meanwhile. So it is a number of
+%% readings of the clock, which take the time of a step where nobody interrupts: that is measured
+%% first, while all schedulers do the same.
 %%
-%% Timers are set in whole milliseconds. `receive after` rounds the time from now up twice, to milliseconds and to
-%% the next tick of a millisecond; a timer with an absolute time is rounded once. The sleeper has one, of the first
-%% millisecond that is not before the deadline, and its lateness is from the deadline.
+%% Timers are set in whole milliseconds. `receive after` rounds the time from now up twice, to
+%% milliseconds and to the next tick of a millisecond; a timer with an absolute time is rounded
+%% once. The sleeper has one, of the first millisecond that is not before the deadline, and its
+%% lateness is from the deadline.
 %%
-%% A process begins in the line of the scheduler that spawned it, and lines are evened out rarely, so most of the
-%% busy ones would share one for a second. The sleeper begins when the lines are even.
+%% A process begins in the line of the scheduler that spawned it, and lines are evened out rarely,
+%% so most of the busy ones would share one for a second. The sleeper begins when the lines are
+%% even.
 -module(saturated).
 -export([measure/1]).
 
@@ -46,7 +49,7 @@ start(Count, Function) ->
 results(Processes) ->
     [receive {Process, Result} -> Result end || Process <- Processes].
 
-%% --- what keeps the schedulers busy ---------------------------------------------------------------------------
+%% --- what keeps the schedulers busy --------------------------------------------------------------
 
 read_clock(0) -> ok;
 read_clock(Times) ->
@@ -85,9 +88,10 @@ wait_for_even_lines(Workers, Looks) ->
         false -> wait_for_even_lines(Workers, Looks - 1)
     end.
 
-%% --- the sleeper ------------------------------------------------------------------------------------------------
+%% --- the sleeper ---------------------------------------------------------------------------------
 
-%% For each sleep: how long after the deadline it woke, and how long after the millisecond of the timer, in ns.
+%% For each sleep: how long after the deadline it woke, and how long after the millisecond of the
+%% timer, in ns.
 sleep_often(0, _, _, Late) -> Late;
 sleep_often(Count, SpanNs, Random, Late) ->
     {DelayNs, NextRandom} = rand:uniform_s(SpanNs, Random),
@@ -106,7 +110,7 @@ milliseconds_not_before(Ns) ->
         true -> Ms
     end.
 
-%% --- what is found ----------------------------------------------------------------------------------------------
+%% --- what is found -------------------------------------------------------------------------------
 
 %% CPU time of all threads of this process, user and system.
 cpu_ms() ->

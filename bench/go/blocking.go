@@ -1,5 +1,5 @@
-// W16: what calls that block cost others. Go finds them by itself: a system call gives its processor away. So nothing
-// is declared, and the calls are the same in all cases.
+// W16: what calls that block cost others. Go finds them by itself: a system call gives its
+// processor away. So nothing is declared, and the calls are the same in all cases.
 package main
 
 import (
@@ -89,7 +89,8 @@ func calls(asked options, others *computing) *measurement {
 	return found
 }
 
-// Who waits is a goroutine, too: it sleeps while others compute, and begins the next call between two of their steps.
+// Who waits is a goroutine, too: it sleeps while others compute, and begins the next call between
+// two of their steps.
 func rescue(asked options, others *computing) *measurement {
 	span := time.Duration(asked.spanMs) * time.Millisecond
 	watch := startWatch()

@@ -1,9 +1,10 @@
-// The benchmarks of Go's runtime: one program for all workloads, which takes part where it is linked as
-// <workload>/go. It says and is told the same as the programs in C++, see ../README.md. What the workloads
-// are stands at the top of their headers, ../w1/post_storm.hpp and the others.
+// The benchmarks of Go's runtime: one program for all workloads, which takes part where it is
+// linked as <workload>/go. It says and is told the same as the programs in C++, see ../README.md.
+// What the workloads are stands at the top of their headers, ../w1/post_storm.hpp and the others.
 //
-// Goroutines are both the closures and the coroutines of the other runtimes. There is no outside: who posts,
-// and who waits for the end, are goroutines too, and share the workers, as which GOMAXPROCS threads count.
+// Goroutines are both the closures and the coroutines of the other runtimes. There is no outside:
+// who posts, and who waits for the end, are goroutines too, and share the workers, as which
+// GOMAXPROCS threads count.
 package main
 
 import (

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Starts post(producer, index) for each index below count in each producer, and waits for the last task.
+// Starts post(producer, index) for each index below count in each producer, and waits for the last
+// task.
 func storm(producers, count int, post func(producer, index int)) *measurement {
 	target := totalRun() + producers*count
 	begin := make(chan struct{})

@@ -74,8 +74,8 @@ func (watch stopwatch) perItem(items int) *measurement {
 		Items: items}
 }
 
-// tasksRun counts the tasks that ran. Each counts in the line of its index, so that neighbours, which may run at
-// the same time, do not meet.
+// tasksRun counts the tasks that ran. Each counts in the line of its index, so that neighbours,
+// which may run at the same time, do not meet.
 var tasksRun [256]struct {
 	count atomic.Int64
 	_     [120]byte
@@ -90,7 +90,8 @@ func totalRun() (sum int) {
 	return sum
 }
 
-// Sleeps until so many tasks ran, and looks rarely while much is left, as tally::wait_for_total in C++.
+// Sleeps until so many tasks ran, and looks rarely while much is left, as tally::wait_for_total in
+// C++.
 func waitForTotal(target int) {
 	began, first := time.Now(), totalRun()
 	for done := first; done < target; done = totalRun() {

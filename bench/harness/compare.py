@@ -1,4 +1,5 @@
-"""Two commits beside each other: Fairlead's own programs of both, and what moved beyond the noise."""
+"""Two commits beside each other: Fairlead's own programs of both, and what moved beyond the
+noise."""
 
 import dataclasses
 import math

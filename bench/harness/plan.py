@@ -1,8 +1,8 @@
 """Which runs there are: the cases of each workload, their sizes, and who takes part.
 
-Sizes are chosen so that W1, W2 and Q1 together, with five repetitions, take less than twenty minutes on
-two processors, and the others about as long. `full` takes the sizes of the definitions instead, and every
-rival in every case.
+Sizes are chosen so that W1, W2 and Q1 together, with five repetitions, take less than twenty
+minutes on two processors, and the others about as long. `full` takes the sizes of the definitions
+instead, and every rival in every case.
 """
 
 import dataclasses
@@ -25,8 +25,8 @@ RUNTIMES = {
     "W13": ("asio", "epoll"),
     "W15": ("fairlead_ungrouped", "asio"),
 }
-# Guests: rivals that are slow, have few of the workloads, or are of other languages. They take part in a few cases
-# of each workload, named here as the programs call them; with --full in all.
+# Guests: rivals that are slow, have few of the workloads, or are of other languages. They take part
+# in a few cases of each workload, named here as the programs call them; with --full in all.
 GUESTS = {
     "W1 one_shot": ("go", "tokio", "rayon", "qt"),
     "W1 coroutine": ("go", "tokio"),

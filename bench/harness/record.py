@@ -1,7 +1,8 @@
-"""What has been measured on one machine, as JSON: every sample of every case, and the run that it is of.
+"""What has been measured on one machine, as JSON: every sample of every case, and the run that it
+is of.
 
-The pages and plots are made of it. A run takes the place of the cases that it measured; the others stay, and say
-of which run they are, so that a long report can be measured in parts.
+The pages and plots are made of it. A run takes the place of the cases that it measured; the others
+stay, and say of which run they are, so that a long report can be measured in parts.
 """
 
 import dataclasses
@@ -10,7 +11,8 @@ import re
 
 from harness import plan, rows
 
-MEASURED = ("value", "cpu_seconds", "peak_rss_bytes", "items", "contended", "total")   # one for each turn
+# one for each turn
+MEASURED = ("value", "cpu_seconds", "peak_rss_bytes", "items", "contended", "total")
 DEPTH = 4   # to which the file has lines of their own: a case is one
 
 
@@ -20,13 +22,15 @@ class Record:
     captions: dict = dataclasses.field(default_factory=dict)    # {workload: what its numbers mean}
     remarks: list = dataclasses.field(default_factory=list)
     counted: dict | None = None     # what ./do counts has found
-    runs: list = dataclasses.field(default_factory=list)        # that the results are of; the newest is the last
+    # that the results are of; the newest is the last
+    runs: list = dataclasses.field(default_factory=list)
 
     def newest(self):
         return self.runs[-1]
 
     def add(self, results, run, complete):
-        """Takes in what a run has measured. Of the workloads in `complete` it replaces all that there was."""
+        """Takes in what a run has measured. Of the workloads in `complete` it replaces all that
+        there was."""
         for workload in dict.fromkeys(result.case.workload for result in results):
             found = {} if workload in complete else {
                 result.case.label: result for result in self.results.get(workload, ())}
@@ -47,10 +51,11 @@ def natural(label):
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", label)]
 
 
-# --- a case and its JSON ---------------------------------------------------------------------------------------
+# --- a case and its JSON --------------------------------------------------------------------------
 
 def columns(samples):
-    """The samples of one runtime: a list for each thing that was measured, whose n-th is of turn n."""
+    """The samples of one runtime: a list for each thing that was measured, whose n-th is of turn
+    n."""
     found = {"unit": samples[0].unit}
     for name in MEASURED:
         values = [getattr(sample, name) for sample in samples]
@@ -99,7 +104,7 @@ def case_from_json(workload, found, runs):
                        found["used_by_others"], found["seconds"], found["repeats"], runs[found["run"]])
 
 
-# --- the file --------------------------------------------------------------------------------------------------
+# --- the file -------------------------------------------------------------------------------------
 
 def lines(value, depth=DEPTH, indent=""):
     """JSON with a line for each entry down to a depth."""

@@ -1,4 +1,5 @@
-"""Tables: for the terminal, and the pages of bench/results/, which are made of what is kept of a machine."""
+"""Tables: for the terminal, and the pages of bench/results/, which are made of what is kept of a
+machine."""
 
 import statistics
 
@@ -79,7 +80,8 @@ HEAD = ("case", "runtime", "median", "min", "max", "ratio", "by turn", "CPU s/M"
 
 
 def aligned(lines, to_the_left):
-    """The lines as a text, with the columns `to_the_left` where they begin, the others to the right."""
+    """The lines as a text, with the columns `to_the_left` where they begin, the others to the
+    right."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     texts = []
     for line in lines:
@@ -102,7 +104,8 @@ def markdown(heads, lines, texts=(0,)):
 
 
 def standing(results):
-    """{rival: ("47 of 48", median ratio, lowest ratio and its case)}: how often ours is first beside each."""
+    """{rival: ("47 of 48", median ratio, lowest ratio and its case)}: how often ours is first
+    beside each."""
     found = {}
     for result in results:
         for runtime in result.measured():
@@ -126,7 +129,7 @@ def summary(results):
             for rival, (first, middle, lowest) in standing(results).items()]
 
 
-# --- the page of a machine ------------------------------------------------------------------------------------
+# --- the page of a machine ------------------------------------------------------------------------
 
 HOW_TO_READ = """\
 A ratio is the rival's median over Fairlead's: above 1, Fairlead is faster. The runtimes of a case take turns; *by turn*
@@ -249,8 +252,9 @@ def figures(name, record):
 
 
 def figures_of(name, record, workload, kind=None):
-    """For another page: the medians of a workload, a line for each case; or, of one kind of its cases, a line for each
-    runtime, with what was measured beside. The kind "plot" is the plot of all."""
+    """For another page: the medians of a workload, a line for each case; or, of one kind of its
+    cases, a line for each runtime, with what was measured beside. The kind "plot" is the plot of
+    all."""
     found = [result for result in published(record.results.get(workload, ()))
              if kind in (None, "plot", result.case.program_case, plot.group_of(result.case.label)[0])]
     if not found:

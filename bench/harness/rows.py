@@ -87,7 +87,8 @@ class Run:
 
 @dataclasses.dataclass
 class Result:
-    """The samples of one case, {runtime: [Sample]} in the order of the turns, and who failed: {runtime: why}."""
+    """The samples of one case, {runtime: [Sample]} in the order of the turns, and who failed:
+    {runtime: why}."""
     case: plan.Case
     samples: dict = dataclasses.field(default_factory=dict)
     failures: dict = dataclasses.field(default_factory=dict)
@@ -118,8 +119,8 @@ class Result:
         return statistics.median(theirs) / statistics.median(ours)
 
     def ratios(self, runtime):
-        """The rival over ours in each turn, of which both were measured at about the same time. The ratio
-        of the medians is never outside of them. Empty where one of them means nothing."""
+        """The rival over ours in each turn, of which both were measured at about the same time. The
+        ratio of the medians is never outside of them. Empty where one of them means nothing."""
         ours, theirs = self.values(plan.OURS), self.values(runtime)
         if min(ours, default=0) <= 0 or len(ours) != len(theirs):
             return []

@@ -49,7 +49,7 @@ protected:
     std::optional<scheduler> simulation{std::in_place, options()};
 };
 
-// --- those who wait for ever, whatever they are told ----------------------------------------------------
+// --- those who wait for ever, whatever they are told ---------------------------------------------
 
 task<> sleeps_on(counted held) {
     static_cast<void>(held);
@@ -115,7 +115,7 @@ TEST_F(abandon, a_very_deep_stack_does_not_overflow_the_threads) {
     simulation.reset();
 }
 
-// --- joiners -----------------------------------------------------------------------------------------------
+// --- joiners -------------------------------------------------------------------------------------
 
 TEST_F(abandon, a_handle_is_told_before_and_after) {
     auto handle = spawn(*simulation, waits_on(counted{alive}));
@@ -155,7 +155,7 @@ TEST_F(abandon, those_who_join_each_other) {
     EXPECT_THROW(last.get(), stopped_error);
 }
 
-// --- parents and children ----------------------------------------------------------------------------------
+// --- parents and children ------------------------------------------------------------------------
 
 // 1. Children sleep on after a stop. 2. The first is given back; that is a failure, so its siblings
 // are asked to stop. 3. They are about to be given back too, and must not be woken any more.
@@ -223,8 +223,8 @@ TEST_F(abandon, a_scope_whose_body_still_waits) {
     simulation.reset();
 }
 
-// Children that have gone elsewhere use what the body's frames hold, until their end, for which they are
-// asked. One is still here, and waits for one that has gone.
+// Children that have gone elsewhere use what the body's frames hold, until their end, for which
+// they are asked. One is still here, and waits for one that has gone.
 TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
     test::scheduler_in_real_time elsewhere{1};
     static constexpr auto goes = [](scheduler& there, journal& into) -> task<> {
@@ -265,7 +265,7 @@ TEST_F(abandon, children_go_before_the_frames_that_they_refer_to) {
     EXPECT_EQ(log.entries(), (std::vector<std::string>{"child", "child", "parent"}));
 }
 
-// --- what destructors may do ----------------------------------------------------------------------------------
+// --- what destructors may do ---------------------------------------------------------------------
 
 struct stops_another {
     explicit stops_another(join_handle<void> stopped) : other{std::move(stopped)} {}
@@ -311,7 +311,7 @@ TEST_F(abandon, a_destructor_that_spawns) {
     simulation.reset();
 }
 
-// --- stop ------------------------------------------------------------------------------------------------------
+// --- stop ----------------------------------------------------------------------------------------
 
 TEST_F(abandon, the_report_of_a_stop_names_what_is_left) {
     spawn(*simulation, sleeps_on(counted{alive}), {.name = "a sleeper"}).detach();
@@ -347,8 +347,8 @@ TEST_F(abandon, tasks_that_listen_to_a_stop_end_in_order) {
     EXPECT_EQ(alive, 0);
 }
 
-// 1. A task is ready, and has not begun. 2. The scheduler is told to stop. 3. The task runs, and then
-// waits for the first time: it must be told, or the stop takes its whole limit.
+// 1. A task is ready, and has not begun. 2. The scheduler is told to stop. 3. The task runs, and
+// then waits for the first time: it must be told, or the stop takes its whole limit.
 TEST_F(abandon, a_stop_reaches_tasks_that_have_not_begun) {
     static constexpr auto polite = [](std::vector<wake_reason>& into) -> task<> {
         into.push_back(co_await test::ending_of(sleep_for(24h)));
@@ -374,7 +374,7 @@ TEST_F(abandon, a_stop_reaches_tasks_that_take_turns) {
     EXPECT_EQ(seen.size(), 1U);
 }
 
-// --- races with those who wake --------------------------------------------------------------------------------
+// --- races with those who wake -------------------------------------------------------------------
 
 // A waker is between "it sleeps, so I must push it" and the push when the scheduler goes.
 TEST(abandon_on_threads, wakers_race_with_the_destructor) {

@@ -57,7 +57,7 @@ task<ending> waits_to_be_woken(time_point deadline = never) {
     co_return ending{why, (co_await current_scheduler()).now()};
 }
 
-// --- time ------------------------------------------------------------------------------------------
+// --- time ----------------------------------------------------------------------------------------
 
 TEST_F(awaits, sleep_until_ends_at_its_deadline) {
     const time_point due = clock.now() + 3h;
@@ -143,7 +143,7 @@ TEST_F(awaits, a_sleep_ends_when_its_task_is_asked_to_stop) {
     EXPECT_EQ(seen.when, now);
 }
 
-// --- stop: the request comes when the task does not wait --------------------------------------------
+// --- stop: the request comes when the task does not wait -----------------------------------------
 
 // 1. The task is posted, but has not run. 2. It is asked to stop. 3. It starts, and sleeps.
 TEST_F(awaits, a_stop_before_the_start_ends_the_first_wait) {
@@ -307,7 +307,7 @@ TEST_F(awaits, stop_requested_answers_without_suspending) {
     EXPECT_EQ(simulation->stats().front().steps, 1U);
 }
 
-// --- wakeups ----------------------------------------------------------------------------------------
+// --- wakeups -------------------------------------------------------------------------------------
 
 TEST_F(awaits, a_wakeup_ends_a_wait) {
     auto handle = start(waits_to_be_woken());
@@ -333,7 +333,7 @@ TEST_F(awaits, a_wakeup_from_within_is_remembered) {
     EXPECT_EQ(block_on(*simulation, wakes_itself()), wake_reason::woken);
 }
 
-// --- signals ----------------------------------------------------------------------------------------
+// --- signals -------------------------------------------------------------------------------------
 
 TEST_F(awaits, a_signal_is_received_once) {
     static constexpr auto receives_twice = [](time_point until,
@@ -431,7 +431,7 @@ TEST(awaits_on_threads, a_task_that_moved_away_is_joined_by_who_runs_the_first_s
     }
 }
 
-// --- turns ------------------------------------------------------------------------------------------
+// --- turns ---------------------------------------------------------------------------------------
 
 TEST_F(awaits, those_who_yield_take_turns_in_order) {
     static constexpr auto player = [](std::string& into, char name) -> task<> {
@@ -463,7 +463,7 @@ TEST_F(awaits, a_yield_lets_those_go_first_who_became_ready_before) {
     EXPECT_EQ(order, "abcde");
 }
 
-// --- hops -------------------------------------------------------------------------------------------
+// --- hops ----------------------------------------------------------------------------------------
 
 TEST(hop, moves_a_task_to_another_scheduler_and_back) {
     const test::watchdog guard;
@@ -501,7 +501,7 @@ TEST(hop, the_clock_is_that_of_the_new_home) {
     EXPECT_EQ(handle.get(), wake_reason::expired);
 }
 
-// --- on threads -------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 TEST(sleep_on_threads, is_never_early) {
     const test::watchdog guard;
@@ -521,7 +521,7 @@ TEST(sleep_on_threads, is_never_early) {
     for (auto& each : all) EXPECT_EQ(each.get(), 0);
 }
 
-// --- lengths of time that nanoseconds cannot hold ------------------------------------------------------
+// --- lengths of time that nanoseconds cannot hold ------------------------------------------------
 
 task<> sleeps_too_long() { co_await sleep_for(std::chrono::hours::max()); }
 

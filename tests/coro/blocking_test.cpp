@@ -160,8 +160,8 @@ TEST(Blocking, ADestructorWaitsForTheCallThatRuns) {
     EXPECT_LE(began, 2);
 }
 
-// Calls in line are withdrawn while threads of the pool take them, and threads that were made for hand-overs join: each call
-// is made at most once, and no more at once than may be.
+// Calls in line are withdrawn while threads of the pool take them, and threads that were made for
+// hand-overs join: each call is made at most once, and no more at once than may be.
 TEST(Blocking, ADestructorComesWhileCallsAreInLine) {
     test::watchdog guard;
     for (int round = 0; round != 100; ++round) {

@@ -1,4 +1,5 @@
-// Loops over containers: each element once, who runs them and for how long, failures, stops, the end of a scheduler.
+// Loops over containers: each element once, who runs them and for how long, failures, stops, the
+// end of a scheduler.
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
@@ -37,7 +38,7 @@ using namespace std::chrono_literals;
 using test::manual_clock;
 using test::watchdog;
 
-// --- what can be divided, and by what ---------------------------------------------------------------
+// --- what can be divided, and by what ------------------------------------------------------------
 
 constexpr auto takes_int = [](int) {};
 constexpr auto takes_index_and_int = [](std::size_t, int) {};
@@ -156,7 +157,7 @@ TEST(for_each_death_test, is_awaited_once) {
     EXPECT_DEATH(run(), "awaited twice");
 }
 
-// --- turns ------------------------------------------------------------------------------------------
+// --- turns ---------------------------------------------------------------------------------------
 
 TEST_F(for_each_test, a_loop_within_its_slice_is_one_step) {
     static constexpr auto body = []() -> task<> {
@@ -212,7 +213,8 @@ TEST_F(for_each_test, the_claims_follow_from_how_long_the_bodies_take) {
     EXPECT_LE(steps(1us, 1ms), 10U + 1);
 }
 
-// Each slice begins with the grain, so bodies that take longer than those before are claimed one by one.
+// Each slice begins with the grain, so bodies that take longer than those before are claimed one by
+// one.
 TEST_F(for_each_test, the_claims_of_a_slice_begin_with_the_grain) {
     static constexpr auto body = [](manual_clock& time) -> task<> {
         co_await for_each_index(1100, [&time](std::size_t index) {
@@ -233,7 +235,7 @@ TEST_F(for_each_test, a_slice_of_nothing_is_a_chunk) {
     handle.get();
 }
 
-// --- failures -----------------------------------------------------------------------------------------
+// --- failures ------------------------------------------------------------------------------------
 
 struct failed_at {
     std::size_t index;
@@ -263,7 +265,7 @@ TEST_F(for_each_test, a_failure_in_a_later_slice) {
     EXPECT_EQ(clock.now(), begin + 31ms);
 }
 
-// --- stops ---------------------------------------------------------------------------------------------
+// --- stops ---------------------------------------------------------------------------------------
 
 // How many ran, whether the rest was kept from it, and what the next wait answers.
 struct stopped_loop {
@@ -362,7 +364,7 @@ TEST_F(for_each_test, a_task_that_ends_with_its_loop_when_it_is_stopped_has_not_
     EXPECT_EQ(failures, 0);
 }
 
-// --- the end of a scheduler ----------------------------------------------------------------------------
+// --- the end of a scheduler ----------------------------------------------------------------------
 
 TEST_F(for_each_test, a_loop_goes_with_the_scheduler) {
     static constexpr auto body = [](manual_clock& time, std::atomic<int>& alive) -> task<> {
@@ -381,7 +383,7 @@ TEST_F(for_each_test, a_loop_goes_with_the_scheduler) {
     EXPECT_THROW(handle.get(), stopped_error);
 }
 
-// --- on threads ---------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 TEST(for_each_on_threads, at_every_width) {
     const watchdog guard;

@@ -54,7 +54,7 @@ TEST_F(foreign_wait_test, a_resume_posts_the_task_and_does_not_run_it) {
     EXPECT_EQ(handle.get(), 42);
 }
 
-// --- every form of an awaitable ------------------------------------------------------------------------
+// --- every form of an awaitable ------------------------------------------------------------------
 
 struct resumes_inline {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -182,7 +182,7 @@ TEST_F(foreign_wait_test, forms_that_wait_go_on_after_the_resume) {
     EXPECT_EQ(handle.get(), 4);
 }
 
-// --- failures ------------------------------------------------------------------------------------------
+// --- failures ------------------------------------------------------------------------------------
 
 struct throws_on_suspend {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -242,7 +242,8 @@ throwing_coroutine resumes_and_throws(event& to) {
     co_return;
 }
 
-// The task may run elsewhere when the other coroutine throws: so the exception cannot be the task's.
+// The task may run elsewhere when the other coroutine throws: so the exception cannot be the
+// task's.
 TEST_F(foreign_wait_test, an_exception_of_the_next_coroutine_ends_the_program) {
     struct transfers_to_a_thrower {
         event* to;
@@ -262,7 +263,7 @@ TEST_F(foreign_wait_test, an_exception_of_the_next_coroutine_ends_the_program) {
     EXPECT_DEATH(block_on(*simulation, body()), "of the other library");
 }
 
-// --- stops ---------------------------------------------------------------------------------------------
+// --- stops ---------------------------------------------------------------------------------------
 
 TEST_F(foreign_wait_test, a_stop_before_it_keeps_it_from_beginning) {
     event it;
@@ -343,7 +344,7 @@ TEST(foreign_wait_on_threads, a_scheduler_that_is_destroyed_waits_for_the_resume
     }
 }
 
-// --- on threads ----------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 struct resumed_elsewhere {
     std::vector<std::jthread>& threads;

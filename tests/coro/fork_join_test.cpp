@@ -265,7 +265,8 @@ TEST_F(fork_join_test, frames_go_with_the_scheduler) {
     EXPECT_THROW(handle.get(), stopped_error);
 }
 
-// The child that runs here ends before the stop, or waits: the stop ends a wait of the parent's own in any case.
+// The child that runs here ends before the stop, or waits: the stop ends a wait of the parent's own
+// in any case.
 TEST_F(fork_join_test, the_parent_is_told_of_a_stop_whoever_was_told_before) {
     static constexpr auto parent = [](duration first, std::vector<wake_reason>& into) -> task<> {
         std::vector<wake_reason> ignored;
@@ -353,8 +354,8 @@ TEST_F(fork_join_test, a_stop_reaches_what_was_taken_while_another_child_runs_he
     EXPECT_LT(turns, 100);
 }
 
-// As a read does that finds a stop: it ends without a wait, and the step goes on. What it waits for then may be
-// what the other does when it is told.
+// As a read does that finds a stop: it ends without a wait, and the step goes on. What it waits for
+// then may be what the other does when it is told.
 TEST_F(fork_join_test, a_stop_that_ends_no_wait_reaches_the_others) {
     struct coroutines {
         static task<wake_reason> told(basic_task*& self) {

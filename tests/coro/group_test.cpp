@@ -123,7 +123,8 @@ TEST(GroupOfCoroutines, TheTimeOfForksThatAreTakenIsCharged) {
     EXPECT_GE(one.stats().used, duration{computed.load()});
 }
 
-// A scope starts its children where its owner was when it made the scope, though nobody has that group any more.
+// A scope starts its children where its owner was when it made the scope, though nobody has that
+// group any more.
 TEST(GroupOfCoroutines, AScopeKeepsItsGroup) {
     test::simulation sim;
     std::optional<group> own{std::in_place, sim.scheduler};

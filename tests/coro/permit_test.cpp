@@ -306,7 +306,8 @@ TEST(PermitIn, AThreadThatWaitsRunsTheTasksOfItsScheduler) {
     EXPECT_EQ(ran, 100);
 }
 
-// Coroutines of one scheduler wait for permits of a group of another, with threads and stops in between.
+// Coroutines of one scheduler wait for permits of a group of another, with threads and stops in
+// between.
 TEST(PermitIn, NothingIsLostAcrossSchedulers) {
     test::watchdog guard;
     constexpr int posters = 50;

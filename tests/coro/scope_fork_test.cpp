@@ -60,7 +60,7 @@ protected:
     }
 };
 
-// --- where they run --------------------------------------------------------------------------------------------
+// --- where they run ------------------------------------------------------------------------------
 
 TEST_F(scope_fork_test, those_that_nobody_takes_run_in_the_step_that_joins_them) {
     std::vector<int> seen;
@@ -221,7 +221,7 @@ TEST_F(scope_fork_test, nests_deeper_than_a_stack) {
     EXPECT_EQ(block_on(*simulation, sum_of_scopes(50'000)), 50'001);
 }
 
-// --- children like any other -----------------------------------------------------------------------------------
+// --- children like any other ---------------------------------------------------------------------
 
 TEST_F(scope_fork_test, a_failure_stops_the_others_and_is_rethrown) {
     for (const duration delay : {duration{0}, duration{1h}}) {
@@ -348,7 +348,7 @@ TEST_F(scope_fork_death_test, a_scope_that_was_not_joined_says_so) {
     EXPECT_DEATH(block_on(*simulation, forgets()), "co_await its join");
 }
 
-// --- the end of their scheduler --------------------------------------------------------------------------------
+// --- the end of their scheduler ------------------------------------------------------------------
 
 // What a forked child starts is deeper than the child, although both are of one step.
 TEST_F(scope_fork_test, frames_go_with_the_scheduler_from_the_inside) {
@@ -379,7 +379,7 @@ TEST_F(scope_fork_test, frames_go_with_the_scheduler_from_the_inside) {
     EXPECT_THROW(handle.get(), stopped_error);
 }
 
-// --- on threads ------------------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 task<> fib(int n, int& result) {
     if (n < 2) {

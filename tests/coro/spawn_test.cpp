@@ -61,7 +61,7 @@ protected:
     std::optional<scheduler> simulation{std::in_place, options()};
 };
 
-// --- results ----------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 TEST_F(spawn_on_caller, gives_the_result_to_a_thread) {
     auto handle = spawn(*simulation, number(3));
@@ -110,7 +110,7 @@ TEST_F(spawn_on_caller, goes_on_when_its_handle_is_gone) {
     EXPECT_TRUE(done);
 }
 
-// --- exceptions that nobody takes// --- exceptions that nobody takes --------------------------------------------------------------------
+// --- exceptions that nobody takes ----------------------------------------------------------------
 
 TEST_F(spawn_on_caller, reports_an_exception_of_a_detached_task_by_name) {
     spawn(*simulation, throws(), {.name = "the thrower"}).detach();
@@ -201,7 +201,7 @@ TEST(spawn_death_test, blocking_on_a_worker_says_so) {
         "would block it");
 }
 
-// --- stop by handle and by token ----------------------------------------------------------------------
+// --- stop by handle and by token -----------------------------------------------------------------
 
 TEST_F(spawn_on_caller, is_stopped_by_its_handle) {
     auto handle = spawn(*simulation, sleeps(1h));
@@ -256,10 +256,10 @@ TEST(spawn_on_threads, a_stop_by_token_races_with_the_end) {
     threads.drain();
 }
 
-// --- stop of one that waits for others ------------------------------------------------------------------
+// --- stop of one that waits for others -----------------------------------------------------------
 
-// 1. A when_all has ended; what listened for a stop then is gone. 2. The task joins a handle. 3. It is
-// asked to stop: nobody of 1 may be told.
+// 1. A when_all has ended; what listened for a stop then is gone. 2. The task joins a handle. 3. It
+// is asked to stop: nobody of 1 may be told.
 TEST_F(spawn_on_caller, a_stop_while_joining_does_not_reach_an_older_when_all) {
     static constexpr auto waits_for_both = [](join_handle<int> other) -> task<int> {
         co_await when_all(sleeps(1s), sleeps(1s));
@@ -295,7 +295,7 @@ TEST(block_on_on_threads, throws_when_no_worker_will_run_the_body) {
     EXPECT_EQ(block_on(threads, body()), 1);
 }
 
-// --- a stop or a deadline of the joiner ----------------------------------------------------------------
+// --- a stop or a deadline of the joiner ----------------------------------------------------------
 
 task<int> gives_after(duration delay, int number) {
     co_await sleep_for(delay);
@@ -399,7 +399,7 @@ TEST(spawn_on_threads, deadlines_and_stops_race_with_the_end) {
     EXPECT_LE(stopped, 667);
 }
 
-// --- from another scheduler -----------------------------------------------------------------------------
+// --- from another scheduler ----------------------------------------------------------------------
 
 TEST(spawn_on_threads, is_joined_from_another_scheduler) {
     const watchdog guard;
@@ -424,7 +424,7 @@ TEST_F(spawn_on_caller, a_joiner_is_given_back_though_what_it_joins_goes_on_else
     EXPECT_THROW(static_cast<void>(handle.get()), stopped_error);
 }
 
-// --- block_on ---------------------------------------------------------------------------------------------
+// --- block_on ------------------------------------------------------------------------------------
 
 TEST(block_on, gives_results_and_exceptions) {
     const watchdog guard;

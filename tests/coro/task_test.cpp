@@ -30,7 +30,7 @@ T run(task<T> body) {
     return block_on(here, std::move(body));
 }
 
-// --- results --------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 task<int> number(int value) { co_return value; }
 task<> nothing() { co_return; }
@@ -109,7 +109,7 @@ TEST(task, reports_a_result_that_cannot_be_stored) {
     EXPECT_THROW(run(bad_result()), std::domain_error);
 }
 
-// --- life ------------------------------------------------------------------------------------------
+// --- life ----------------------------------------------------------------------------------------
 
 task<> notes(journal& into, obituary) {
     into.add("ran");
@@ -185,7 +185,7 @@ TEST(task_death_test, awaiting_an_empty_task_says_so) {
     EXPECT_DEATH(run(bad()), "an empty task was awaited");
 }
 
-// --- depth -----------------------------------------------------------------------------------------
+// --- depth ---------------------------------------------------------------------------------------
 
 constexpr int many = 1'000'000;
 

@@ -180,7 +180,7 @@ TEST(when_all_on_threads, a_shielded_parent_is_given_back_with_its_children) {
     }
 }
 
-// --- a deadline ----------------------------------------------------------------------------------------
+// --- a deadline ----------------------------------------------------------------------------------
 
 TEST_F(when_all_test, a_deadline_stops_those_that_are_late) {
     static constexpr auto all = [](time_point due) -> task<> {

@@ -47,7 +47,7 @@ protected:
     const watchdog guard{std::chrono::seconds{120}};
 };
 
-// --- structures -----------------------------------------------------------------------------------
+// --- structures ----------------------------------------------------------------------------------
 
 TEST_F(allocations, a_queue_without_memory_keeps_its_order) {
     using queue = lockfree::block_queue<int, 4>;
@@ -108,7 +108,7 @@ TEST_F(allocations, places_that_there_is_no_memory_for_change_nothing) {
     }
 }
 
-// --- life cycle -----------------------------------------------------------------------------------
+// --- life cycle ----------------------------------------------------------------------------------
 
 TEST_F(allocations, making_a_scheduler) {
     for (const unsigned workers : {1U, 3U}) {
@@ -159,7 +159,7 @@ TEST_F(allocations, stopping_with_tasks_left) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-// --- tasks ----------------------------------------------------------------------------------------
+// --- tasks ---------------------------------------------------------------------------------------
 
 TEST_F(allocations, posting_callables) {
     sweep(no_memory, outcome::maybe_reported, [] {
@@ -176,8 +176,8 @@ TEST_F(allocations, posting_callables) {
 // A burst needs blocks of ready, and sleepers their places. Posts cannot fail, so both do without.
 class in_rounds : public allocations {
 protected:
-    // Runs `burst` on a scheduler that is there already, with every allocation of the rounds failing. It says
-    // whether all went right.
+    // Runs `burst` on a scheduler that is there already, with every allocation of the rounds
+    // failing. It says whether all went right.
     static void sweep_rounds(unsigned workers, const std::function<bool(scheduler&)>& burst) {
         for (const auto range : {call_range::only, call_range::from}) {
             bool hit = true;
@@ -313,8 +313,8 @@ TEST_F(in_rounds, deadlines_come_and_signals_arrive) {
     }
 }
 
-// In simulated time: a task for whose place there is no memory sleeps no less than it must, and nobody
-// spins meanwhile.
+// In simulated time: a task for whose place there is no memory sleeps no less than it must, and
+// nobody spins meanwhile.
 TEST_F(allocations, a_sleeper_without_a_place_costs_a_look_each_millisecond) {
     manual_clock clock;
     simulated_driver* driver = nullptr;
@@ -400,7 +400,7 @@ TEST_F(allocations, a_task_without_a_place_is_stopped_and_reported) {
     EXPECT_EQ(stopped, 1);
 }
 
-// --- coroutines -----------------------------------------------------------------------------------
+// --- coroutines ----------------------------------------------------------------------------------
 
 task<int> adds(int a, int b) {
     co_await yield();

@@ -65,8 +65,8 @@ TEST_P(ends_of_time, a_deadline_that_has_passed_is_now) {
     EXPECT_EQ(expired, passed.size());
 }
 
-// The worker sleeps, once: a time that the system refused would end its sleep at once, for ever. That
-// need not be seen as wake-ups: a signal asks the system again by itself.
+// The worker sleeps, once: a time that the system refused would end its sleep at once, for ever.
+// That need not be seen as wake-ups: a signal asks the system again by itself.
 TEST_P(ends_of_time, a_deadline_that_does_not_come_is_slept_on) {
     const armed plan{{GetParam() ? "epoll_wait" : "futex", EINTR}, call_range::only(200)};
     scheduler home{options()};
@@ -131,12 +131,12 @@ TEST_P(ends_of_time, a_stop_may_have_any_limit) {
     EXPECT_EQ(runs, 4);
 }
 
-// --- jumps ----------------------------------------------------------------------------------------
+// --- jumps ---------------------------------------------------------------------------------------
 
 constexpr duration year = 24h * 365;
 
-// A machine that slept for years: what was due meanwhile runs in the order of the deadlines, once, and
-// what is due later still sleeps.
+// A machine that slept for years: what was due meanwhile runs in the order of the deadlines, once,
+// and what is due later still sleeps.
 TEST(jumps, a_clock_may_skip_years) {
     std::vector<int> order;
     struct sleeper {

@@ -123,7 +123,7 @@ int open_descriptors() {
 
 }  // namespace fairlead::test
 
-// --- memory ---------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 using fairlead::test::allocate;
 using fairlead::test::allocate_or_throw;
@@ -163,7 +163,7 @@ void operator delete[](void* memory, std::align_val_t) noexcept { release(memory
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 
-// --- the system -----------------------------------------------------------------------------------
+// --- the system ----------------------------------------------------------------------------------
 
 using fairlead::test::answer;
 using fairlead::test::fault;

@@ -2,9 +2,10 @@
 //
 //     sweep(failing_allocations, [] { scenario(); });
 //
-// The seam is the linker: faults.cpp replaces `operator new` and defines the functions of the C library
-// that Fairlead calls, so the library under test is compiled as always. A plan counts the calls of all
-// threads while it is armed. The method is SQLite's: n = 1, 2, ... until a run meets no failure.
+// The seam is the linker: faults.cpp replaces `operator new` and defines the functions of the C
+// library that Fairlead calls, so the library under test is compiled as always. A plan counts the
+// calls of all threads while it is armed. The method is SQLite's: n = 1, 2, ... until a run meets
+// no failure.
 #pragma once
 
 #include <atomic>

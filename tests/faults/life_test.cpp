@@ -1,5 +1,5 @@
-// Schedulers that live for a moment: each is destroyed while somebody is on the way out of the call that
-// ended its last task, or is stopped by two, or is stopped in the middle of posts.
+// Schedulers that live for a moment: each is destroyed while somebody is on the way out of the call
+// that ended its last task, or is stopped by two, or is stopped in the middle of posts.
 #include "faults/faults.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -120,7 +120,8 @@ TEST_F(lives, end_right_after_the_last_signal) {
     }
 }
 
-// Nothing that was posted while it stopped is lost: it runs before the stop, or after the next start.
+// Nothing that was posted while it stopped is lost: it runs before the stop, or after the next
+// start.
 TEST_F(lives, are_stopped_in_the_middle_of_posts) {
     constexpr int posts = 20;
     for (int i = 0, count = share_of(12'000); i != count; ++i) {
@@ -150,7 +151,8 @@ TEST_F(lives, are_stopped_by_two_at_once) {
     }
 }
 
-// A task cannot stop its scheduler, but it can tell the one who does, and go on until it is told itself.
+// A task cannot stop its scheduler, but it can tell the one who does, and go on until it is told
+// itself.
 TEST_F(lives, are_stopped_on_behalf_of_a_task) {
     static constexpr auto asks = [](sync::signal& told) -> task<bool> {
         told.send();

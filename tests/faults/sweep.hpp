@@ -1,5 +1,5 @@
-// The n-th call fails, for n = 1, 2, ... until a run meets no failure; once by itself, and once with all
-// that follow.
+// The n-th call fails, for n = 1, 2, ... until a run meets no failure; once by itself, and once
+// with all that follow.
 #pragma once
 
 #include "faults/faults.hpp"
@@ -14,8 +14,8 @@
 
 namespace fairlead::test {
 
-/// What a scenario reports: nothing, or an error of the library. Any other exception is a failure of
-/// the test.
+/// What a scenario reports: nothing, or an error of the library. Any other exception is a failure
+/// of the test.
 template <std::invocable Scenario>
 std::error_code outcome_of(Scenario& scenario) {
     try {
@@ -52,8 +52,8 @@ struct faulty_run {
     std::size_t hits;
 };
 
-/// Runs `scenario` while `armed{plan...}` lasts. Afterwards it must pass, and leave as much memory and
-/// as many descriptors as before.
+/// Runs `scenario` while `armed{plan...}` lasts. Afterwards it must pass, and leave as much memory
+/// and as many descriptors as before.
 template <std::invocable Scenario, class... Plan>
 faulty_run run_with(Scenario& scenario, const Plan&... plan) {
     const std::int64_t memory = live_allocations();

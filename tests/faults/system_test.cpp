@@ -1,8 +1,9 @@
 // Each call of a function of the system fails with each error that it may well have. What is the
-// program's affair is reported with that error; what is not, such as an interrupted call, nobody sees.
+// program's affair is reported with that error; what is not, such as an interrupted call, nobody
+// sees.
 //
-// Not here: a read that is given less than there is, and "would block" with room left. The system does
-// neither, and the library relies on it: an edge tells of more.
+// Not here: a read that is given less than there is, and "would block" with room left. The system
+// does neither, and the library relies on it: an edge tells of more.
 #include "faults/sweep.hpp"
 #include "support/sockets.hpp"
 #include "support/threads.hpp"
@@ -50,7 +51,7 @@ T value_or_throw(std::expected<T, std::error_code> result) {
     return std::move(*result);
 }
 
-// --- a scenario with everything in it ---------------------------------------------------------------
+// --- a scenario with everything in it ------------------------------------------------------------
 
 // Sends back one message of one client, in the pieces in which it comes.
 task<std::error_code> serves_one(io::tcp_listener given, std::size_t message_size) {
@@ -94,8 +95,8 @@ task<std::expected<std::string, std::error_code>> asks(io::address where,
     co_return answer;
 }
 
-// Throws the first error of either side that is one of `injected`; the other side sees the end of the
-// connection, in one way or another.
+// Throws the first error of either side that is one of `injected`; the other side sees the end of
+// the connection, in one way or another.
 void exchange(unsigned workers, const std::vector<int>& injected) {
     static constexpr std::string_view message = "there and back again";
     scheduler_options options = with_epoll(workers);
@@ -211,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(that_make_a_connection, system_calls,
                          testing::ValuesIn(that_make_a_connection), name_of);
 INSTANTIATE_TEST_SUITE_P(that_use_it, system_calls, testing::ValuesIn(that_use_it), name_of);
 
-// --- those whose outcome depends on the call ------------------------------------------------------
+// --- those whose outcome depends on the call -----------------------------------------------------
 
 class system_failures : public testing::Test {
 protected:
@@ -242,8 +243,8 @@ TEST_F(system_failures, an_interrupted_sleep_goes_on) {
     }
 }
 
-// A step that blocks loses its slot, unless that cannot be found out, or there is nobody to take it. Its stack is known,
-// unless it cannot be read.
+// A step that blocks loses its slot, unless that cannot be found out, or there is nobody to take
+// it. Its stack is known, unless it cannot be read.
 TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     if (!os::has_heavy_barrier()) GTEST_SKIP() << "nobody takes slots here";
     const auto scenario = [] {
@@ -271,8 +272,8 @@ TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     }
 }
 
-// Each step waits for the one behind it, so it is not enough that a hand-over that fails does no harm: while the step
-// blocks time goes on, and its slot is passed on a little later.
+// Each step waits for the one behind it, so it is not enough that a hand-over that fails does no
+// harm: while the step blocks time goes on, and its slot is passed on a little later.
 TEST_F(system_failures, a_slot_is_passed_on_later_if_it_fails_at_first) {
     if (!os::has_heavy_barrier()) GTEST_SKIP() << "nobody takes slots here";
     for (const bool says_so : {false, true}) {
@@ -400,8 +401,8 @@ TEST_F(system_failures, in_pairs) {
                 runs_with[2]);
 }
 
-// Registering fails in the constructor of the driver and in bind and connect, which say so; in accept it
-// is a shortage like any other, and taking a descriptor out may fail as it likes.
+// Registering fails in the constructor of the driver and in bind and connect, which say so; in
+// accept it is a shortage like any other, and taking a descriptor out may fail as it likes.
 TEST_F(system_failures, epoll_ctl) {
     for (const int error : {ENOMEM, ENOSPC}) {
         sweep({"epoll_ctl", error}, outcome::maybe_reported, [error] { exchange(2, {error}); });

@@ -1,5 +1,5 @@
-// The checks of the fuzz targets can fail: each finds a structure with a planted mistake. Those of the
-// save-game service are in service_checks_test.cpp, that of the interleavings in tests/model/.
+// The checks of the fuzz targets can fail: each finds a structure with a planted mistake. Those of
+// the save-game service are in service_checks_test.cpp, that of the interleavings in tests/model/.
 #include "fuzz/deadline_heap_check.hpp"
 #include "fuzz/queues_check.hpp"
 #include "fuzz/random_input.hpp"

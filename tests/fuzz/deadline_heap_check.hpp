@@ -1,5 +1,5 @@
-// A heap of deadlines against a set ordered by deadline: the same operations on both, and after each
-// the same answers. A template, so that a broken heap can show that a mistake is seen.
+// A heap of deadlines against a set ordered by deadline: the same operations on both, and after
+// each the same answers. A template, so that a broken heap can show that a mistake is seen.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -102,7 +102,8 @@ private:
         if (expected_.size() <= whole_max) compare_whole();
     }
 
-    // The invariants of the heap, seen from outside: it visits its entries in the order of its array.
+    // The invariants of the heap, seen from outside: it visits its entries in the order of its
+    // array.
     void compare_whole() {
         visited_.clear();
         heap_.for_each([&](sleeper& node) {

@@ -1,14 +1,17 @@
-// Groups of a scheduler that runs on this thread in simulated time: of any weight, priority, limit, rate and bound, that
-// are posted to from outside and by steps, sleep, are paused and resumed, and dropped while they have tasks.
+// Groups of a scheduler that runs on this thread in simulated time: of any weight, priority, limit,
+// rate and bound, that are posted to from outside and by steps, sleep, are paused and resumed, and
+// dropped while they have tasks.
 //
-// The model has a line for each group: what was posted without a permit, and what with one, in order; who sleeps until
-// when; and a bucket of tokens. From that follows:
+// The model has a line for each group: what was posted without a permit, and what with one, in
+// order; who sleeps until when; and a bucket of tokens. From that follows:
 //   - plain posts of a group run in their order, and those with places in theirs;
 //   - the time of all steps of a group is what it is charged, to the nanosecond;
-//   - no token is lost and none is made: when all is idle a task waits for its rate only if its bucket is empty;
+//   - no token is lost and none is made: when all is idle a task waits for its rate only if its
+//     bucket is empty;
 //   - one call runs everything that may run, also what is due at exactly this moment;
 //   - what is paused begins no step beyond what was dealt before;
-//   - places are refused if, and only if, all are taken; and each task runs once, or is dropped where it may be.
+//   - places are refused if, and only if, all are taken; and each task runs once, or is dropped
+//     where it may be.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -34,7 +37,8 @@ namespace fairlead::fuzz {
 
 using namespace std::chrono_literals;
 
-// Tokens, counted whenever one is used: at the beginning of a step, which is later than the library does it.
+// Tokens, counted whenever one is used: at the beginning of a step, which is later than the library
+// does it.
 class reference_bucket {
 public:
     reference_bucket(double per_second, unsigned burst, time_point now)
@@ -218,7 +222,7 @@ private:
         }
     }
 
-    // --- posts ----------------------------------------------------------------------------------------
+    // --- posts -----------------------------------------------------------------------------------
 
     void post_plain(tenant& to) {
         if (!may_post(to)) return;
@@ -274,7 +278,7 @@ private:
         idle_ = false;
     }
 
-    // --- steps ----------------------------------------------------------------------------------------
+    // --- steps -----------------------------------------------------------------------------------
 
     void on_step(tenant& of, bool placed, std::uint64_t number) {
         std::deque<std::uint64_t>& line = placed ? of.placed : of.plain;
@@ -302,8 +306,8 @@ private:
         ++of.dropped;
     }
 
-    // What a step does, and how long it takes: most are short, now and then one is long, and some end exactly when a
-    // sleeper is due.
+    // What a step does, and how long it takes: most are short, now and then one is long, and some
+    // end exactly when a sleeper is due.
     void begin(tenant& of) {
         if (of.paused) {
             FAIRLEAD_ASSERT(of.may_begin != 0, "what is paused begins no step");
@@ -337,7 +341,7 @@ private:
         return least == 5ms ? short_step : least;
     }
 
-    // --- the model --------------------------------------------------------------------------------------
+    // --- the model -------------------------------------------------------------------------------
 
     void run_until_idle() {
         home_->run_until_idle();

@@ -1,7 +1,7 @@
 // Bytes as HTTP requests, to the parser of the save-game service alone.
 //
-// Checked: what is understood does not depend on the pieces in which the bytes come, limits hold, a failure
-// has a status that the service documents, and a request has the stages in their order.
+// Checked: what is understood does not depend on the pieces in which the bytes come, limits hold, a
+// failure has a status that the service documents, and a request has the stages in their order.
 #pragma once
 
 #include "fuzz/input.hpp"

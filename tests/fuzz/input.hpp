@@ -1,5 +1,5 @@
-// The bytes of a fuzzer, taken as choices. When they are used up every choice is 0, so that each loop
-// of a target ends with its input.
+// The bytes of a fuzzer, taken as choices. When they are used up every choice is 0, so that each
+// loop of a target ends with its input.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,11 @@
-// The real scheduler in the model checker of tests/model: the first bytes choose a small program of posts,
-// deadlines, waits, wake-ups and signals by two threads and its end by drain, stop or neither, or by a stop from
-// a third thread meanwhile; the other bytes choose the interleaving and what loads return.
+// The real scheduler in the model checker of tests/model: the first bytes choose a small program of
+// posts, deadlines, waits, wake-ups and signals by two threads and its end by drain, stop or
+// neither, or by a stop from a third thread meanwhile; the other bytes choose the interleaving and
+// what loads return.
 //
-// Each task runs as often as it was posted, not before its deadline or a stop, and nobody needs a time-out to be
-// found; what a stop has left is reported, and runs after the next start. Besides, the checker sees races,
-// touches of freed memory, leaks, deadlocks and livelocks.
+// Each task runs as often as it was posted, not before its deadline or a stop, and nobody needs a
+// time-out to be found; what a stop has left is reported, and runs after the next start. Besides,
+// the checker sees races, touches of freed memory, leaks, deadlocks and livelocks.
 #pragma once
 
 #include "fuzz/input.hpp"

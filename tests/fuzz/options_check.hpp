@@ -1,10 +1,10 @@
-// Texts and values that a user gives: addresses, the options of a scheduler, the command line of the save-game
-// service, its file of tokens.
+// Texts and values that a user gives: addresses, the options of a scheduler, the command line of
+// the save-game service, its file of tokens.
 //
-//   addresses  accepted if, and only if, a parser written from RFC 4291 accepts them, with the same bits; what
-//              is printed is parsed again to the same
-//   scheduler  starts, runs a task and ends if all options are in their documented ranges; else throws
-//              std::invalid_argument, which names a field
+//   addresses  accepted if, and only if, a parser written from RFC 4291 accepts them, with the same
+//              bits; what is printed is parsed again to the same
+//   scheduler  starts, runs a task and ends if all options are in their documented ranges; else
+//              throws std::invalid_argument, which names a field
 //   service    any command line ends as settings within the documented ranges, or as an error
 //   tokens     each token that the file has opens its game, and no other does
 #pragma once

@@ -1,6 +1,6 @@
-// Operations of one thread on chains, front queues, block queues and run queues, against std::deque.
-// The first byte chooses which. The blocks are small, so that they are used again; that a block in use is
-// left alone, and each is freed, the address sanitizer sees.
+// Operations of one thread on chains, front queues, block queues and run queues, against
+// std::deque. The first byte chooses which. The blocks are small, so that they are used again; that
+// a block in use is left alone, and each is freed, the address sanitizer sees.
 #include "fuzz/queues_check.hpp"
 
 #include <fairlead/detail/lockfree/block_queue.hpp>

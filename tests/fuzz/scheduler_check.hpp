@@ -1,11 +1,12 @@
-// Operations on a scheduler that runs on this thread in simulated time: posts, batches, deadlines, waits for
-// wake-ups, signals, completions and events, requests to stop, drains, stops and restarts; from outside and
-// from steps.
+// Operations on a scheduler that runs on this thread in simulated time: posts, batches, deadlines,
+// waits for wake-ups, signals, completions and events, requests to stop, drains, stops and
+// restarts; from outside and from steps.
 //
-// The model is one line for each task: whether it is posted, until when, and what has happened to it since.
-// From that follows what must have run. No step comes without a post, twice for one post, or before what its
-// task waits for; when the scheduler is idle nothing is left that could run; what a drain or a stop reports is
-// what the model has; and in the end every task is back with its owner.
+// The model is one line for each task: whether it is posted, until when, and what has happened to
+// it since. From that follows what must have run. No step comes without a post, twice for one post,
+// or before what its task waits for; when the scheduler is idle nothing is left that could run;
+// what a drain or a stop reports is what the model has; and in the end every task is back with its
+// owner.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -159,7 +160,7 @@ private:
         }
     }
 
-    // --- operations -------------------------------------------------------------------------------
+    // --- operations ------------------------------------------------------------------------------
 
     void prepare(checked_task& task, time_point deadline) {
         task.posted = true;
@@ -266,7 +267,7 @@ private:
         home_->start();
     }
 
-    // --- the model --------------------------------------------------------------------------------
+    // --- the model -------------------------------------------------------------------------------
 
     [[nodiscard]] bool is_due(const checked_task& task) const {
         return task.deadline <= clock_.now() || task.woken || task.completed ||

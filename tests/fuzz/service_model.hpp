@@ -1,5 +1,5 @@
-// What the save-game service answers, told in another way than by its code: requests that bytes choose, each
-// with the answer that its contract gives, and a reader of answers.
+// What the save-game service answers, told in another way than by its code: requests that bytes
+// choose, each with the answer that its contract gives, and a reader of answers.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -32,8 +32,8 @@ struct answer {
     std::string body;
 };
 
-/// Takes the next answer off the front of `text`, and a "100 Continue" before it. Nothing if it is not whole.
-/// `head_only`: to HEAD, without its body.
+/// Takes the next answer off the front of `text`, and a "100 Continue" before it. Nothing if it is
+/// not whole. `head_only`: to HEAD, without its body.
 inline std::optional<answer> take_answer(std::string_view& text, bool head_only) {
     constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
     constexpr std::string_view begin = "HTTP/1.1 ";

@@ -9,8 +9,8 @@
 // project's, the comment at the scenario says what was left out. The code is our own; only the
 // mistake is theirs.
 //
-// docs/internals/historical.md is the table, made by tools/historical.py from what the test records. Bugs
-// that something else shows are in elsewhere.toml, with the layer.
+// docs/internals/historical.md is the table, made by tools/historical.py from what the test
+// records. Bugs that something else shows are in elsewhere.toml, with the layer.
 #pragma once
 
 #include "model/checker/atomic.hpp"

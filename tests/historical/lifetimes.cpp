@@ -114,8 +114,8 @@ void looks_before_it_counts(bool fixed) {
     release_it();
 }
 
-// The count is right, but the last owner frees without having seen what the other owners did with the
-// object.
+// The count is right, but the last owner frees without having seen what the other owners did with
+// the object.
 void counts_relaxed(bool fixed) {
     struct object {
         cell owners{2};

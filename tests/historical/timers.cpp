@@ -102,8 +102,9 @@ void frees_what_has_fired_but_not_run(bool fixed) {
     release_it();
 }
 
-// 1. A timer fires, and its callback runs. 2. Another thread cancels it, and frees what the callback
-// works on. The fix: a cancellation waits for the callback, unless it is called from there.
+// 1. A timer fires, and its callback runs. 2. Another thread cancels it, and frees what the
+// callback works on. The fix: a cancellation waits for the callback, unless it is called from
+// there.
 void cancels_while_the_callback_runs(bool fixed) {
     sync::mutex mutex;
     condition has_run;

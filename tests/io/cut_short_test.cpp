@@ -92,7 +92,7 @@ private:
     std::vector<raw_socket> waiting_;
 };
 
-// --- deadlines --------------------------------------------------------------------------------------
+// --- deadlines -----------------------------------------------------------------------------------
 
 TEST_F(cut_short, a_read_times_out) {
     const time_point deadline = clock::now() + soon;
@@ -172,7 +172,7 @@ TEST_F(cut_short, a_signal_during_a_read_is_remembered) {
     EXPECT_EQ(finish(handle), wake_reason::signalled);
 }
 
-// --- stops ----------------------------------------------------------------------------------------------
+// --- stops ---------------------------------------------------------------------------------------
 
 TEST_F(cut_short, a_read_stops) { expect_stopped(start(reads(*stream))); }
 
@@ -280,7 +280,7 @@ TEST_F(cut_short, a_scheduler_is_destroyed_while_tasks_wait_for_io) {
     EXPECT_EQ(peer.receive(1), "");
 }
 
-// --- connecting -------------------------------------------------------------------------------------------
+// --- connecting ----------------------------------------------------------------------------------
 
 TEST_F(cut_short, a_connect_is_refused) {
     address nobody;

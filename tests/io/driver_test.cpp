@@ -181,7 +181,7 @@ TEST(epoll_driver_test, descriptors_may_be_closed_after_an_event_has_come) {
     }
 }
 
-// --- misuse -----------------------------------------------------------------------------------------------
+// --- misuse --------------------------------------------------------------------------------------
 
 task<> reads(tcp_stream& from) {
     std::array<std::byte, 10> buffer;

@@ -1,5 +1,5 @@
-// What a server meets besides good clients: a crowd that does nothing, signals, no descriptors left, and
-// workers that are busy.
+// What a server meets besides good clients: a crowd that does nothing, signals, no descriptors
+// left, and workers that are busy.
 #include "support/ending_of.hpp"
 #include "support/sockets.hpp"
 #include "support/switches.hpp"
@@ -113,12 +113,12 @@ private:
     rlimit before_{};
 };
 
-// --- a crowd ----------------------------------------------------------------------------------------
+// --- a crowd -------------------------------------------------------------------------------------
 
 constexpr int crowd_size = 10'000;
 
-// The clients, in a process of their own because of its descriptors: connects, says so, and for each
-// byte that it is told lets every hundredth have its echo. Ends when it is told no more.
+// The clients, in a process of their own because of its descriptors: connects, says so, and for
+// each byte that it is told lets every hundredth have its echo. Ends when it is told no more.
 [[noreturn]] void be_the_crowd(std::vector<int>& clients, const address& to, int told, int says) {
     const linger at_once{.l_onoff = 1, .l_linger = 0};  // leaves nothing behind in the kernel
     char good = 1;
@@ -180,7 +180,7 @@ TEST_F(hardship, ten_thousand_idle_connections_cost_nothing_and_still_work) {
     test::await([&] { return open == 0; });  // all of them were reset
 }
 
-// --- no descriptors left -------------------------------------------------------------------------------
+// --- no descriptors left -------------------------------------------------------------------------
 
 TEST_F(hardship, without_descriptors_it_goes_on_as_soon_as_there_are_some) {
     std::vector<raw_socket> clients;
@@ -201,12 +201,12 @@ TEST_F(hardship, without_descriptors_it_goes_on_as_soon_as_there_are_some) {
     EXPECT_EQ(echo_of(clients.back(), "its turn has come"), "its turn has come");
 }
 
-// --- signals --------------------------------------------------------------------------------------------
+// --- signals -------------------------------------------------------------------------------------
 
 void do_nothing(int) {}
 
-// A timer of the process interrupts system calls of every thread, a thousand times a second, without
-// SA_RESTART.
+// A timer of the process interrupts system calls of every thread, a thousand times a second,
+// without SA_RESTART.
 class interruptions {
 public:
     interruptions() {
@@ -269,7 +269,7 @@ TEST_F(hardship, signals_interrupt_nothing) {
     for (const bool good : block_on(home, when_all(std::move(sleepers)))) EXPECT_TRUE(good);
 }
 
-// --- busy workers ----------------------------------------------------------------------------------------
+// --- busy workers --------------------------------------------------------------------------------
 
 TEST_F(hardship, connections_are_served_while_all_workers_are_saturated) {
     std::atomic<bool> over{false};
@@ -285,7 +285,7 @@ TEST_F(hardship, connections_are_served_while_all_workers_are_saturated) {
     for (auto& each : load) each.get();
 }
 
-// --- IPv6 -------------------------------------------------------------------------------------------------
+// --- IPv6 ----------------------------------------------------------------------------------------
 
 TEST(ipv6, serves_both_families_on_one_listener) {
     const watchdog guard;

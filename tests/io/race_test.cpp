@@ -1,5 +1,5 @@
-// Many connections on worker threads, and what may happen at the same time: no byte is lost, nothing
-// hangs, and no event reaches the wrong connection.
+// Many connections on worker threads, and what may happen at the same time: no byte is lost,
+// nothing hangs, and no event reaches the wrong connection.
 #include "support/sockets.hpp"
 #include "support/watchdog.hpp"
 
@@ -115,7 +115,8 @@ TEST_P(io_on_threads, descriptors_are_used_again_at_once) {
     server.get();
 }
 
-// The clients of each group that is bound to a worker are on one thread, wherever their events are noticed.
+// The clients of each group that is bound to a worker are on one thread, wherever their events are
+// noticed.
 TEST_P(io_on_threads, connections_of_bound_groups_stay_on_their_threads) {
     static constexpr auto talks_there = [](address to, int number,
                                            std::thread::id there) -> task<bool> {
@@ -146,7 +147,7 @@ TEST_P(io_on_threads, connections_of_bound_groups_stay_on_their_threads) {
     server.get();
 }
 
-// --- deadlines, stops and data at the same time ----------------------------------------------------------
+// --- deadlines, stops and data at the same time --------------------------------------------------
 
 // Sends the numbers 0, 1, 2, ... as four bytes each, in pieces that do not fit them.
 task<> sends_numbers(tcp_stream& to, std::uint32_t count) {
@@ -255,7 +256,8 @@ TEST_P(io_on_threads, closing_after_a_stop_races_with_events) {
     block_on(home, one(listener, where));
 }
 
-// Several tasks on several workers use one listener each, and the scheduler is destroyed under load.
+// Several tasks on several workers use one listener each, and the scheduler is destroyed under
+// load.
 TEST_P(io_on_threads, a_scheduler_stops_under_load) {
     for (int i = 0; i != 10; ++i) {
         scheduler other{test::with_epoll(GetParam())};

@@ -1,5 +1,6 @@
-// A stream against a model: what the peer has sent, whether it has ended or reset the connection, and whether a read
-// waits. Reads go on after an end, after an error, and after a stop has cut one short.
+// A stream against a model: what the peer has sent, whether it has ended or reset the connection,
+// and whether a read waits. Reads go on after an end, after an error, and after a stop has cut one
+// short.
 #include "support/seeds.hpp"
 #include "support/sockets.hpp"
 
@@ -125,7 +126,8 @@ private:
         settle();
     }
 
-    // A call may look only at the events that the last wait has collected: those after them are for the next call.
+    // A call may look only at the events that the last wait has collected: those after them are for
+    // the next call.
     void run() {
         for (int idle = 0; idle != 2; ++idle) {
             if (home_.run_until_idle() != 0) idle = -1;

@@ -154,7 +154,8 @@ TEST(FrontQueue, TheAnswerWasEmptyIsExactForEveryBatch) {
     EXPECT_EQ(wrong, 0);
 }
 
-// What a producer wrote before its push is visible to the consumer, which may free the node at once.
+// What a producer wrote before its push is visible to the consumer, which may free the node at
+// once.
 TEST(FrontQueue, TheNodeBelongsToTheConsumerFromTheExchangeOn) {
     test::watchdog guard;
     constexpr int count = 20'000;

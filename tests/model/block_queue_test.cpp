@@ -1,4 +1,5 @@
-// The ready queue, with blocks of two items: its producer and consumers, blocks that are used again.
+// The ready queue, with blocks of two items: its producer and consumers, blocks that are used
+// again.
 #include "model/explore.hpp"
 
 #include <fairlead/detail/lockfree/block_queue.hpp>
@@ -80,8 +81,9 @@ TEST(ModelBlockQueue, ProducerAndTwoConsumers) {
                          [] { producer_and_consumers(3, 2, 2, 1); });
 }
 
-// A stop as one more thread. The producer and the consumers end when they see it, and whoever stops takes what
-// is left, as core::take_queued does, while they may still be at it. Nothing is lost, or taken twice.
+// A stop as one more thread. The producer and the consumers end when they see it, and whoever stops
+// takes what is left, as core::take_queued does, while they may still be at it. Nothing is lost, or
+// taken twice.
 void producer_consumers_and_a_stop(std::size_t count, int consumers, int claims) {
     queue ready;
     items all;

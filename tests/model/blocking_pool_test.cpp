@@ -1,4 +1,5 @@
-// The pool of threads that may block: calls and hand-overs together, calls that are withdrawn, and its end.
+// The pool of threads that may block: calls and hand-overs together, calls that are withdrawn, and
+// its end.
 #include "sched/blocking_pool.hpp"
 #include "model/explore.hpp"
 

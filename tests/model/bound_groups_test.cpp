@@ -1,6 +1,7 @@
 // Groups that are bound to a worker: who is woken for them, and on which thread they run.
 //
-// What a test with a whole scheduler looks for is as in scheduler_test.cpp: nothing is lost, and no time-out is needed.
+// What a test with a whole scheduler looks for is as in scheduler_test.cpp: nothing is lost, and no
+// time-out is needed.
 #include "model/interruption.hpp"
 #include "model/reliefs.hpp"
 #include "model/tasks.hpp"
@@ -36,10 +37,10 @@ using model::thread;
 // Which worker runs the step; a spare one has the number of its slot.
 unsigned here() { return sched::worker::current()->index(); }
 
-// --- the protocol ------------------------------------------------------------------------------------------
+// --- the protocol --------------------------------------------------------------------------------
 
-// [ID1] Something that the worker 1 alone can do, while it falls asleep in one of the two ways; another worker, which
-// searches, or is woken or not by somebody else, makes no difference.
+// [ID1] Something that the worker 1 alone can do, while it falls asleep in one of the two ways;
+// another worker, which searches, or is woken or not by somebody else, makes no difference.
 TEST(ModelBoundGroups, TheWorkerIsWokenOrSeesIt) {
     for (const bool in_driver : {false, true}) {
         for (const bool another_wakes : {false, true}) {
@@ -78,7 +79,8 @@ TEST(ModelBoundGroups, TheWorkerIsWokenOrSeesIt) {
     }
 }
 
-// A wish that comes while a round gives turns: the other worker gets the task from this round or the next.
+// A wish that comes while a round gives turns: the other worker gets the task from this round or
+// the next.
 TEST(ModelBoundGroups, ABindIsSeenByThisRoundOrTheNext) {
     model::expect_passes({.preemptions = 2}, [] {
         callback_task task;
@@ -109,7 +111,7 @@ TEST(ModelBoundGroups, ABindIsSeenByThisRoundOrTheNext) {
     });
 }
 
-// --- as a whole ----------------------------------------------------------------------------------------------
+// --- as a whole ----------------------------------------------------------------------------------
 
 // All sleep, or are about to: those who take in what was posted, and the one that it is for.
 TEST(ModelBoundGroups, NoTimeOutIsNeededForAPost) {
@@ -201,7 +203,8 @@ TEST(ModelBoundGroups, MovesAndIsReleasedAtAnyMoment) {
     });
 }
 
-// The only step of the worker that it is bound to waits for one that is only possible with a release.
+// The only step of the worker that it is bound to waits for one that is only possible with a
+// release.
 TEST(ModelBoundGroups, NoTimeOutIsNeededForARelease) {
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
@@ -262,7 +265,8 @@ TEST(ModelBoundGroups, ItsWorkerKeepsItsThread) {
     }
 }
 
-// A bind or a release against a hand-over: a slot changes hands before the bind, or after the release.
+// A bind or a release against a hand-over: a slot changes hands before the bind, or after the
+// release.
 TEST(ModelBoundGroups, ABindMeetsAHandOver) {
     const relieved once{1};
     model::expect_passes_by_priorities([] {

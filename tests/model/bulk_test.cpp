@@ -1,5 +1,5 @@
-// Loops whose chunks several workers claim: the end of helpers against who waits for them, a stop, a failure, and
-// the end of the scheduler; and a stop of the scheduler as one more thread of each.
+// Loops whose chunks several workers claim: the end of helpers against who waits for them, a stop,
+// a failure, and the end of the scheduler; and a stop of the scheduler as one more thread of each.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/awaits.hpp>
@@ -25,8 +25,8 @@ using model::stops;
 // Each chunk is a slice: who claims it has another turn before the next.
 constexpr bulk_options in_turns{.slice = duration{0}};
 
-// Whether all ran, each once, or a stop came before. What the bodies write is read here, so that the end of the
-// loop must order the two.
+// Whether all ran, each once, or a stop came before. What the bodies write is read here, so that
+// the end of the loop must order the two.
 template <std::size_t Count>
 task<bool> writes_all(bulk_options wanted) {
     std::array<model::plain<int>, Count> all{};
@@ -61,7 +61,8 @@ TEST(ModelBulk, TheParentSeesWhatTheBodiesHaveWritten) {
     });
 }
 
-// The second helper is made by the first, or by the parent when that is taken, in memory of its own.
+// The second helper is made by the first, or by the parent when that is taken, in memory of its
+// own.
 TEST(ModelBulk, HelpersFindHelpers) {
     for (const bulk_options wanted : {bulk_options{}, in_turns}) {
         model::expect_passes_by_priorities(

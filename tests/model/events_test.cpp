@@ -103,8 +103,8 @@ TEST(ModelScheduler, AStepMayWaitForAnEventOfTheFirstSource) {
     });
 }
 
-// Collects what ended a wait for the poll that follows, as a driver of descriptors does. Any wake-up counts as
-// an event.
+// Collects what ended a wait for the poll that follows, as a driver of descriptors does. Any
+// wake-up counts as an event.
 class collecting_driver final : public driver {
 public:
     bool set_deadline(time_point deadline) noexcept override {

@@ -1,4 +1,5 @@
-// The forks of a worker: its owner and thieves, with every order of steps and every reading of memory.
+// The forks of a worker: its owner and thieves, with every order of steps and every reading of
+// memory.
 #include "model/explore.hpp"
 
 #include <fairlead/detail/lockfree/fork_deque.hpp>
@@ -59,7 +60,8 @@ void steal_some(fork_deque<plain<int>, Capacity>& forks, items& all, int thefts)
     for (int i = 0; i != thefts; ++i) all.use(forks.steal());
 }
 
-// The owner forks one after the other, and joins the newest first. Of what is left others have taken it.
+// The owner forks one after the other, and joins the newest first. Of what is left others have
+// taken it.
 template <std::size_t Capacity>
 void owner_and_thieves(std::size_t count, std::size_t open_min, int thieves, int thefts) {
     fork_deque<plain<int>, Capacity> forks{open_min};
@@ -121,8 +123,8 @@ TEST(ModelForkDeque, WhatWasHiddenIsOpenedAtOnce) {
     });
 }
 
-// As the posts of steps with policy::stealing: each is opened at once, and the owner now and then takes the
-// oldest, as thieves do.
+// As the posts of steps with policy::stealing: each is opened at once, and the owner now and then
+// takes the oldest, as thieves do.
 TEST(ModelForkDeque, EachIsOpenedAtOnceAndTheOwnerTakesBothEnds) {
     const auto scenario = [](bool oldest_first) {
         fork_deque<plain<int>, 2> posts{0};
@@ -145,8 +147,8 @@ TEST(ModelForkDeque, EachIsOpenedAtOnceAndTheOwnerTakesBothEnds) {
     }
 }
 
-// A stop as one more thread. The owner and the thief end when they see it, and when they have ended who
-// stops takes what is left, hidden or not.
+// A stop as one more thread. The owner and the thief end when they see it, and when they have ended
+// who stops takes what is left, hidden or not.
 TEST(ModelForkDeque, AStopTakesWhatIsLeft) {
     const auto scenario = [](std::size_t count, std::size_t open_min) {
         fork_deque<plain<int>, 2> forks{open_min};

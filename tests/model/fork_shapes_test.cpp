@@ -1,5 +1,6 @@
-// Forks of any shape: how many children there are, which of them throw, and which wait; the schedule says which of them
-// another worker takes. Each child writes what stands in the frame of its parent.
+// Forks of any shape: how many children there are, which of them throw, and which wait; the
+// schedule says which of them another worker takes. Each child writes what stands in the frame of
+// its parent.
 #include "model/explore.hpp"
 
 #include <fairlead/coro/awaits.hpp>

@@ -1,5 +1,5 @@
-// Forks that are joined: the end of those that were taken against who waits for them, asks them to stop, or goes
-// away; and a stop of the scheduler as one more thread of each.
+// Forks that are joined: the end of those that were taken against who waits for them, asks them to
+// stop, or goes away; and a stop of the scheduler as one more thread of each.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>
@@ -138,7 +138,7 @@ TEST(ModelFork, AFailureStopsTheOthers) {
     });
 }
 
-// --- other schedulers, and the end of their own ---------------------------------------------------------------
+// --- other schedulers, and the end of their own --------------------------------------------------
 
 task<int> goes(scheduler& elsewhere) {
     co_await resume_on(elsewhere);
@@ -159,8 +159,8 @@ task<> holds_for_a_child(scheduler& elsewhere) {
     co_await fork_join(waits_and_cleans_up(), uses_there(elsewhere, kept));
 }
 
-// The scheduler is destroyed while the first child waits; the other was not taken, waits as well, or has gone to
-// another scheduler, where it uses what the parent's frame holds.
+// The scheduler is destroyed while the first child waits; the other was not taken, waits as well,
+// or has gone to another scheduler, where it uses what the parent's frame holds.
 TEST(ModelFork, AParentIsKeptForAChildThatIsElsewhere) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {
@@ -183,7 +183,8 @@ TEST(ModelFork, AParentIsKeptForAChildThatIsElsewhere) {
     });
 }
 
-// The first child goes elsewhere, and the parent with it; what it has offered is posted, and its scheduler ends.
+// The first child goes elsewhere, and the parent with it; what it has offered is posted, and its
+// scheduler ends.
 TEST(ModelFork, AParentIsElsewhereWhenItsForksAreGivenBack) {
     static constexpr auto parent = [](scheduler& elsewhere) -> task<int> {
         try {
@@ -226,7 +227,8 @@ TEST(ModelFork, AStopWaitsForForksWhoseParentIsElsewhere) {
     }
 }
 
-// The outer fork asks the inner parent to stop, which is kept for its child: that must not end the wait.
+// The outer fork asks the inner parent to stop, which is kept for its child: that must not end the
+// wait.
 TEST(ModelFork, AParentThatIsKeptIsAskedToStop) {
     static constexpr auto outer = [](scheduler& elsewhere) -> task<> {
         co_await fork_join(waits_and_cleans_up(), holds_for_a_child(elsewhere));
@@ -238,8 +240,8 @@ TEST(ModelFork, AParentThatIsKeptIsAskedToStop) {
     });
 }
 
-// A stop that comes when the step of the first child has begun ends its wait all the same: then the other must be
-// told as well, as the first may wait for what it does then.
+// A stop that comes when the step of the first child has begun ends its wait all the same: then the
+// other must be told as well, as the first may wait for what it does then.
 TEST(ModelFork, AStopThatComesLateReachesAll) {
     struct coroutines {
         static task<bool> first(basic_task*& self) {

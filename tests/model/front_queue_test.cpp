@@ -108,8 +108,8 @@ TEST(ModelFrontQueue, ABatchIsPushedInOneStep) {
     });
 }
 
-// Who pushes wakes the consumer only if it found the queue empty; a stop wakes it as well. Then another takes
-// what is left, while the producers go on, as a destructor does.
+// Who pushes wakes the consumer only if it found the queue empty; a stop wakes it as well. Then
+// another takes what is left, while the producers go on, as a destructor does.
 void sleeping_consumer(int producers) {
     queue front;
     sync::signal work;

@@ -1,6 +1,8 @@
-// Groups: what the role and others tell each other, with every order of steps; and as a whole, by priorities.
+// Groups: what the role and others tell each other, with every order of steps; and as a whole, by
+// priorities.
 //
-// What a test with a whole scheduler looks for is as in scheduler_test.cpp: nothing is lost, and no time-out is needed.
+// What a test with a whole scheduler looks for is as in scheduler_test.cpp: nothing is lost, and no
+// time-out is needed.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -30,7 +32,7 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// --- what the role and others tell each other -------------------------------------------------------------------
+// --- what the role and others tell each other ----------------------------------------------------
 
 // The parts of a scheduler with a group, without workers.
 struct parts {
@@ -104,7 +106,8 @@ TEST(ModelGroups, AResumeIsSeenByThisRoundOrTheNext) {
     });
 }
 
-// Of two who notice the same group one puts it into the list; the wish of the other is seen with it.
+// Of two who notice the same group one puts it into the list; the wish of the other is seen with
+// it.
 TEST(ModelGroups, TwoWishesAreSeen) {
     model::expect_passes({.preemptions = 1, .stale_reads = 1}, [] {
         parts all{{}};
@@ -149,7 +152,7 @@ TEST(ModelGroups, WhatIsTakenBackMakesRoom) {
     });
 }
 
-// --- as a whole -------------------------------------------------------------------------------------------------
+// --- as a whole ----------------------------------------------------------------------------------
 
 TEST(ModelGroups, ALimitedGroupNeverRunsTwoSteps) {
     model::expect_passes_though_stopped([](stops how) {
@@ -291,7 +294,7 @@ TEST(ModelGroups, APostBesideALineOfOthersIsDrained) {
     }
 }
 
-// --- how long a group lives ---------------------------------------------------------------------------------------
+// --- how long a group lives ----------------------------------------------------------------------
 
 TEST(ModelGroups, ItsHandleMayGoAsItsLastTaskEnds) {
     for (const bool paused : {false, true}) {

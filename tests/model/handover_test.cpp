@@ -1,4 +1,5 @@
-// Steps that lose their slot: [HO1] with every order of steps, and the whole scheduler by priorities.
+// Steps that lose their slot: [HO1] with every order of steps, and the whole scheduler by
+// priorities.
 //
 // The checker's monitor relieves whoever it comes across, at any moment.
 #include "model/interruption.hpp"
@@ -99,7 +100,8 @@ TEST(ModelHandover, NothingIsLostOfWhatTheStepPosts) {
     }
 }
 
-// Those that the step waits for can only run if its slot is passed on: no time-out is needed for that.
+// Those that the step waits for can only run if its slot is passed on: no time-out is needed for
+// that.
 TEST(ModelHandover, AStepThatBlocksInPlaceWaitsForOthers) {
     const relieved never{0};
     model::barriers_matter = true;
@@ -214,7 +216,8 @@ TEST(ModelHandover, ForksOfTwoAreRunOnce) {
     }
 }
 
-// A worker that was without a slot, and posted, holds one again, and loses it again: no time-out is needed for that.
+// A worker that was without a slot, and posted, holds one again, and loses it again: no time-out is
+// needed for that.
 TEST(ModelHandover, AWorkerIsUsedAgain) {
     const relieved never{0};
     model::barriers_matter = true;

@@ -1,5 +1,6 @@
-// A stop of a scheduler as one more thread of a scenario, at any moment, and a start that goes on with what
-// the stop has left. So nothing that was posted may be lost, or run twice, whatever else happens.
+// A stop of a scheduler as one more thread of a scenario, at any moment, and a start that goes on
+// with what the stop has left. So nothing that was posted may be lost, or run twice, whatever else
+// happens.
 #pragma once
 
 #include "model/explore.hpp"
@@ -53,8 +54,9 @@ inline void expect_ends_though_stopped(const std::function<task<>()>& parent) {
     });
 }
 
-/// By priorities as well, for steps that wait for other tasks: a stop that does not wait for these, and the start after
-/// it, would wait for such a step for ever. What they need is to be posted before the stop.
+/// By priorities as well, for steps that wait for other tasks: a stop that does not wait for these,
+/// and the start after it, would wait for such a step for ever. What they need is to be posted
+/// before the stop.
 inline void expect_passes_though_stopped_patiently(const std::function<void(stops)>& scenario) {
     expect_passes_by_priorities([&] { scenario(stops::none); });
     expect_passes_by_priorities([&] { scenario(stops::patient); }, 125);

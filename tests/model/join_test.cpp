@@ -1,5 +1,5 @@
-// Coroutines that are waited for: the end of one against whoever joins it, drops its handle, gives up, or asks
-// it to stop; and a stop of its scheduler as one more thread of each.
+// Coroutines that are waited for: the end of one against whoever joins it, drops its handle, gives
+// up, or asks it to stop; and a stop of its scheduler as one more thread of each.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>
@@ -107,8 +107,8 @@ TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
     });
 }
 
-// The scheduler is destroyed while the body of a scope waits for something else, and a child goes to another
-// scheduler, or is about to: the body's frames stay until the child has ended.
+// The scheduler is destroyed while the body of a scope waits for something else, and a child goes
+// to another scheduler, or is about to: the body's frames stay until the child has ended.
 TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
     struct coroutines {
         static task<> child(scheduler& elsewhere, model::plain<int>& kept) {
@@ -144,9 +144,10 @@ TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
     });
 }
 
-// --- a request to stop --------------------------------------------------------------------------------------
+// --- a request to stop ---------------------------------------------------------------------------
 
-// Waits until it is asked to stop, and once more to clean up, which no stop shortens. Whether it was so.
+// Waits until it is asked to stop, and once more to clean up, which no stop shortens. Whether it
+// was so.
 task<bool> cleans_up() {
     const bool stopped = co_await receive_signal() == wake_reason::stopped;
     co_return stopped&& co_await shielded(test::ending_of(sleep_for(1ms))) == wake_reason::expired;
@@ -202,7 +203,8 @@ TEST(ModelJoin, AJoinerIsAskedToStopWhileWhatItJoinsEnds) {
     });
 }
 
-// Its deadline has passed when it begins, so the wait ends when the joiner runs next; unless the end was faster.
+// Its deadline has passed when it begins, so the wait ends when the joiner runs next; unless the
+// end was faster.
 TEST(ModelJoin, ADeadlineOfAJoinerRacesWithTheEnd) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};

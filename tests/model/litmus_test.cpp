@@ -1,8 +1,8 @@
 // The checker is checked: small programs, and exactly what C++20 lets them read.
 //
-// An outcome is written with one digit for each value that was read: 10 is "the first thread read 1, the
-// second 0". Two shapes that C++20 allows do not occur here, because stores take effect when they run:
-// load buffering (LB) and stores that pass each other (2+2W).
+// An outcome is written with one digit for each value that was read: 10 is "the first thread read
+// 1, the second 0". Two shapes that C++20 allows do not occur here, because stores take effect when
+// they run: load buffering (LB) and stores that pass each other (2+2W).
 #include "model/explore.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ numbers outcomes(Program program) {
     return all;
 }
 
-// --- store buffering: each writes its own, and reads the other's ------------------------------------
+// --- store buffering: each writes its own, and reads the other's ---------------------------------
 
 template <class First, class Second>
 numbers store_buffering(First first, Second second) {
@@ -97,7 +97,7 @@ TEST(Litmus, ExchangesAreNoFences) {
     EXPECT_EQ(store_buffering(sequential, sequential), somebody_sees);
 }
 
-// --- message passing: data, then a flag -------------------------------------------------------------
+// --- message passing: data, then a flag ----------------------------------------------------------
 
 numbers message_passing(order store, order load) {
     return outcomes([&] {
@@ -172,7 +172,7 @@ TEST(Litmus, AReleaseSequenceGoesThroughExchanges) {
     EXPECT_EQ(seen, (numbers{0, 1, 11, 20, 21, 31}));
 }
 
-// --- one location -----------------------------------------------------------------------------------
+// --- one location --------------------------------------------------------------------------------
 
 TEST(Litmus, ReadsOfOneLocationDoNotGoBack) {
     const numbers seen = outcomes([] {
@@ -225,7 +225,7 @@ TEST(Litmus, AStrongExchangeMayFailByAnOldStore) {
     EXPECT_EQ(seen, (numbers{0, 1, 2}));
 }
 
-// --- independent reads of independent writes ----------------------------------------------------------
+// --- independent reads of independent writes -----------------------------------------------------
 
 numbers independent_reads(order store, order load) {
     return outcomes([&] {
@@ -256,8 +256,8 @@ TEST(Litmus, OnlySequentialConsistencyOrdersIndependentWrites) {
     EXPECT_EQ(std::ranges::count(sequential, 1010), 0);  // they disagree about which came first
 }
 
-// Two sequentially consistent loads of a relaxed store: the second cannot read what is older than what the
-// first has read, whichever thread is the second.
+// Two sequentially consistent loads of a relaxed store: the second cannot read what is older than
+// what the first has read, whichever thread is the second.
 TEST(Litmus, SequentialLoadsAreInOneOrder) {
     const numbers seen = outcomes([] {
         cell x{0};
@@ -306,7 +306,7 @@ TEST(Litmus, WhatARelaxedWriterHasReadIsNotPassedOn) {
     EXPECT_EQ(chain(release, acquire), (numbers{0, 1, 11}));
 }
 
-// --- what does not occur ------------------------------------------------------------------------------
+// --- what does not occur -------------------------------------------------------------------------
 
 TEST(Litmus, LoadBufferingIsNotShown) {
     const numbers seen = outcomes([] {

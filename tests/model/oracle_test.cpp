@@ -1,6 +1,6 @@
 // The checker is checked: protocols of which other tools have said whether they hold under the C++
-// memory model. Each verdict here is that of GenMC with RC11, but where another is named, and in the last
-// part, which has the verdicts of the authors of the algorithms.
+// memory model. Each verdict here is that of GenMC with RC11, but where another is named, and in
+// the last part, which has the verdicts of the authors of the algorithms.
 #include "model/bell.hpp"
 #include "model/explore.hpp"
 
@@ -18,13 +18,13 @@ using namespace sync;  // the memory orders
 
 const options one_stale_read{.stale_reads = 1};
 
-// --- who pushes and then looks for a sleeper; who goes to sleep and then looks at the queue -----------
+// --- who pushes and then looks for a sleeper; who goes to sleep and then looks at the queue ------
 
 struct wake_protocol {
     const char* name;
     bool is_safe;
-    // The producer pushes with a read-modify-write, and looks at the flag, with a load or an addition
-    // of nothing.
+    // The producer pushes with a read-modify-write, and looks at the flag, with a load or an
+    // addition of nothing.
     order push;
     bool fence_after_push;
     bool look_is_change;
@@ -90,10 +90,11 @@ TEST(Oracle, SleepersAndTheirWakers) {
     }
 }
 
-// --- a stack: pushes, and all are taken at once --------------------------------------------------------
+// --- a stack: pushes, and all are taken at once --------------------------------------------------
 
-// Treiber's push, and an exchange that takes all: without reclamation, as no push looks into the head. That
-// both must synchronise is said by the standard: nothing else orders the payload's write and its reading.
+// Treiber's push, and an exchange that takes all: without reclamation, as no push looks into the
+// head. That both must synchronise is said by the standard: nothing else orders the payload's write
+// and its reading.
 class stack {
 public:
     struct node {
@@ -147,7 +148,7 @@ TEST(Oracle, APushPublishesItsPayload) {
     expect_fails(one_stale_read, "data race", [] { push_and_take_all(release, relaxed); });
 }
 
-// --- a signal whose send returns early when it is set already ------------------------------------------
+// --- a signal whose send returns early when it is set already ------------------------------------
 
 enum class early_return { relaxed_load, fence_before, release_change };
 
@@ -236,8 +237,8 @@ TEST(Oracle, SignalsOnlyOfPushesThatFindTheQueueEmpty) {
                   [] { push_and_signal(release, acquire, early_return::release_change); });
 }
 
-// The first load is of a queue that may have been emptied by the time the exchange succeeds. Found by traces of
-// a prototype that were checked against a specification.
+// The first load is of a queue that may have been emptied by the time the exchange succeeds. Found
+// by traces of a prototype that were checked against a specification.
 TEST(Oracle, TheFirstLoadDoesNotKnowWhetherTheQueueWasEmpty) {
     expect_fails(one_stale_read, "nobody can go on", [] {
         push_and_signal(acq_rel, acq_rel, early_return::release_change,
@@ -247,9 +248,10 @@ TEST(Oracle, TheFirstLoadDoesNotKnowWhetherTheQueueWasEmpty) {
                   [] { push_and_signal(acq_rel, acq_rel, early_return::release_change); });
 }
 
-// --- a ring with one producer, whose consumers read a slot and then claim it ---------------------------
+// --- a ring with one producer, whose consumers read a slot and then claim it ---------------------
 
-// Of one slot. Who loses the claim has read what the producer may write meanwhile, and throws it away.
+// Of one slot. Who loses the claim has read what the producer may write meanwhile, and throws it
+// away.
 template <class Slot>
 class ring {
 public:
@@ -304,7 +306,7 @@ TEST(Oracle, ASlotThatIsReadBeforeItsClaimMustBeAtomic) {
     expect_fails(one_stale_read, "data race", push_and_claim<plain<int>>);
 }
 
-// --- Chase-Lev's deque, with the orders of Le et al., PPoPP 2013 ----------------------------------------
+// --- Chase-Lev's deque, with the orders of Le et al., PPoPP 2013 ---------------------------------
 
 class deque {
 public:
@@ -398,7 +400,7 @@ TEST(Oracle, ChaseLevAtRandomAndByPriorities) {
     }
 }
 
-// --- who signals a task and who frees it -----------------------------------------------------------------
+// --- who signals a task and who frees it ---------------------------------------------------------
 
 TEST(Oracle, ASignalInTwoStepsTouchesAFreedTask) {
     expect_fails("destroyed", [] {

@@ -1,5 +1,6 @@
-// Parking: workers that look for work and sleep, threads that have some. The real `idle`, with a small
-// worker around it that follows the protocol of sched/worker.cpp, so that all executions can be seen.
+// Parking: workers that look for work and sleep, threads that have some. The real `idle`, with a
+// small worker around it that follows the protocol of sched/worker.cpp, so that all executions can
+// be seen.
 #include "model/explore.hpp"
 
 #include "sched/core.hpp"
@@ -109,7 +110,8 @@ private:
     void park(unsigned index, int wanted) {
         idle.prepare_park(index);
         bool stay = !ends(wanted);
-        // What is there is for who has the role; if that is another, it looks after its release [RL1].
+        // What is there is for who has the role; if that is another, it looks after its release
+        // [RL1].
         if (stay && !queue_.empty() && role_.try_acquire()) {
             role_.release();
             stay = false;
@@ -207,7 +209,8 @@ TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
     });
 }
 
-// The worker 1 sleeps in one of the two ways, unless there is a reason to stay awake after the word has changed.
+// The worker 1 sleeps in one of the two ways, unless there is a reason to stay awake after the word
+// has changed.
 template <class Condition>
 void sleep_unless(sched::idle& idle, futex_driver& driver, bool in_driver, const Condition& awake) {
     if (in_driver) {
@@ -227,9 +230,9 @@ void stop_all(sync::atomic<bool>& stopping, sched::idle& idle) {
     idle.wake_all();
 }
 
-// The workers are woken by a stop wherever they are on their way to sleep, while somebody posts: each of the
-// two finds them, and may also find them woken by the other. Once the workers have ended and the poster has
-// left nobody touches `idle`.
+// The workers are woken by a stop wherever they are on their way to sleep, while somebody posts:
+// each of the two finds them, and may also find them woken by the other. Once the workers have
+// ended and the poster has left nobody touches `idle`.
 void stop_against_a_sleeper_and_a_poster(bool in_driver) {
     futex_driver driver;
     auto* const idle = new sched::idle{2, driver};
@@ -299,9 +302,9 @@ TEST(ModelParking, AStopWakesBothThoughSomebodyPosts) {
                          scenario);
 }
 
-// Who has dealt tasks changes the word after it, and a sleeper looks for tasks after it has changed the word
-// [ID1]. Otherwise nobody comes for what was dealt. With a stop, the sleeper is to end: whatever was dealt and
-// not taken by then is left.
+// Who has dealt tasks changes the word after it, and a sleeper looks for tasks after it has changed
+// the word [ID1]. Otherwise nobody comes for what was dealt. With a stop, the sleeper is to end:
+// whatever was dealt and not taken by then is left.
 void deal_against_a_sleeper(bool in_driver, bool stop) {
     futex_driver driver;
     sched::idle idle{2, driver};
@@ -418,8 +421,8 @@ TEST(ModelParking, ARoundSeesWhatEveryWishIsAbout) {
     });
 }
 
-// Who has work looks at the word after it has added it, and a sleeper at the work after it has become one
-// [ID2]. `add` returns whether somebody must be woken. Who is woken by a stop ends.
+// Who has work looks at the word after it has added it, and a sleeper at the work after it has
+// become one [ID2]. `add` returns whether somebody must be woken. Who is woken by a stop ends.
 template <class Work>
 void work_against_a_sleeper(bool (*add)(Work&, item&, const sched::idle&)) {
     const auto scenario = [=](bool stop) {

@@ -1,5 +1,5 @@
-// Permits in the queue of a group with a bound: who takes one, who waits, and who gives one back, with every order of steps; and
-// as a whole.
+// Permits in the queue of a group with a bound: who takes one, who waits, and who gives one back,
+// with every order of steps; and as a whole.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -118,7 +118,7 @@ TEST(ModelPermits, AHigherBoundIsHandedOut) {
     });
 }
 
-// --- as a whole --------------------------------------------------------------------------------------------------
+// --- as a whole ----------------------------------------------------------------------------------
 
 // Coroutines and a thread wait for permits, and steps free them.
 TEST(ModelPermits, WhoPostsFasterThanTheGroupRunsIsHeldUp) {

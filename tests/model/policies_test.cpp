@@ -21,7 +21,8 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// Each step ends with other posts than its own: a chain of tasks, and of each link one that is on its own.
+// Each step ends with other posts than its own: a chain of tasks, and of each link one that is on
+// its own.
 TEST(ModelScheduler, NoTimeOutIsNeededForWhatStepsPost) {
     for (const policy policy : policies) {
         for (const unsigned workers : {1U, 2U, 3U}) {

@@ -1,4 +1,5 @@
-// The run queue of a slot: its owner and thieves, with every order of steps and every reading of memory.
+// The run queue of a slot: its owner and thieves, with every order of steps and every reading of
+// memory.
 #include "model/explore.hpp"
 
 #include <fairlead/detail/lockfree/run_queue.hpp>
@@ -110,8 +111,8 @@ TEST(ModelRunQueue, ABatchIsStolenInHalves) {
     });
 }
 
-// A stop as one more thread. The owner and the thief end when they see it, and whoever stops takes what is left,
-// as core::take_queued does, while they may still be at it.
+// A stop as one more thread. The owner and the thief end when they see it, and whoever stops takes
+// what is left, as core::take_queued does, while they may still be at it.
 void owner_thief_and_a_stop(std::size_t count, int thefts) {
     run_queue<plain<int>, 2> run;
     items all;

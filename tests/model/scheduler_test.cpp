@@ -1,10 +1,12 @@
-// The whole scheduler, as it is: threads, rounds, sleeps, stops. Far too many executions to see all, so by
-// priorities.
+// The whole scheduler, as it is: threads, rounds, sleeps, stops. Far too many executions to see
+// all, so by priorities.
 //
-// Time passes only when nobody can go on otherwise. A lost wake-up would be mended by the next time-out, of a
-// watcher after a millisecond or of who waits in drain after a year: so each scenario says by when it is over.
+// Time passes only when nobody can go on otherwise. A lost wake-up would be mended by the next
+// time-out, of a watcher after a millisecond or of who waits in drain after a year: so each
+// scenario says by when it is over.
 //
-// A stop is one more thread of each, and a start goes on with what it has left: see interruption.hpp.
+// A stop is one more thread of each, and a start goes on with what it has left: see
+// interruption.hpp.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -34,7 +36,7 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// --- posts ----------------------------------------------------------------------------------------------
+// --- posts ---------------------------------------------------------------------------------------
 
 TEST(ModelScheduler, RunsWhatIsPosted) {
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -58,8 +60,9 @@ TEST(ModelScheduler, RunsWhatIsPosted) {
 constexpr duration long_step = 30us;
 void take_long() { model::explorer::running()->take_time(long_step / 1ns); }
 
-// While steps are long a worker does not go on with its own post if another keeps an older one, and then the
-// role may be busy. Nothing is left behind: all run, and no time passes but that of the steps.
+// While steps are long a worker does not go on with its own post if another keeps an older one, and
+// then the role may be busy. Nothing is left behind: all run, and no time passes but that of the
+// steps.
 TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
     constexpr int hops = 3;
     for (const unsigned workers : {2U, 3U}) {
@@ -151,7 +154,8 @@ TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
     }
 }
 
-// Who has the signal passes it on and sleeps, without a round. Another thread looks whether all is done.
+// Who has the signal passes it on and sleeps, without a round. Another thread looks whether all is
+// done.
 TEST(ModelScheduler, TwoPassASignalToAndFro) {
     constexpr int passes = 4;
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -192,7 +196,7 @@ TEST(ModelScheduler, TwoPassASignalToAndFro) {
     }
 }
 
-// --- steps that block -------------------------------------------------------------------------------------
+// --- steps that block ----------------------------------------------------------------------------
 
 // A step waits for the one that it has posted, which a watcher must find; likewise a second one.
 void step_waits_for_what_it_posted(policy policy) {
@@ -299,8 +303,8 @@ TEST(ModelScheduler, AStepMayWaitForADeadline) {
     }
 }
 
-// Likewise of a step that has posted itself to sleep before, which is not a second task to run; and it can be
-// woken while the step goes on.
+// Likewise of a step that has posted itself to sleep before, which is not a second task to run; and
+// it can be woken while the step goes on.
 TEST(ModelScheduler, AStepMayWaitForWhatItWokeAfterItsLastPost) {
     model::expect_passes_though_stopped_patiently([](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -333,7 +337,7 @@ TEST(ModelScheduler, AStepMayWaitForWhatItWokeAfterItsLastPost) {
     });
 }
 
-// --- sleeps, drain, stop ------------------------------------------------------------------------------------
+// --- sleeps, drain, stop -------------------------------------------------------------------------
 
 TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
     for (const unsigned workers : {1U, 2U}) {
@@ -425,7 +429,8 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
     for (const policy each : policies) stop_ends_with_posts_under_way(each);
 }
 
-// The step that a stop has given up on ends while the stop looks for what is left, and its worker with it.
+// The step that a stop has given up on ends while the stop looks for what is left, and its worker
+// with it.
 TEST(ModelScheduler, AStopThatGivesUpMayMeetTheEndOfTheStep) {
     const auto scenario = [](unsigned workers) {
         scheduler scheduler{{.workers = workers}};
@@ -456,8 +461,9 @@ TEST(ModelScheduler, AStopThatGivesUpMayMeetTheEndOfTheStep) {
     }
 }
 
-// While the workers are started nobody takes them for ended: who drains would look at what is the single
-// worker's alone, and hold the role without looking afterwards for a worker that could not have it [RL1].
+// While the workers are started nobody takes them for ended: who drains would look at what is the
+// single worker's alone, and hold the role without looking afterwards for a worker that could not
+// have it [RL1].
 TEST(ModelScheduler, ADrainMayBeAskedDuringAStart) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {

@@ -16,7 +16,8 @@ using model::plain;
 using model::require;
 using model::thread;
 
-// A task whose sleep one of several may end: who ends it pushes it, and the front is a count and a bell.
+// A task whose sleep one of several may end: who ends it pushes it, and the front is a count and a
+// bell.
 struct sleeper {
     task_state state;
     plain<int> data{0};
@@ -78,8 +79,8 @@ TEST(ModelTaskState, AnUnparkAndAWakerEndASleepOnce) {
     }
 }
 
-// What a waker wrote before is seen by the run that it causes, or by one that is still to come [TS1]. With a stop
-// besides there are too many executions to see all.
+// What a waker wrote before is seen by the run that it causes, or by one that is still to come
+// [TS1]. With a stop besides there are too many executions to see all.
 TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
     for (const bool stop : {false, true}) {
         const auto scenario = [=] {
@@ -113,8 +114,9 @@ TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
     }
 }
 
-// The receiver of a signal or a completion may free the task: the sender's exchange is its last touch. A stop of
-// the scheduler tells the sleeper, in the role: then either of the two has the duty.
+// The receiver of a signal or a completion may free the task: the sender's exchange is its last
+// touch. A stop of the scheduler tells the sleeper, in the role: then either of the two has the
+// duty.
 void free_once_taken(bool completion, bool stop) {
     model::expect_passes([=] {
         auto* const task = new sleeper;

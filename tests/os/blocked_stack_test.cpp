@@ -301,7 +301,8 @@ TEST_F(BlockedStackOf, AThreadInAHandlerOfASignal) {
     ::sigaction(SIGUSR1, &before, nullptr);
 }
 
-// Whatever it does meanwhile: it is asked while it goes in and out of calls of the system at several depths.
+// Whatever it does meanwhile: it is asked while it goes in and out of calls of the system at
+// several depths.
 TEST_F(BlockedStackOf, AThreadThatGoesOn) {
     std::atomic<int> id{0};
     std::atomic<bool> over{false};

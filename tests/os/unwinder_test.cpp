@@ -1,4 +1,5 @@
-// The calls that a thread is in, from where it says that it is: nothing of the system is needed, so this is tested in emulators, too.
+// The calls that a thread is in, from where it says that it is: nothing of the system is needed, so
+// this is tested in emulators, too.
 #include "os/unwinder.hpp"
 
 #include "support/stacks.hpp"
@@ -143,7 +144,8 @@ TEST_P(Unwinder, KnowsOnlyWhereItIsWithoutTables) {
     EXPECT_EQ(state_.calls(frames_), 1U);
 }
 
-// Whatever stands there: it ends, and reads nothing but what it is given. Words of the stack are kept, changed or exchanged.
+// Whatever stands there: it ends, and reads nothing but what it is given. Words of the stack are
+// kept, changed or exchanged.
 TEST_P(Unwinder, EndsWhateverTheStackHas) {
     std::mt19937_64 random{20261123};
     const std::vector<std::byte> whole = state_.stack;
@@ -167,7 +169,8 @@ TEST_P(Unwinder, EndsWhateverTheStackHas) {
 #if defined(__aarch64__)
 [[gnu::noinline]] void leaf() { test::use(nullptr); }
 
-// Where it returns to is in a register, which nobody knows: its caller is left out, and those above are not.
+// Where it returns to is in a register, which nobody knows: its caller is left out, and those above
+// are not.
 TEST_P(Unwinder, LeavesOutWhoCallsAFunctionThatSavesNothing) {
     state_.position.instruction = reinterpret_cast<std::uintptr_t>(&leaf);
     state_.position.after_call = false;

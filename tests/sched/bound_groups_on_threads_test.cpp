@@ -66,7 +66,8 @@ private:
     std::deque<scripted> tasks_;
 };
 
-// Posts from outside, from its own steps and from others'; sleeps and wakeups; while others keep all workers busy, or none.
+// Posts from outside, from its own steps and from others'; sleeps and wakeups; while others keep
+// all workers busy, or none.
 TEST(BoundGroupOnThreads, AllOfItsStepsRunOnItsThread) {
     test::watchdog guard;
     for (const policy policy : {policy::fair, policy::stealing}) {
@@ -134,7 +135,8 @@ TEST(BoundGroupOnThreads, TheWorkerIsWoken) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// The worker is in a step: it goes there when that has ended. The others, which sleep, are of no use.
+// The worker is in a step: it goes there when that has ended. The others, which sleep, are of no
+// use.
 TEST(BoundGroupOnThreads, WaitsForItsWorkerThoughOthersHaveNothingToDo) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3, .blocked_after = 0s}};

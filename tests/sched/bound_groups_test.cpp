@@ -28,7 +28,7 @@ using test::numbered;
 using test::scripted;
 using test::simulation;
 
-// --- what it is bound to -------------------------------------------------------------------------------
+// --- what it is bound to -------------------------------------------------------------------------
 
 TEST(BoundGroup, RefusesWorkersThatAreNotThere) {
     scheduler scheduler{{.workers = 3}};
@@ -82,7 +82,7 @@ TEST(BoundGroup, StaysMovesAndIsReleased) {
     EXPECT_EQ(one.stats().bound_to, 0U);
 }
 
-// --- one worker, on the caller ---------------------------------------------------------------------------
+// --- one worker, on the caller -------------------------------------------------------------------
 
 TEST(BoundGroup, IsAStrandWhateverItsLimitSays) {
     simulation sim;

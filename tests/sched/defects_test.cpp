@@ -1,8 +1,8 @@
 // Defects of other schedulers, each reproduced as the shape that it has there. A test that is not
 // deterministic repeats the shape a bounded number of times.
 //
-// Sources of the names: the analysis of serverbox (its numbers are given), and the known pitfalls of
-// the algorithms used here.
+// Sources of the names: the analysis of serverbox (its numbers are given), and the known pitfalls
+// of the algorithms used here.
 #include "support/gate_driver.hpp"
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
@@ -29,10 +29,10 @@ using namespace std::chrono_literals;
 using test::scripted;
 using test::simulation;
 
-// --- serverbox ------------------------------------------------------------------------------------
+// --- serverbox -----------------------------------------------------------------------------------
 
-// 1. A waker that finds the task woken already leaves after a plain load, and its data, still in the
-// store buffer, is missed by the run that was about to begin.
+// 1. A waker that finds the task woken already leaves after a plain load, and its data, still in
+// the store buffer, is missed by the run that was about to begin.
 TEST(Defects, LostWakeupWhenAlreadyReady) {
     test::watchdog guard;
     constexpr int rounds = 20'000;
@@ -83,8 +83,8 @@ TEST(Defects, WakerDataIsNotPublished) {
     scheduler.drain();
 }
 
-// 3. A waker reads which scheduler the task is in while a post writes it: here the task moves between
-// two schedulers while others wake it.
+// 3. A waker reads which scheduler the task is in while a post writes it: here the task moves
+// between two schedulers while others wake it.
 TEST(Defects, WakerReadsAnOwnerThatIsBeingWritten) {
     test::watchdog guard;
     scheduler here{{.workers = 1}};
@@ -106,8 +106,8 @@ TEST(Defects, WakerReadsAnOwnerThatIsBeingWritten) {
     there.drain();
 }
 
-// 4. A send that finds the signal sent is a plain load: the receiver takes the older signal, looks at
-// an empty queue, and sleeps while the sender's work is there.
+// 4. A send that finds the signal sent is a plain load: the receiver takes the older signal, looks
+// at an empty queue, and sleeps while the sender's work is there.
 TEST(Defects, SignalSentTwiceHidesTheSecondSendersWork) {
     test::watchdog guard;
     constexpr int rounds = 10'000;
@@ -133,8 +133,8 @@ TEST(Defects, SignalSentTwiceHidesTheSecondSendersWork) {
     receiver.join();
 }
 
-// 5. The last of several owners frees without having seen what the others wrote. Here the owners are
-// tasks, and whoever comes last is told by drain.
+// 5. The last of several owners frees without having seen what the others wrote. Here the owners
+// are tasks, and whoever comes last is told by drain.
 TEST(Defects, TheLastOwnerHasNotSeenTheOthersWrites) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -148,8 +148,9 @@ TEST(Defects, TheLastOwnerHasNotSeenTheOthersWrites) {
     }
 }
 
-// 7. "Is it empty?" reads worker A as idle; A takes the last task; worker B is read as idle, and the
-// queues are empty: yes, while A still runs. A chain of tasks that wander between workers shows it.
+// 7. "Is it empty?" reads worker A as idle; A takes the last task; worker B is read as idle, and
+// the queues are empty: yes, while A still runs. A chain of tasks that wander between workers shows
+// it.
 TEST(Defects, WaitEmptyFalsePositive) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
@@ -205,7 +206,8 @@ TEST(Defects, SubQueueSizeOne) {
     EXPECT_EQ(ran, 1);
 }
 
-// 9. A far deadline overflows on the way to the system's sleep, which then returns at once, for ever.
+// 9. A far deadline overflows on the way to the system's sleep, which then returns at once, for
+//    ever.
 TEST(Defects, FarDeadlinesDoNotSpin) {
     test::watchdog guard;
     for (const time_point far : {never - 1ns, never - 1s, clock::now() + std::chrono::years{280}}) {
@@ -261,8 +263,8 @@ TEST(Defects, SchedulerDestroyedRightAfterLastPost) {
     }
 }
 
-// 11c. The scheduler is destroyed while another thread wakes a task that does not end: the waker has
-// won the duty to push the task, and has not pushed it yet.
+// 11c. The scheduler is destroyed while another thread wakes a task that does not end: the waker
+// has won the duty to push the task, and has not pushed it yet.
 TEST(Defects, SchedulerDestroyedWhileATaskIsBeingWoken) {
     test::watchdog guard;
     for (int round = 0; round != 2'000; ++round) {
@@ -286,10 +288,10 @@ TEST(Defects, SchedulerDestroyedWhileATaskIsBeingWoken) {
     }
 }
 
-// --- pitfalls of the algorithms ---------------------------------------------------------------------------
+// --- pitfalls of the algorithms ------------------------------------------------------------------
 
-// A push that takes its answer "was empty" from the first load, not from the exchange that succeeded,
-// wakes nobody, or two. Here a lost answer is a task that never runs.
+// A push that takes its answer "was empty" from the first load, not from the exchange that
+// succeeded, wakes nobody, or two. Here a lost answer is a task that never runs.
 TEST(Defects, WasEmptyFromTheFirstLoad) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -319,8 +321,8 @@ TEST(Defects, NodeTouchedAfterPush) {
     scheduler.drain();
 }
 
-// The sleeper announces itself and looks; the poster pushes and looks: with weak orders neither sees
-// the other. One task at a time goes back and forth between a thread and a sleepy scheduler.
+// The sleeper announces itself and looks; the poster pushes and looks: with weak orders neither
+// sees the other. One task at a time goes back and forth between a thread and a sleepy scheduler.
 TEST(Defects, SleeperAndPosterMissEachOther) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -337,8 +339,8 @@ TEST(Defects, SleeperAndPosterMissEachOther) {
     }
 }
 
-// The same, step by step: 1. the worker has taken in what arrived: nothing; 2. a post finds it awake
-// and wakes nobody; 3. the worker goes to sleep. It must look again after it announced that.
+// The same, step by step: 1. the worker has taken in what arrived: nothing; 2. a post finds it
+// awake and wakes nobody; 3. the worker goes to sleep. It must look again after it announced that.
 TEST(Defects, APostBetweenTheLastRoundAndTheSleepIsMissed) {
     test::watchdog guard;
     auto made = std::make_unique<test::gate_driver>();
@@ -371,8 +373,8 @@ TEST(Defects, TheLastSearcherLeavesWorkBehind) {
     }
 }
 
-// A worker fails to get the role from a holder that is about to leave, and sleeps; the holder leaves
-// without a look. Then nobody waits for the deadline.
+// A worker fails to get the role from a holder that is about to leave, and sleeps; the holder
+// leaves without a look. Then nobody waits for the deadline.
 TEST(Defects, TheRoleIsLeftToNobody) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};

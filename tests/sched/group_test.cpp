@@ -94,7 +94,8 @@ TEST(Group, ItsTasksSleepAndAreWoken) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
-// The second group waits while the first has its turn; the third is ready, but may run only when somebody else does not.
+// The second group waits while the first has its turn; the third is ready, but may run only when
+// somebody else does not.
 TEST(Group, WaitsAreMeasuredAndThrottlesCounted) {
     simulation sim;
     group first{sim.scheduler, {.weight = 100}};
@@ -220,8 +221,8 @@ TEST(Group, TheDefaultGroupHasItsShareAndItsOrder) {
     EXPECT_EQ(disorder, 0);
 }
 
-// A thousand tasks stand in line, each a millisecond long. A task of another group waits for two of them, not for all:
-// whoever posts it.
+// A thousand tasks stand in line, each a millisecond long. A task of another group waits for two of
+// them, not for all: whoever posts it.
 struct line_of_others : simulation {
     line_of_others() {
         for (int i = 0; i != 1'000; ++i) {
@@ -456,7 +457,7 @@ TEST(Group, IsGivenBackByADestructor) {
     for (const numbered& each : tasks) EXPECT_EQ(each.owner(), nullptr);
 }
 
-// --- on threads ----------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 TEST(GroupOnThreads, NoMoreStepsRunAtOnceThanItMay) {
     test::watchdog guard;
@@ -523,7 +524,8 @@ TEST(GroupOnThreads, OneAtATimeIsAStrand) {
     EXPECT_EQ(order.size(), 6'000U);
 }
 
-// A post that comes after another, as its poster has seen, stands behind it, whichever workers the posters run on.
+// A post that comes after another, as its poster has seen, stands behind it, whichever workers the
+// posters run on.
 TEST(GroupOnThreads, AStrandHasTheOrderOfItsPosts) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};

@@ -246,7 +246,7 @@ TEST(Idle, CountsPushesUntilTheirThreadsHaveLeft) {
     EXPECT_TRUE(p.idle.all_left(2));
 }
 
-// --- the whole scheduler at rest -----------------------------------------------------------------------
+// --- the whole scheduler at rest -----------------------------------------------------------------
 
 TEST(Idle, AnIdleSchedulerMakesNoContextSwitches) {
     test::watchdog guard;
@@ -270,7 +270,7 @@ TEST(Idle, SleepersAndFarDeadlinesCostNoContextSwitches) {
     EXPECT_TRUE(scheduler.stop(1h).clean());
 }
 
-// --- looking on before the sleep -------------------------------------------------------------------------
+// --- looking on before the sleep -----------------------------------------------------------------
 
 std::uint64_t sleeps_of(const scheduler& scheduler) {
     std::uint64_t sleeps = 0;

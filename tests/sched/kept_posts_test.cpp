@@ -62,8 +62,8 @@ TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
     EXPECT_LT(wakeups, 100 + 2 * watches);
 }
 
-// The worker that frees a post from behind a stuck step also takes a task of its run: none of the two
-// may be hidden behind the other.
+// The worker that frees a post from behind a stuck step also takes a task of its run: none of the
+// two may be hidden behind the other.
 TEST(KeptPosts, AreNotHiddenByWhatIsTakenOverWithThem) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -105,7 +105,8 @@ TEST(KeptPosts, AreWatchedWhateverElseArrives) {
     }
 }
 
-// Nobody sleeps, so nobody watches: the other worker, which takes its own posts without a round, looks.
+// Nobody sleeps, so nobody watches: the other worker, which takes its own posts without a round,
+// looks.
 TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
     test::watchdog guard;
     for (const int posts : {1, 2}) {
@@ -144,7 +145,8 @@ public:
         for (scripted& each : tasks_) home.post(each);
     }
 
-    // Ends the step that goes on for the longest time, when `at_once` of them go on, and it was long.
+    // Ends the step that goes on for the longest time, when `at_once` of them go on, and it was
+    // long.
     void end_one(std::size_t at_once) {
         test::await([&] {
             const std::lock_guard lock{mutex_};
@@ -189,7 +191,8 @@ private:
     std::deque<scripted> tasks_;
 };
 
-// A worker that ends a long step must not go on with what that step posted while another keeps an older
+// A worker that ends a long step must not go on with what that step posted while another keeps an
+// older
 // post: two tasks would share one worker, and the third have the other for itself.
 TEST(KeptPosts, LongStepsTakeTurns) {
     test::watchdog guard;
@@ -203,7 +206,8 @@ TEST(KeptPosts, LongStepsTakeTurns) {
     }
 }
 
-// The first stands behind a burst in the shared front, which another worker takes while the step goes on.
+// The first stands behind a burst in the shared front, which another worker takes while the step
+// goes on.
 TEST(KeptPosts, OfAStepKeepTheirOrderWhileARoundTakesTheFirst) {
     test::watchdog guard;
     constexpr std::size_t own = 1'000;

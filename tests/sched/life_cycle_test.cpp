@@ -1,4 +1,5 @@
-// Stop, start and the destructor, and what drain says of them; deterministic where one thread can show it.
+// Stop, start and the destructor, and what drain says of them; deterministic where one thread can
+// show it.
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -30,7 +31,7 @@ struct stubborn {
     scripted task;
 };
 
-// --- stop -----------------------------------------------------------------------------------------
+// --- stop ----------------------------------------------------------------------------------------
 
 TEST(Drain, ReturnsWhenTheSchedulerIsStopped) {
     test::watchdog guard;
@@ -287,7 +288,7 @@ TEST(Stop, TheDestructorGoesOnAsSoonAsTheStuckStepEnds) {
     }
 }
 
-// --- start again --------------------------------------------------------------------------------------
+// --- start again ---------------------------------------------------------------------------------
 
 TEST(Restart, GoesOnWithWhatWasPostedMeanwhile) {
     test::watchdog guard;
@@ -449,7 +450,7 @@ TEST(Restart, KeepsOrderAndReason) {
     for (const auto& each : tasks) EXPECT_TRUE(each.was_expired) << "a plain post";
 }
 
-// --- the destructor gives tasks back -----------------------------------------------------------------
+// --- the destructor gives tasks back -------------------------------------------------------------
 
 TEST(Destructor, FreesCallablesThatNeverRan) {
     auto held = std::make_shared<int>();

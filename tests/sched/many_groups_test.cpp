@@ -1,4 +1,5 @@
-// Groups by the hundred thousand, one for each tenant: deterministic, in simulated time; and on threads.
+// Groups by the hundred thousand, one for each tenant: deterministic, in simulated time; and on
+// threads.
 #include <fairlead/sched/group.hpp>
 
 #include "support/tasks.hpp"

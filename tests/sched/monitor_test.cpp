@@ -1,4 +1,5 @@
-// Slices: steps that are long are asked to let others have their turn. In simulated time, and on threads by the monitor.
+// Slices: steps that are long are asked to let others have their turn. In simulated time, and on
+// threads by the monitor.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
@@ -86,7 +87,8 @@ task<> tree(test::manual_clock& clock, std::string& log, int depth) {
     }
 }
 
-// A tree of forks computes in one step; its joins let others have their turn, and what it has forked goes on after that.
+// A tree of forks computes in one step; its joins let others have their turn, and what it has
+// forked goes on after that.
 TEST(Slice, JoinsOfForksTakeTurnsWhenItIsUsedUp) {
     simulation sim;
     std::string log;
@@ -142,7 +144,7 @@ TEST(Budget, WhoAwaitsWhatHasEndedLetsOthersHaveTheirTurn) {
     EXPECT_LT(joined, 100);
 }
 
-// --- on threads ----------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 // One worker, which a task computes on for ever. Without the monitor no other would run.
 TEST(Monitor, AsksWhoHasUsedUpItsSlice) {

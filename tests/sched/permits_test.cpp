@@ -1,4 +1,5 @@
-// The bound of a group's queue: posts that are refused, posts that wait, and tasks that are dropped.
+// The bound of a group's queue: posts that are refused, posts that wait, and tasks that are
+// dropped.
 #include "sched/group_queue.hpp"
 
 #include <fairlead/sched/group.hpp>
@@ -32,7 +33,7 @@ std::vector<int> from_to(int first, int last) {
     return numbers;
 }
 
-// --- refused ------------------------------------------------------------------------------------------------
+// --- refused -------------------------------------------------------------------------------------
 
 TEST(Permits, APostThatFindsTheQueueFullIsRefused) {
     simulation sim;
@@ -173,7 +174,7 @@ TEST(Permits, AreNeverMoreThanTheBoundOnThreads) {
     EXPECT_EQ(one.stats().refused, 60'000U - static_cast<unsigned>(accepted.load()));
 }
 
-// --- dropped ---------------------------------------------------------------------------------------------------
+// --- dropped -------------------------------------------------------------------------------------
 
 TEST(DropOldest, LeavesTheNewestInOrder) {
     simulation sim;
@@ -277,7 +278,8 @@ TEST(DropOldest, ItsDestructorsRunInAStep) {
     EXPECT_EQ(std::ranges::count(log, 0), 0);
 }
 
-// What was dropped does not pile up while others have the worker, whatever their weight and priority.
+// What was dropped does not pile up while others have the worker, whatever their weight and
+// priority.
 TEST(DropOldest, IsGivenBackBesideOthersThatNeverWait) {
     for (const auto which : {priority::normal, priority::high, priority::highest}) {
         simulation sim;
@@ -341,7 +343,8 @@ TEST(DropOldest, APermitThatIsNotUsedDropsNothing) {
     EXPECT_EQ(one.stats().dropped, 1U);
 }
 
-// What was dealt for a turn that ended early stands in the queue again, and is older than what is posted after that.
+// What was dealt for a turn that ended early stands in the queue again, and is older than what is
+// posted after that.
 TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 10, .drop_oldest = true}};
@@ -371,7 +374,8 @@ TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
     EXPECT_EQ(log, wanted);
 }
 
-// Each is run or given back, once, whatever happens: posts of many threads, a stop in between, and the end.
+// Each is run or given back, once, whatever happens: posts of many threads, a stop in between, and
+// the end.
 TEST(DropOldest, NothingIsLostOnThreads) {
     test::watchdog guard;
     struct outcome {
@@ -418,7 +422,7 @@ TEST(DropOldest, NothingIsLostOnThreads) {
     EXPECT_GE(dropped, early - 50U);
 }
 
-// --- the queue ---------------------------------------------------------------------------------------------------
+// --- the queue -----------------------------------------------------------------------------------
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// A limit of the rate at which tasks of a group begin: of the bucket, in simulated time, and on threads.
+// A limit of the rate at which tasks of a group begin: of the bucket, in simulated time, and on
+// threads.
 #include "sched/rate_limit.hpp"
 
 #include <fairlead/sched/group.hpp>
@@ -38,7 +39,7 @@ int taken_at(rate_limit& from, time_point now) {
     return count;
 }
 
-// --- the bucket ---------------------------------------------------------------------------------------------
+// --- the bucket ----------------------------------------------------------------------------------
 
 TEST(RateLimit, LetsOneInAfterTheOther) {
     rate_limit one{100, 1};
@@ -118,7 +119,7 @@ TEST(RateLimit, AnyClockWillDo) {
     }
 }
 
-// --- of a group -----------------------------------------------------------------------------------------------
+// --- of a group ----------------------------------------------------------------------------------
 
 TEST(RateOfAGroup, OptionsAreChecked) {
     simulation sim;
@@ -405,7 +406,8 @@ TEST(RateOfAGroup, WhatWaitsIsGivenBackByADestructor) {
     EXPECT_EQ(tasks.back().runs, 0);
 }
 
-// Whatever is done to it meanwhile, nobody is forgotten: as soon as it may run, all that was not dropped does.
+// Whatever is done to it meanwhile, nobody is forgotten: as soon as it may run, all that was not
+// dropped does.
 TEST(RateOfAGroup, NobodyIsForgotten) {
     for (unsigned seed = 0; seed != 300; ++seed) {
         SCOPED_TRACE(seed);
@@ -457,7 +459,7 @@ TEST(RateOfAGroup, NobodyIsForgotten) {
     }
 }
 
-// --- on threads -------------------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 // All sleep until the next may begin, and are never late for good.
 TEST(RateOfAGroupOnThreads, AllBeginAndNotTooEarly) {
@@ -496,7 +498,8 @@ TEST(RateOfAGroup, AtItsLimitItSavesABurstAndNoMore) {
     }
 }
 
-// While another waits for its rate: what is no more keeps no thread, as soon as the worker has had another round.
+// While another waits for its rate: what is no more keeps no thread, as soon as the worker has had
+// another round.
 TEST(RateOfAGroupOnThreads, WhoWaitsKeepsNoOtherGroup) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};

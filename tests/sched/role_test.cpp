@@ -18,7 +18,7 @@ using test::fake_source;
 using test::scripted;
 using test::simulation;
 
-// --- deadlines --------------------------------------------------------------------------------------
+// --- deadlines -----------------------------------------------------------------------------------
 
 TEST(Deadlines, AreNeverEarlyAndInOrder) {
     for (unsigned seed = 1; seed != 6; ++seed) {
@@ -109,7 +109,8 @@ TEST(Deadlines, TheEndOfTimeIsAWait) {
     EXPECT_FALSE(task.was_expired);
 }
 
-// What is due when the caller asks runs, though nothing arrived and the last round was a moment ago.
+// What is due when the caller asks runs, though nothing arrived and the last round was a moment
+// ago.
 TEST(Deadlines, RunUntilIdleRunsWhatIsDue) {
     simulation sim;
     scripted task{[&](scripted& self) {
@@ -135,8 +136,9 @@ TEST(Deadlines, RunUntilReturnsAtTheLimit) {
     EXPECT_EQ(sim.clock.now(), start + 10ms);
 }
 
-// Chains of short steps never let the run empty; the clock moves as they run. A sleeper must be served within a
-// fraction of a round interval, counted in steps, wherever its deadline is between two rounds.
+// Chains of short steps never let the run empty; the clock moves as they run. A sleeper must be
+// served within a fraction of a round interval, counted in steps, wherever its deadline is between
+// two rounds.
 TEST(Deadlines, AreServedWhileTheWorkerIsSaturated) {
     simulation sim;  // round_interval is 1 ms
     int steps = 0;
@@ -160,7 +162,8 @@ TEST(Deadlines, AreServedWhileTheWorkerIsSaturated) {
     EXPECT_EQ(sim.scheduler.run_until_idle(), 5'000U + 4U + sleepers.size());
 }
 
-// Tasks of 100 us that post themselves again, and sleepers of 1 ms, until somebody says that it is enough.
+// Tasks of 100 us that post themselves again, and sleepers of 1 ms, until somebody says that it is
+// enough.
 struct late_sleepers : simulation {
     late_sleepers(int busy_tasks, int sleepers) {
         for (int i = 0; i != busy_tasks; ++i) {
@@ -194,7 +197,8 @@ struct late_sleepers : simulation {
     std::deque<scripted> tasks;
 };
 
-// What a step posts with a deadline is in its slot, which nobody would empty before the whole line has had its turn.
+// What a step posts with a deadline is in its slot, which nobody would empty before the whole line
+// has had its turn.
 TEST(Deadlines, OfASleeperAmongLongStepsAreKnownSoon) {
     simulation sim;
     bool over = false;
@@ -246,7 +250,8 @@ TEST(Deadlines, FromOutsideAreKnownSoonAmongLongSteps) {
     sim.scheduler.run_until_idle();
 }
 
-// It is always late, and others always stand in line; besides, it stands there itself, where it has a seventh.
+// It is always late, and others always stand in line; besides, it stands there itself, where it has
+// a seventh.
 TEST(Deadlines, WhoIsAlwaysLateOvertakesForAnEighthOfTheTime) {
     late_sleepers sim{64, 1};
     sim.scheduler.run_until_idle();
@@ -254,7 +259,8 @@ TEST(Deadlines, WhoIsAlwaysLateOvertakesForAnEighthOfTheTime) {
     EXPECT_LE(sim.asleep_for, sim.limit / 4);
 }
 
-// More than an eighth can serve. They overtake nobody then, and have their turn: 16 stand in line with them.
+// More than an eighth can serve. They overtake nobody then, and have their turn: 16 stand in line
+// with them.
 TEST(Deadlines, WhoMayNotOvertakeStandsInLineAfterAnInterval) {
     late_sleepers sim{16, 50};
     sim.sleep_again = false;
@@ -287,7 +293,8 @@ TEST(Deadlines, OnlyItsStepIsTheTimeOfWhoOvertakes) {
     sim.scheduler.run_until_idle();
 }
 
-// Two are late while others stand in line: one overtakes them, and the other must not be forgotten with the line gone.
+// Two are late while others stand in line: one overtakes them, and the other must not be forgotten
+// with the line gone.
 TEST(Deadlines, WhoIsLeftForLaterRunsBeforeTheCallerIsIdle) {
     simulation sim;
     std::deque<scripted> line;
@@ -325,7 +332,7 @@ TEST(Deadlines, TheFirstOneIsServedWhileTheWorkerIsSaturated) {
     EXPECT_GE(sim.scheduler.stats()[0].rounds, 3U);
 }
 
-// --- wait sources -----------------------------------------------------------------------------------
+// --- wait sources --------------------------------------------------------------------------------
 
 // The scheduler goes first, and gives the task back.
 struct waiter {

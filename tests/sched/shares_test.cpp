@@ -24,7 +24,7 @@ struct client : share {
 
 client& next_of(shares& all) { return static_cast<client&>(*all.next()); }
 
-// --- the heap --------------------------------------------------------------------------------------
+// --- the heap ------------------------------------------------------------------------------------
 
 struct item {
     int key = 0;
@@ -68,7 +68,7 @@ TEST(PairingHeap, IsAPriorityQueueWithErasure) {
     }
 }
 
-// --- shares ----------------------------------------------------------------------------------------
+// --- shares --------------------------------------------------------------------------------------
 
 TEST(Shares, NobodyIsNextWhileNobodyCompetes) {
     shares all;
@@ -83,7 +83,8 @@ TEST(Shares, NobodyIsNextWhileNobodyCompetes) {
     EXPECT_TRUE(all.empty());
 }
 
-// Steps of 1 to 50 us, by one server and by two, each of which says beforehand what it will use at most.
+// Steps of 1 to 50 us, by one server and by two, each of which says beforehand what it will use at
+// most.
 TEST(Shares, AreByWeight) {
     for (const int servers : {1, 2, 8}) {
         SCOPED_TRACE(servers);
@@ -120,7 +121,8 @@ TEST(Shares, AreByWeight) {
     }
 }
 
-// Who comes and goes, with steps up to a slice: nobody is owed more than a slice and a step, or owes more.
+// Who comes and goes, with steps up to a slice: nobody is owed more than a slice and a step, or
+// owes more.
 TEST(Shares, LagIsBounded) {
     std::mt19937 random{3};
     shares all;
@@ -216,7 +218,8 @@ TEST(Shares, WhoPausesForAMomentKeepsItsShare) {
     EXPECT_LE(pausing.service / busy.service, 3.02);
 }
 
-// Two of one weight. Who wants short slices waits for the other's long ones less often than the other way round.
+// Two of one weight. Who wants short slices waits for the other's long ones less often than the
+// other way round.
 TEST(Shares, ShortSlicesAreServedSooner) {
     shares all;
     client patient{1, 10ms};
@@ -310,7 +313,8 @@ TEST(Shares, ServersMayHaveSharesOfTheirOwn) {
     EXPECT_FALSE(both.all.all_rest());
 }
 
-// Its weight is worth more than one server can give; when it is worth less, it has not saved that up.
+// Its weight is worth more than one server can give; when it is worth less, it has not saved that
+// up.
 TEST(Shares, WhoIsForOneServerIsNotOwedForEverWhatThatCouldNotGive) {
     two_servers both;
     client& heavy = both.add(100, 1);

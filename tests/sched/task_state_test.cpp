@@ -207,8 +207,9 @@ TEST(TaskState, EachSleepEndsOnce) {
 }
 
 // What a waker wrote before it woke is seen by the run that was about to begin, or there is another
-// run. One side is a task that is woken already and begins to run; the other writes and wakes. A wake
-// that looks before it leaps, with its data still in the store buffer, is caught by the many trials.
+// run. One side is a task that is woken already and begins to run; the other writes and wakes. A
+// wake that looks before it leaps, with its data still in the store buffer, is caught by the many
+// trials.
 TEST(TaskState, AWakerThatFindsAnotherStillPublishesItsData) {
     test::watchdog guard;
     constexpr int repeats = 200;

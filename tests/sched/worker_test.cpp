@@ -1,4 +1,5 @@
-// Several workers: who runs what, and that nothing waits for a worker that is busy with another task.
+// Several workers: who runs what, and that nothing waits for a worker that is busy with another
+// task.
 #include "sched/worker.hpp"
 
 #include "support/tasks.hpp"
@@ -132,8 +133,8 @@ TEST(Worker, AStepMayWaitForWhatItPosted) {
     }
 }
 
-// Who asks whether all is done holds the role for a moment, maybe after drain has returned. A worker
-// that could not have it then, to sleep on deadlines, relies on that one to see to it.
+// Who asks whether all is done holds the role for a moment, maybe after drain has returned. A
+// worker that could not have it then, to sleep on deadlines, relies on that one to see to it.
 TEST(Worker, ADeadlineRightAfterADrainIsServed) {
     test::watchdog guard;
     for (const unsigned workers : {2U, 4U, 8U}) {
@@ -148,8 +149,8 @@ TEST(Worker, ADeadlineRightAfterADrainIsServed) {
     }
 }
 
-// A step that started because of one deadline blocks until a task with a later deadline has run: the
-// duty to wait for deadlines must pass on to another worker.
+// A step that started because of one deadline blocks until a task with a later deadline has run:
+// the duty to wait for deadlines must pass on to another worker.
 TEST(Worker, AStepMayWaitForALaterDeadline) {
     test::watchdog guard;
     for (const unsigned workers : {2U, 3U}) {
@@ -190,8 +191,8 @@ TEST(Worker, APostedStepMayWaitForADeadline) {
     }
 }
 
-// One worker is stuck in a step with tasks behind it, the other has a task that yields all the time:
-// the yielding task must not keep the other from what waits behind the stuck step.
+// One worker is stuck in a step with tasks behind it, the other has a task that yields all the
+// time: the yielding task must not keep the other from what waits behind the stuck step.
 TEST(Worker, ATaskThatYieldsKeepsNoOtherFromRunning) {
     test::watchdog guard;
     for (int round = 0; round != 300; ++round) {
@@ -302,8 +303,8 @@ TEST(Worker, UnevenTasksAreSpread) {
     EXPECT_EQ(short_steps, wanted);
 }
 
-// Tasks that all go on, until so many steps have run. Each worker starts with one of them, but for one
-// that starts with all others.
+// Tasks that all go on, until so many steps have run. Each worker starts with one of them, but for
+// one that starts with all others.
 class rivalry {
 public:
     static constexpr std::size_t count = 50;
@@ -365,10 +366,10 @@ private:
     std::deque<scripted> tasks_;
 };
 
-// Each waits for its next turn no longer than the order allows, and none has much more turns than its
-// share. A thread that the system stops delays for once what it has in hand: a few turns are late, and
-// seldom one task has a worker for itself meanwhile. A task that starves is late every time, and one
-// that is pinned to a worker with few others has too much in each game.
+// Each waits for its next turn no longer than the order allows, and none has much more turns than
+// its share. A thread that the system stops delays for once what it has in hand: a few turns are
+// late, and seldom one task has a worker for itself meanwhile. A task that starves is late every
+// time, and one that is pinned to a worker with few others has too much in each game.
 TEST(Worker, TasksThatYieldGetEvenTurns) {
     test::watchdog guard;
     constexpr std::size_t steps = rivalry::window * rivalry::windows;
@@ -384,11 +385,11 @@ TEST(Worker, TasksThatYieldGetEvenTurns) {
     }
 }
 
-// --- order -----------------------------------------------------------------------------------------
+// --- order ---------------------------------------------------------------------------------------
 
 // The k-th post starts among the first k + bound starts. The machine may stop a thread between the
-// start of a step and its note here, and with a run in its hands, so a few may be later; a scheduler
-// that pins tasks, or takes the newest first, would make it many.
+// start of a step and its note here, and with a run in its hands, so a few may be later; a
+// scheduler that pins tasks, or takes the newest first, would make it many.
 TEST(Worker, StartsAreInOrderUpToTheBound) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
@@ -417,8 +418,8 @@ TEST(Worker, StartsAreInOrderUpToTheBound) {
     }
 }
 
-// A thread that is preempted between taking a task and starting it delays that one task by any number.
-// That happens in some rounds; a wrong order happens in all of them.
+// A thread that is preempted between taking a task and starting it delays that one task by any
+// number. That happens in some rounds; a wrong order happens in all of them.
 template <class Round>
 void expect_within_bound(Round&& round) {
     test::watchdog guard;
@@ -487,7 +488,7 @@ TEST(Worker, APostFromOutsideIsNotOvertakenByLaterPostsFromAStep) {
     expect_within_bound(start_of_post_from_outside);
 }
 
-// --- deadlines under load ------------------------------------------------------------------------------
+// --- deadlines under load ------------------------------------------------------------------------
 
 // All workers are saturated with steps that post themselves again; they end only when the sleepers
 // have run.
@@ -517,7 +518,7 @@ TEST(Worker, DeadlinesAreServedWhileAllWorkersAreSaturated) {
     }
 }
 
-// --- many threads ------------------------------------------------------------------------------------------
+// --- many threads --------------------------------------------------------------------------------
 
 TEST(Worker, PostsFromManyThreadsAllRunInTheOrderOfEach) {
     test::watchdog guard;

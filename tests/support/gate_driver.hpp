@@ -8,8 +8,10 @@
 
 namespace fairlead::test {
 
-/// Sleeps on a futex. A round asks `has_sources` before it takes in what arrived and once more after
-/// it: when the `hold_at`-th question from now comes, `held` is sent and the worker waits for `go_on`.
+/// Sleeps on a futex. A round asks `has_sources` before it takes in what arrived and once more
+/// after
+/// it: when the `hold_at`-th question from now comes, `held` is sent and the worker waits for
+/// `go_on`.
 class gate_driver final : public driver {
 public:
     [[nodiscard]] bool set_deadline(time_point deadline) noexcept override {

@@ -2,8 +2,8 @@
 //
 //     test::for_each_seed(200, [](std::mt19937_64& random) { ... });
 //
-// The seed of a run that fails is in the message. FAIRLEAD_TEST_SEED runs that one alone; FAIRLEAD_TEST_SECONDS says
-// for how long there are new ones, a quarter of a second by default.
+// The seed of a run that fails is in the message. FAIRLEAD_TEST_SEED runs that one alone;
+// FAIRLEAD_TEST_SECONDS says for how long there are new ones, a quarter of a second by default.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +45,8 @@ inline constexpr std::uint64_t seeds_in_one = 10;
 inline constexpr std::uint64_t seeds_in_one = 1;
 #endif
 
-/// Runs `body` with the seeds 1 to `fixed`, a tenth of them with a sanitizer, and with new ones, until it fails.
+/// Runs `body` with the seeds 1 to `fixed`, a tenth of them with a sanitizer, and with new ones,
+/// until it fails.
 template <std::invocable<std::mt19937_64&> Body>
 void for_each_seed(std::uint64_t fixed, Body body) {
     std::signal(SIGABRT, say_the_seed);

@@ -39,8 +39,8 @@ public:
     int disarms = 0;
 };
 
-/// Sleeping moves the clock to the deadline, unless there are events. They come from `will_fire`, all
-/// of them at the next look.
+/// Sleeping moves the clock to the deadline, unless there are events. They come from `will_fire`,
+/// all of them at the next look.
 class simulated_driver final : public jumping_driver {
 public:
     using jumping_driver::jumping_driver;

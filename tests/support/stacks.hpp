@@ -14,7 +14,8 @@
 
 namespace fairlead::test {
 
-/// Whether the system tells where a thread waits, and copies memory that may not be there: not in an emulator, nor in some containers.
+/// Whether the system tells where a thread waits, and copies memory that may not be there: not in
+/// an emulator, nor in some containers.
 inline bool system_tells_stacks() {
     std::ifstream file{"/proc/self/task/" + std::to_string(::gettid()) + "/syscall"};
     std::string line;

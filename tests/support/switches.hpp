@@ -36,10 +36,11 @@ inline switches switches_of(const std::string& prefix) {
     return sum;
 }
 
-/// The threads whose names begin with `prefix`, of which there are `threads`, make no context switch for
-/// a second: the passing of time is what is measured.
+/// The threads whose names begin with `prefix`, of which there are `threads`, make no context
+/// switch for a second: the passing of time is what is measured.
 inline void expect_rest(const std::string& prefix, int threads) {
-    // A worker may still be on its way to sleep when drain returns: wait for the first still moment.
+    // A worker may still be on its way to sleep when drain returns: wait for the first still
+    // moment.
     switches before;
     switches after;
     do {

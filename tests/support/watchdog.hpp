@@ -1,6 +1,6 @@
-// Turns a hang into a failure that names the test. It synchronises nothing: a test that passes never
-// waits for it. Its limits are for a processor, alone or with a sanitizer; where the tests run under an emulator
-// FAIRLEAD_TEST_PATIENCE multiplies them.
+// Turns a hang into a failure that names the test. It synchronises nothing: a test that passes
+// never waits for it. Its limits are for a processor, alone or with a sanitizer; where the tests
+// run under an emulator FAIRLEAD_TEST_PATIENCE multiplies them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -226,7 +226,7 @@ TEST(Recycler, ThreadsPassBlocksInACircle) {
     }
 }
 
-// --- the recycler of the process ----------------------------------------------------------------------
+// --- the recycler of the process -----------------------------------------------------------------
 
 TEST(AllocateRecycled, WorksOnThreadsThatComeAndGo) {
     for (int i = 0; i != 50; ++i) {

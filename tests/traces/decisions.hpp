@@ -1,5 +1,5 @@
-// What the scheduler decides, in the build of the recorder: see src/sched/trace.hpp, of which this is the other
-// side.
+// What the scheduler decides, in the build of the recorder: see src/sched/trace.hpp, of which this
+// is the other side.
 #pragma once
 
 #include "history.hpp"
@@ -20,8 +20,8 @@
 
 namespace fairlead::traces {
 
-/// A scenario with a scheduler, while it runs; or only its end, without workers. Tasks are called by their number,
-/// from 1.
+/// A scenario with a scheduler, while it runs; or only its end, without workers. Tasks are called
+/// by their number, from 1.
 class decisions {
 public:
     enum class about { rounds, destructor, kept_posts, edges };
@@ -63,8 +63,8 @@ public:
 
     [[nodiscard]] static decisions* running() noexcept { return running_; }
 
-    /// Whether others take some steps now. Few of a worker's accesses lie between what it looks at last and its
-    /// sleep.
+    /// Whether others take some steps now. Few of a worker's accesses lie between what it looks at
+    /// last and its sleep.
     [[nodiscard]] bool goes_slowly() const { return topic_ == about::kept_posts && choose(4) == 0; }
 
     /// The one of the scenario.
@@ -102,7 +102,7 @@ public:
         say("goes_on", "<<1>>", "0", true);
     }
 
-    // --- from the scheduler ---------------------------------------------------------------------------
+    // --- from the scheduler ----------------------------------------------------------------------
 
     [[nodiscard]] bool is_of_topic(std::string_view what) const {
         const auto is_one_of = [what](const auto&... names) { return ((what == names) || ...); };
@@ -174,7 +174,7 @@ private:
         return static_cast<std::size_t>(std::ranges::find(tasks_, &task) - tasks_.begin());
     }
 
-    // --- as TLA+ writes it ------------------------------------------------------------------------------
+    // --- as TLA+ writes it -----------------------------------------------------------------------
 
     [[nodiscard]] std::string tla(const basic_task& task) const {
         return std::to_string(index(task) + 1);

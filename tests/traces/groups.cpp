@@ -1,5 +1,6 @@
-// Traces of a group with a limit, for GroupsTrace: thread 1 pauses and resumes it, and raises its limit; the others are
-// workers, without their loops: each runs rounds, and ends the step that one has dealt to it.
+// Traces of a group with a limit, for GroupsTrace: thread 1 pauses and resumes it, and raises its
+// limit; the others are workers, without their loops: each runs rounds, and ends the step that one
+// has dealt to it.
 #include "history.hpp"
 #include "recordings.hpp"
 

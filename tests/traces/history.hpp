@@ -16,7 +16,7 @@
 
 namespace fairlead::traces {
 
-// --- values as TLA+ writes them ---------------------------------------------------------------------
+// --- values as TLA+ writes them ------------------------------------------------------------------
 
 template <class Value>
 [[nodiscard]] std::string tla(Value value) {
@@ -28,14 +28,14 @@ template <class Value>
 }
 inline std::string tla(std::string value) { return value; }
 
-// --- the calls ----------------------------------------------------------------------------------------
+// --- the calls -----------------------------------------------------------------------------------
 
 class history {
 public:
     static constexpr std::size_t threads_max = 8;
 
-    /// Makes `call` as one of `thread`'s, from 1, and notes `argument` and what it returns: a number, a
-    /// bool, or text that is TLA+. Returns that.
+    /// Makes `call` as one of `thread`'s, from 1, and notes `argument` and what it returns: a
+    /// number, a bool, or text that is TLA+. Returns that.
     template <class Argument, class Call>
     auto note(std::size_t thread, const char* operation, Argument argument, Call&& call) {
         const std::uint64_t begin = clock_.tick();
@@ -55,8 +55,8 @@ public:
         }));
     }
 
-    /// Notes a step of `thread` that has just been taken: alone among all, if it is `exact` and threads run
-    /// one at a time; otherwise some time after what the thread noted before.
+    /// Notes a step of `thread` that has just been taken: alone among all, if it is `exact` and
+    /// threads run one at a time; otherwise some time after what the thread noted before.
     void note_step(std::size_t thread, const std::string& operation, const std::string& argument,
                    const std::string& result, bool exact) {
         const std::uint64_t end = clock_.tick();
@@ -91,8 +91,8 @@ private:
 };
 
 /// Runs `scenario` `count` times, and writes what it noted each time to
-/// `<folder>/<specification>.<variant>.trace`. `variant`: "code", or the name of a planted bug; then an
-/// execution that does not come to its end is written up to there.
+/// `<folder>/<specification>.<variant>.trace`. `variant`: "code", or the name of a planted bug;
+/// then an execution that does not come to its end is written up to there.
 template <class Scenario>
 void record_traces(const std::string& folder, const std::string& specification,
                    const std::string& variant, unsigned count, const Scenario& scenario) {

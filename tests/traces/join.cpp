@@ -1,5 +1,6 @@
-// Traces of who joins a coroutine, for JoinTrace. Of a spawned one: thread 1 ends it, thread 2 has its handle. Or of
-// three children: threads 3, 4 and 5 are these, and thread 6 is who waits for them.
+// Traces of who joins a coroutine, for JoinTrace. Of a spawned one: thread 1 ends it, thread 2 has
+// its handle. Or of three children: threads 3, 4 and 5 are these, and thread 6 is who waits for
+// them.
 #include "history.hpp"
 #include "recordings.hpp"
 
@@ -21,7 +22,7 @@ constexpr std::size_t holder = 2;
 constexpr std::size_t first_child = 3;
 constexpr std::size_t parent = 6;
 
-// --- a spawned coroutine ----------------------------------------------------------------------------------
+// --- a spawned coroutine -------------------------------------------------------------------------
 
 constexpr int result_of_body = 5;
 
@@ -159,7 +160,7 @@ private:
     noted_task* task_;
 };
 
-// --- children -----------------------------------------------------------------------------------------------
+// --- children ------------------------------------------------------------------------------------
 
 class three_children {
 public:

@@ -1,6 +1,6 @@
 // Writes traces of what the concurrent parts of the library do. tools/traces.py runs it:
-//     trace_recorder FOLDER TRACES PLANTED       so many of the code, and of each bug in the scenarios
-//     trace_recorder_with_SPECIFICATION.BUG FOLDER SPECIFICATION.BUG PLANTED
+//     trace_recorder FOLDER TRACES PLANTED       so many of the code, and of each bug in the
+//     scenarios trace_recorder_with_SPECIFICATION.BUG FOLDER SPECIFICATION.BUG PLANTED
 //                                                of a library in which a bug is planted
 #include "execution.hpp"
 #include "recordings.hpp"

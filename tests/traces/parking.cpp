@@ -1,8 +1,9 @@
-// Traces of who sleeps and who is woken, for ParkingTrace: threads 1 and 2 post, threads 3, 4 and 5 are workers.
+// Traces of who sleeps and who is woken, for ParkingTrace: threads 1 and 2 post, threads 3, 4 and 5
+// are workers.
 //
-// The real `idle`, with small workers around it that follow the protocol of sched/worker.cpp. What is posted is a
-// count; who may take it has the role, which is a flag. How a worker goes to sleep, for how long, and who else is
-// woken or asks who sleeps, is left to chance.
+// The real `idle`, with small workers around it that follow the protocol of sched/worker.cpp. What
+// is posted is a count; who may take it has the role, which is a flag. How a worker goes to sleep,
+// for how long, and who else is woken or asks who sleeps, is left to chance.
 #include "history.hpp"
 #include "recordings.hpp"
 
@@ -128,7 +129,8 @@ private:
         calls_.note_done(thread, "prepare_park", 0, [&] { idle_.prepare_park(index); });
         ask(thread);
         bool stay = !ends();
-        // What is there is for who has the role; if that is another, it looks after its release [RL1].
+        // What is there is for who has the role; if that is another, it looks after its release
+        // [RL1].
         if (stay && posted_.load(sync::acquire) != 0 && try_acquire()) {
             release();
             stay = false;

@@ -1,5 +1,6 @@
-// The scenarios of which traces are recorded, one function for each specification. Each writes the traces
-// of the library's code, and, if `planted`, those of a variant for each bug that TLC must find in them.
+// The scenarios of which traces are recorded, one function for each specification. Each writes the
+// traces of the library's code, and, if `planted`, those of a variant for each bug that TLC must
+// find in them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Traces of the whole scheduler, for SchedulerTrace: thread 1 posts and stops, the next ones are its workers,
-// the last two wake and signal tasks.
+// Traces of the whole scheduler, for SchedulerTrace: thread 1 posts and stops, the next ones are
+// its workers, the last two wake and signal tasks.
 #include "decisions.hpp"
 #include "recordings.hpp"
 

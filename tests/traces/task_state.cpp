@@ -1,5 +1,5 @@
-// Traces of the state of a task, for TaskStateTrace: thread 1 is the role and the worker, threads 2 and 3
-// wake the task in all ways, each of them one of the specification's wakers.
+// Traces of the state of a task, for TaskStateTrace: thread 1 is the role and the worker, threads 2
+// and 3 wake the task in all ways, each of them one of the specification's wakers.
 #include "history.hpp"
 #include "recordings.hpp"
 

@@ -28,7 +28,7 @@ fn skynet(first: u64, size: u64) -> u64 {
         .sum()
 }
 
-// --- nqueens ----------------------------------------------------------------------------------------------
+// --- nqueens -------------------------------------------------------------------------------------
 
 /// The queens of the first rows.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ fn count_queens(left: u64, columns: u32, rising: u32, falling: u32, size: u64) -
     (nodes, solutions)
 }
 
-// --- matmul -----------------------------------------------------------------------------------------------
+// --- matmul --------------------------------------------------------------------------------------
 
 const BLOCK: usize = 32;
 
@@ -98,7 +98,8 @@ struct Product {
     stride: usize,
 }
 
-// SAFETY: the quarters of a sum that are multiplied at the same time do not overlap; the factors are only read.
+// SAFETY: the quarters of a sum that are multiplied at the same time do not overlap; the factors
+// are only read.
 unsafe impl Send for Product {}
 unsafe impl Sync for Product {}
 
@@ -181,7 +182,7 @@ impl Matrices {
     }
 }
 
-// --- the program ------------------------------------------------------------------------------------------
+// --- the program ---------------------------------------------------------------------------------
 
 fn fib_by_addition(n: u64) -> u64 {
     (0..n).fold((0, 1), |(last, next), _| (next, last + next)).0

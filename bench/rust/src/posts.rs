@@ -1,4 +1,5 @@
-//! W1 to W4: tasks that are posted. In Tokio a closure and a coroutine are the same, a future that is spawned.
+//! W1 to W4: tasks that are posted. In Tokio a closure and a coroutine are the same, a future that
+//! is spawned.
 
 use crate::result::{count_task, total_run, wait_for_total, Measurement, Outcome, Stopwatch};
 use crate::Options;

@@ -100,7 +100,7 @@ impl Stopwatch {
     }
 }
 
-// --- tasks that ran, counted by each thread for itself --------------------------------------------------
+// --- tasks that ran, counted by each thread for itself -------------------------------------------
 
 #[repr(align(128))]
 struct Line(AtomicU64);
@@ -122,7 +122,8 @@ pub fn total_run() -> u64 {
     LINES.iter().map(|line| line.0.load(Acquire)).sum()
 }
 
-/// Sleeps until so many tasks ran, and looks rarely while much is left, as tally::wait_for_total in C++.
+/// Sleeps until so many tasks ran, and looks rarely while much is left, as tally::wait_for_total in
+/// C++.
 pub fn wait_for_total(target: u64) {
     let (began, first) = (Instant::now(), total_run());
     loop {
@@ -135,7 +136,7 @@ pub fn wait_for_total(target: u64) {
     }
 }
 
-// --- sleepers ---------------------------------------------------------------------------------------------
+// --- sleepers ------------------------------------------------------------------------------------
 
 /// A generator of the same numbers each time: Vigna's splitmix64.
 pub struct Random(pub u64);

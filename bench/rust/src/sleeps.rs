@@ -15,7 +15,7 @@ use tokio::time::{sleep, sleep_until, Sleep};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-// --- W7 -----------------------------------------------------------------------------------------------
+// --- W7 ------------------------------------------------------------------------------------------
 
 async fn pass(mine: Arc<Notify>, other: Arc<Notify>, times: u64) {
     for _ in 0..times {
@@ -43,7 +43,7 @@ pub fn ping_pong(asked: &Options) -> Outcome {
     Ok(Some(watch.per_item(asked.count)))
 }
 
-// --- W9 -----------------------------------------------------------------------------------------------
+// --- W9 ------------------------------------------------------------------------------------------
 
 /// The deadlines are in a second that begins when all are set.
 fn sleepers(runtime: &Runtime, count: u64) -> Outcome {
@@ -119,7 +119,7 @@ pub fn timers(asked: &Options) -> Outcome {
     }
 }
 
-// --- W10 ------------------------------------------------------------------------------------------------
+// --- W10 -----------------------------------------------------------------------------------------
 
 pub fn memory(asked: &Options) -> Outcome {
     let asleep = asked.name == "asleep";
@@ -157,7 +157,7 @@ pub fn memory(asked: &Options) -> Outcome {
     Ok(Some(Measurement { value, unit: "bytes", ..found }))
 }
 
-// --- W11 ------------------------------------------------------------------------------------------------
+// --- W11 -----------------------------------------------------------------------------------------
 
 #[derive(Default)]
 struct Load {
@@ -196,7 +196,7 @@ pub fn saturated(asked: &Options) -> Outcome {
     late.report(found)
 }
 
-// --- W12 ------------------------------------------------------------------------------------------------
+// --- W12 -----------------------------------------------------------------------------------------
 
 fn wakes(runtime: &Runtime, count: u64) -> Measurement {
     let mut latencies = Vec::with_capacity(count as usize);

@@ -1,5 +1,5 @@
-// The checker's side of the seam: what `sync/atomic.hpp`, `sync/mutex.hpp` and `sync/per_thread.hpp`
-// supply in a build that is checked.
+// The checker's side of the seam: what `sync/atomic.hpp`, `sync/mutex.hpp` and
+// `sync/per_thread.hpp` supply in a build that is checked.
 #pragma once
 
 #include "model/checker/explorer.hpp"
@@ -18,8 +18,9 @@
 
 namespace fairlead::model {
 
-/// Knows whether the object that holds it still exists, and that nobody uses it when it is destroyed: in
-/// whatever order the two run, what does not happen before the destruction is a mistake.
+/// Knows whether the object that holds it still exists, and that nobody uses it when it is
+/// destroyed: in whatever order the two run, what does not happen before the destruction is a
+/// mistake.
 class lifetime {
 public:
     FAIRLEAD_MODEL_OWN constexpr lifetime() noexcept {}

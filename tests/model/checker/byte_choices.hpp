@@ -1,6 +1,7 @@
-// The choices of a search by bytes, which come in pairs: so many choices take the first way, which is to go on
-// and to read the newest; then one takes another way, and the second byte says which. Behind the last pair all
-// take the first. So few bytes are few deviations, however long the execution is.
+// The choices of a search by bytes, which come in pairs: so many choices take the first way, which
+// is to go on and to read the newest; then one takes another way, and the second byte says which.
+// Behind the last pair all take the first. So few bytes are few deviations, however long the
+// execution is.
 //
 // Source: delay bounding (M. Emmi, S. Qadeer, Z. Rakamaric, POPL 2011).
 #pragma once

@@ -44,7 +44,7 @@ std::vector<std::size_t> parse_choices(const std::string& text) {
 
 explorer* explorer::running_ = nullptr;
 
-// --- the search ---------------------------------------------------------------------------------------
+// --- the search ----------------------------------------------------------------------------------
 
 explorer::explorer(const options& wanted)
     : options_{wanted},
@@ -174,7 +174,7 @@ std::string explorer::choices_made() const {
     return text;
 }
 
-// --- which thread goes on -----------------------------------------------------------------------------
+// --- which thread goes on ------------------------------------------------------------------------
 
 void explorer::visible(step next) {
     const outside_scenario outside{*this};
@@ -236,8 +236,8 @@ std::size_t explorer::find_candidates(candidates& found, bool may_stay) {
     return count;
 }
 
-// Threads in the sleep set: what they would do now was explored already, and nothing has happened since
-// that it depends on.
+// Threads in the sleep set: what they would do now was explored already, and nothing has happened
+// since that it depends on.
 std::size_t explorer::leave_out_sleepers(candidates& found, std::size_t count) {
     if (asleep_ == 0) return count;
     std::size_t kept = 0;
@@ -251,7 +251,8 @@ std::size_t explorer::leave_out_sleepers(candidates& found, std::size_t count) {
     return kept;
 }
 
-// Those that were tried before at this choice fall asleep; those that depend on what is done now awake.
+// Those that were tried before at this choice fall asleep; those that depend on what is done now
+// awake.
 void explorer::update_sleepers(const candidates& found, std::size_t taken) {
     for (std::size_t i = 0; i != taken; ++i) asleep_ |= 1U << found[i];
     asleep_ &= ~(1U << found[taken]);
@@ -330,7 +331,7 @@ void explorer::report_deadlock() {
     fail(what);
 }
 
-// --- threads ------------------------------------------------------------------------------------------
+// --- threads -------------------------------------------------------------------------------------
 
 void explorer::enter_thread() {
     explorer& self = *running_;
@@ -444,7 +445,7 @@ void explorer::yield() {
     reschedule(true);
 }
 
-// --- memory -------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 void explorer::end_use(const last_uses& of) {
     const outside_scenario outside{*this};
@@ -511,7 +512,8 @@ bool explorer::exchange_if(std::size_t location, std::uint64_t& expected, std::u
     std::uint8_t& stale = me.stale_reads[location];
     std::size_t read = last;
     if (newest(location) == expected) {
-        // It may fail all the same: by an older store that it reads, or, if it is weak, for nothing.
+        // It may fail all the same: by an older store that it reads, or, if it is weak, for
+        // nothing.
         std::array<std::size_t, 8> others;
         std::size_t count = 0;
         if (!me.fresh && stale < options_.stale_reads) {
@@ -542,7 +544,7 @@ void explorer::fence(order how) {
     memory_.fence(known(), how);
 }
 
-// --- what it writes down ------------------------------------------------------------------------------
+// --- what it writes down -------------------------------------------------------------------------
 
 void explorer::note(const std::string& line) {
     const outside_scenario outside{*this};
@@ -560,7 +562,7 @@ order explorer::look_at_order(order written, access of, const std::source_locati
     return options_.mutate && options_.mutate->site == here ? options_.mutate->weaker : written;
 }
 
-// --- allocations --------------------------------------------------------------------------------------
+// --- allocations ---------------------------------------------------------------------------------
 
 void explorer::add_allocation(void* memory) {
     const outside_scenario outside{*this};

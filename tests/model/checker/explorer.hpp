@@ -5,30 +5,33 @@
 //                   |
 //                   thread 0: the scenario itself     thread 1 ... : what it started
 //                   |
-//                   at each visible step a choice: which thread goes on, which store a load returns,
-//                   whether a time-out comes now
+//                   at each visible step a choice: which thread goes on, which store a load
+//                   returns, whether a time-out comes now
 //
-// Question it answers: is there an order of steps, or a reading of memory that C++ allows, in which this
-// code loses a wake-up, touches freed memory, races, leaks, or breaks what the scenario requires?
+// Question it answers: is there an order of steps, or a reading of memory that C++ allows, in which
+// this code loses a wake-up, touches freed memory, races, leaks, or breaks what the scenario
+// requires?
 //
-// Threads are fibers on one thread of the machine, so an execution is determined by its choices: they
-// are printed when it fails, and given back in `options::replay` it fails again.
+// Threads are fibers on one thread of the machine, so an execution is determined by its choices:
+// they are printed when it fails, and given back in `options::replay` it fails again.
 //
-// What counts as wrong: a failed `require`; a data race; a touch of something freed or destroyed; an
-// execution in which nobody can go on (a lost wake-up, a deadlock); more than `steps_max` steps (a
-// livelock); memory that is still allocated when all threads have ended, or freed twice.
+// What counts as wrong: a failed `require`; a data race; a touch of something freed or destroyed;
+// an execution in which nobody can go on (a lost wake-up, a deadlock); more than `steps_max` steps
+// (a livelock); memory that is still allocated when all threads have ended, or freed twice.
 //
 // Searches
-//   exhaustive   depth first over all choices. Sleep sets leave out orders that differ only in steps
-//                which do not affect each other. With `preemptions` set, only executions with at most
-//                so many of them, and no sleep sets: the two do not go together.
+//   exhaustive   depth first over all choices. Sleep sets leave out orders that differ only in
+//                steps which do not affect each other. With `preemptions` set, only executions with
+//                at most so many of them, and no sleep sets: the two do not go together.
 //   random       each choice at random
-//   pct          probabilistic concurrency testing: threads have priorities that change at `depth - 1`
-//                random steps. A bug that needs `depth` ordered steps is found with a known probability.
+//   pct          probabilistic concurrency testing: threads have priorities that change at `depth -
+//                1` random steps. A bug that needs `depth` ordered steps is found with a known
+//                probability.
 //   bytes        one execution, by `options::bytes`, for fuzzers: see byte_choices.hpp
 //
-// Sources: sleep sets (P. Godefroid, 1996); preemption bounding (M. Musuvathi, S. Qadeer, PLDI 2007);
-// PCT (S. Burckhardt et al., ASPLOS 2010); races by epochs (C. Flanagan, S. Freund, PLDI 2009).
+// Sources: sleep sets (P. Godefroid, 1996); preemption bounding (M. Musuvathi, S. Qadeer, PLDI
+// 2007); PCT (S. Burckhardt et al., ASPLOS 2010); races by epochs (C. Flanagan, S. Freund, PLDI
+// 2009).
 #pragma once
 
 #include "model/checker/byte_choices.hpp"
@@ -111,13 +114,14 @@ struct verdict {
 /// way each time but for the checker's choices. One exploration at a time.
 ///
 /// From the environment: FAIRLEAD_MODEL_EXECUTIONS, FAIRLEAD_MODEL_SECONDS instead, and
-/// FAIRLEAD_MODEL_SEED are for searches by random or priorities that have a limit, to look for longer;
-/// with FAIRLEAD_MODEL_COUNT no search runs, and each of these writes a line instead.
-/// FAIRLEAD_MODEL_REPLAY, choices that a failure has printed, runs that one execution instead of any
+/// FAIRLEAD_MODEL_SEED are for searches by random or priorities that have a limit, to look for
+/// longer; with FAIRLEAD_MODEL_COUNT no search runs, and each of these writes a line instead.
+/// FAIRLEAD_MODEL_REPLAY, choices that a failure has printed, runs that one execution instead of
+/// any
 /// search: for a filter that leaves one test. FAIRLEAD_MODEL_SITES names a file to which the memory
-/// orders that were used are written at the end of the program, one a line: file, line, column, access,
-/// order, and the function; FAIRLEAD_MODEL_MUTATE is the first five of these and the weaker order. See
-/// tools/orders.py.
+/// orders that were used are written at the end of the program, one a line: file, line, column,
+/// access, order, and the function; FAIRLEAD_MODEL_MUTATE is the first five of these and the weaker
+/// order. See tools/orders.py.
 [[nodiscard]] verdict explore(const options& wanted, const std::function<void()>& scenario);
 
 /// A step as others see it: what it touches decides whether its order with another step matters.
@@ -142,7 +146,7 @@ public:
     /// The running one. Null outside of explorations.
     [[nodiscard]] static explorer* running() noexcept { return running_; }
 
-    // --- from the threads of the scenario ---------------------------------------------------------
+    // --- from the threads of the scenario --------------------------------------------------------
 
     /// The calling thread is about to take `next`: another may go first.
     void visible(step next);
@@ -170,7 +174,8 @@ public:
 
     [[nodiscard]] std::int64_t now() const noexcept { return now_; }
 
-    /// What the thread does takes so long. Deadlines that pass meanwhile end their waits as time-outs do.
+    /// What the thread does takes so long. Deadlines that pass meanwhile end their waits as
+    /// time-outs do.
     void take_time(std::int64_t nanoseconds) {
         visible({step::write, false, this});
         now_ += nanoseconds;
@@ -179,7 +184,7 @@ public:
     [[nodiscard]] knowledge& known() noexcept { return threads_[current_].known; }
     [[nodiscard]] const options& wanted() const noexcept { return options_; }
 
-    // --- memory -------------------------------------------------------------------------------------
+    // --- memory ----------------------------------------------------------------------------------
 
     /// When each thread has used an object last.
     using last_uses = std::array<std::uint16_t, threads_max>;
@@ -200,7 +205,7 @@ public:
                                    std::uint64_t desired, order success, order failure, bool weak);
     void fence(order how);
 
-    // --- what it writes down -------------------------------------------------------------------------
+    // --- what it writes down ---------------------------------------------------------------------
 
     [[nodiscard]] bool tracing() const noexcept { return tracing_; }
     void note(const std::string& line);

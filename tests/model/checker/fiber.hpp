@@ -17,15 +17,16 @@ public:
     fiber(const fiber&) = delete;
     fiber& operator=(const fiber&) = delete;
 
-    /// The next switch to this fiber calls `entry`, which must not return, on the empty stack. What was
-    /// on it is forgotten, not destroyed.
+    /// The next switch to this fiber calls `entry`, which must not return, on the empty stack. What
+    /// was on it is forgotten, not destroyed.
     void prepare(void (*entry)(), std::span<std::byte> stack);
 
     /// Leaves this fiber, which runs, for `to`; returns when somebody switches back.
     void switch_to(fiber& to) noexcept;
 
 private:
-    // Which exceptions are caught and in flight belongs to a stack, and the library keeps it per thread.
+    // Which exceptions are caught and in flight belongs to a stack, and the library keeps it per
+    // thread.
     struct exceptions {
         void* caught = nullptr;
         unsigned in_flight = 0;

@@ -1,6 +1,6 @@
 // The memory of a scenario: the stacks of its threads, and what `operator new` and `delete` of this
-// program give it. What an execution frees is kept until its end, so that a touch of it is seen, and what
-// it did not free is known. Addresses are the same in each execution.
+// program give it. What an execution frees is kept until its end, so that a touch of it is seen,
+// and what it did not free is known. Addresses are the same in each execution.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,18 @@
 // Plain memory of the checked program: data races, and touches of what is freed.
 //
-// The library and the scenarios are compiled with the instrumentation of the thread sanitizer, but not
-// linked with the sanitizer itself: the compiler puts a call before each access of memory, and the calls
-// come here. So every member of every class is checked, not only what a scenario declares as `plain`.
-// Clang 16 leaves out a function's own accesses to members of its local variables, even if another thread
-// has the address of the whole: what the test is about must not be local then.
+// The library and the scenarios are compiled with the instrumentation of the thread sanitizer, but
+// not linked with the sanitizer itself: the compiler puts a call before each access of memory, and
+// the calls come here. So every member of every class is checked, not only what a scenario declares
+// as `plain`. Clang 16 leaves out a function's own accesses to members of its local variables, even
+// if another thread has the address of the whole: what the test is about must not be local then.
 //
-// For each eight bytes of the scenario's memory the last accesses are kept, by whom, in which epoch, and
-// of which bytes. A new one is a race if one of the two is a write, and the older one has not happened
-// before it. What the checker itself does with its parts of the program's objects is left out.
+// For each eight bytes of the scenario's memory the last accesses are kept, by whom, in which
+// epoch, and of which bytes. A new one is a race if one of the two is a write, and the older one
+// has not happened before it. What the checker itself does with its parts of the program's objects
+// is left out.
 //
-// Source: C. Flanagan, S. Freund, "FastTrack", PLDI 2009; the cells are as those of ThreadSanitizer.
+// Source: C. Flanagan, S. Freund, "FastTrack", PLDI 2009; the cells are as those of
+// ThreadSanitizer.
 #pragma once
 
 #include <cstddef>

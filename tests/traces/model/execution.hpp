@@ -47,8 +47,8 @@ public:
     outside() : outside_scenario{*model::explorer::running()} {}
 };
 
-/// Where the operations of a scenario come from. The checker's own choices are not even, and few ways to fail would
-/// be many here.
+/// Where the operations of a scenario come from. The checker's own choices are not even, and few
+/// ways to fail would be many here.
 inline std::mt19937 chance;
 
 /// One of 0 ... count - 1, another in each execution.
@@ -81,9 +81,10 @@ inline constexpr duration patience = std::chrono::hours{1};
 
 /// Runs `scenario` `count` times, and `ended` after each. Nothing may go wrong if it `is_right`.
 ///
-/// Memory is sequentially consistent here, as in the specifications. With older stores to read a queue
-/// seems empty after a push, or a step does not use up a wake-up that came before and is followed by
-/// another step: right by the contract of the library, but no behaviour of a specification.
+/// Memory is sequentially consistent here, as in the specifications. With older stores to read a
+/// queue seems empty after a push, or a step does not use up a wake-up that came before and is
+/// followed by another step: right by the contract of the library, but no behaviour of a
+/// specification.
 inline void execute(unsigned count, bool is_right, const std::function<void()>& scenario,
                     const std::function<void()>& ended) {
     std::uint64_t steps = 1;  // of the longest execution

@@ -1,7 +1,9 @@
-// Traces of what tasks that read wait for, for EdgeSourceTrace: workers 2 and 3 run one reader for each of two
-// connections, threads 5 and 6 are their peers, which also wake the readers; thread 1 starts and stops.
+// Traces of what tasks that read wait for, for EdgeSourceTrace: workers 2 and 3 run one reader for
+// each of two connections, threads 5 and 6 are their peers, which also wake the readers; thread 1
+// starts and stops.
 //
-// The real driver with epoll and real sockets, and small readers, which post themselves after each attempt.
+// The real driver with epoll and real sockets, and small readers, which post themselves after each
+// attempt.
 #include "decisions.hpp"
 #include "recordings.hpp"
 

@@ -16,8 +16,8 @@
 
 namespace fairlead::traces {
 
-/// The number of the calling thread: 1 for who records, then those that the library starts, in the order in
-/// which they ask, then those of in_threads.
+/// The number of the calling thread: 1 for who records, then those that the library starts, in the
+/// order in which they ask, then those of in_threads.
 inline sync::atomic<std::size_t> library_threads{0};
 inline constexpr std::size_t library_threads_max = 3;
 inline thread_local std::size_t number_of_thread = 0;
@@ -44,13 +44,15 @@ void in_threads(const Bodies&... bodies) {
 
 inline constexpr bool by_model_checker = false;
 
-/// How much of something a scenario does: traces are longer than those of the model checker, and fewer.
+/// How much of something a scenario does: traces are longer than those of the model checker, and
+/// fewer.
 inline constexpr unsigned few = 5;
 inline constexpr unsigned some = 8;
 
 class execution_clock {
 public:
-    /// A read-modify-write, by which the processors that this is run on see the calls before it done.
+    /// A read-modify-write, by which the processors that this is run on see the calls before it
+    /// done.
     std::uint64_t tick() noexcept { return now_.fetch_add(1, sync::seq_cst); }
     void reset() noexcept { now_.store(0, sync::relaxed); }  // the threads have ended
 
