@@ -172,7 +172,7 @@ TEST_P(policies, those_who_post_themselves_again_take_turns) {
     EXPECT_EQ(over, 10);
 }
 
-// --- a step that waits for others ----------------------------------------------------------------
+// --- a step that waits for other steps -----------------------------------------------------------
 
 TEST_P(policies_on_several, a_step_may_wait_for_what_it_posted) {
     scheduler scheduler{options()};
@@ -185,7 +185,7 @@ TEST_P(policies_on_several, a_step_may_wait_for_what_it_posted) {
                 posted_ran.wait();
                 done.count_down();
             });
-            done.wait();  // not by drain, which wakes everybody
+            done.wait();  // not by drain, which wakes all workers
         }
     }
 }
@@ -315,7 +315,7 @@ TEST_P(policies, deadlines_are_never_early) {
     EXPECT_EQ(busy.ran(), 200 * ((1 << 6) - 1));
 }
 
-// A wake-up is not lost, a signal is received once, whoever sends it: steps and other threads.
+// No wake-up is lost, and a signal is received once. Steps and other threads send them.
 TEST_P(policies_on_threads, tasks_are_woken_and_signalled) {
     scheduler scheduler{options()};
     constexpr std::size_t count = 300;

@@ -63,7 +63,7 @@ public:
     [[nodiscard]] bool hit() const { return hits() != 0; }
 };
 
-/// Likewise, of those that are armed. Any thread.
+/// How many of the armed faults have been met. Any thread.
 [[nodiscard]] std::size_t faults_met();
 
 /// Objects that `operator new` gave and that are not freed yet. Any thread.

@@ -1,5 +1,5 @@
-// Schedulers that live for a moment: each is destroyed while somebody is on the way out of the call
-// that ended its last task, or is stopped by two, or is stopped in the middle of posts.
+// Schedulers that live for a moment. A scheduler is destroyed while a thread returns from the call
+// that ended the last task, or two threads stop it, or it is stopped in the middle of posts.
 #include "faults/faults.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -151,8 +151,8 @@ TEST_F(lives, are_stopped_by_two_at_once) {
     }
 }
 
-// A task cannot stop its scheduler, but it can tell the one who does, and go on until it is told
-// itself.
+// A task cannot stop its scheduler, but it can tell a thread that does. It goes on until it is told
+// of the stop.
 TEST_F(lives, are_stopped_on_behalf_of_a_task) {
     static constexpr auto asks = [](sync::signal& told) -> task<bool> {
         told.send();

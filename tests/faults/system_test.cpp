@@ -1,9 +1,8 @@
-// Each call of a function of the system fails with each error that it may well have. What is the
-// program's affair is reported with that error; what is not, such as an interrupted call, nobody
-// sees.
+// Each call of a function of the system fails with each error that it may have. The library reports
+// an error that concerns the program, and handles all other errors, such as an interrupted call.
 //
-// Not here: a read that is given less than there is, and "would block" with room left. The system
-// does neither, and the library relies on it: an edge tells of more.
+// Two failures are not tested: a read that returns less than there is, and "would block" with room
+// left. The system does neither, and the library relies on that: it expects an edge for more data.
 #include "faults/sweep.hpp"
 #include "support/sockets.hpp"
 #include "support/threads.hpp"
@@ -101,7 +100,7 @@ void exchange(unsigned workers, const std::vector<int>& injected) {
     static constexpr std::string_view message = "there and back again";
     scheduler_options options = with_epoll(workers);
     options.on_unhandled = [](const std::exception_ptr&, const char*) {
-    };  // of a server nobody joins
+    };  // of a server that no task joins
     scheduler home{std::move(options)};
     auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
     const io::address where = value_or_throw(listener.local_address());
@@ -147,7 +146,7 @@ TEST_P(system_calls, fail) {
         const fault what{each.call, error, each.manner};
         const auto scenario = [error] { exchange(2, {error}); };
         sweep_range(what, each.right, scenario, call_range::only);
-        // What nobody sees is tried again, which is right when it does not fail for ever.
+        // The library repeats a call whose error it hides. That is right for errors that end.
         if (each.right == outcome::reported) {
             sweep_range(what, each.right, scenario, call_range::from);
         }
@@ -196,7 +195,8 @@ const std::vector<row> that_use_it{
     {"close", outcome::invisible, {EINTR, EIO, ENOSPC}, fault::how::after},
 };
 
-// Of several, one is seen by whoever looks.
+// The library calls these functions for several purposes: whether it reports an error depends on the
+// call.
 const std::vector<row> whose_outcome_depends{
     {"epoll_ctl", outcome::maybe_reported, {ENOMEM, ENOSPC}},
     {"operator new", outcome::maybe_reported, {ENOMEM}},
@@ -243,8 +243,8 @@ TEST_F(system_failures, an_interrupted_sleep_goes_on) {
     }
 }
 
-// A step that blocks loses its slot, unless that cannot be found out, or there is nobody to take
-// it. Its stack is known, unless it cannot be read.
+// A step that blocks loses its slot, unless the system does not tell that it blocks, or there is no
+// thread to take the slot. The stack of the step is recorded, unless it cannot be read.
 TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     if (!os::has_heavy_barrier()) GTEST_SKIP() << "nobody takes slots here";
     const auto scenario = [] {
@@ -300,7 +300,7 @@ TEST_F(system_failures, a_slot_is_passed_on_later_if_it_fails_at_first) {
     }
 }
 
-// Whoever learns last that there is no thread makes the calls of all.
+// The last caller that learns that no thread can start makes the calls of all callers.
 TEST_F(system_failures, no_thread_can_be_started_for_calls) {
     for (const unsigned threads : {1U, 512U}) {
         sweep({"pthread_create", EAGAIN}, outcome::maybe_reported, [threads] {
@@ -317,7 +317,7 @@ TEST_F(system_failures, no_thread_can_be_started_for_calls) {
     }
 }
 
-// How many processors there are: whoever cannot be asked sets no limit.
+// The number of processors: a source that cannot be read sets no limit.
 TEST_F(system_failures, somebody_does_not_know_the_processors) {
     for (const fault& what :
          {fault{"sched_getaffinity", EINVAL}, fault{"sched_getaffinity", EPERM},
@@ -341,7 +341,7 @@ TEST_F(system_failures, an_interface_is_not_known) {
     }
 }
 
-// Whoever sets the wall clock back moves no deadline.
+// A wall clock that is set back moves no deadline.
 TEST_F(system_failures, nobody_asks_for_the_wall_clock) {
     const armed plan{{"clock_gettime", EINVAL}, call_range::from(1)};
     exchange(2, {});

@@ -2,8 +2,8 @@
 // rate and bound, that are posted to from outside and by steps, sleep, are paused and resumed, and
 // dropped while they have tasks.
 //
-// The model has a line for each group: what was posted without a permit, and what with one, in
-// order; who sleeps until when; and a bucket of tokens. From that follows:
+// The model has for each group the tasks posted without a permit and those posted with a permit, in
+// order; the sleepers with their deadlines; and a bucket of tokens. From these follows:
 //   - plain posts of a group run in their order, and those with places in theirs;
 //   - the time of all steps of a group is what it is charged, to the nanosecond;
 //   - no token is lost and none is made: when all is idle a task waits for its rate only if its
@@ -140,7 +140,7 @@ private:
         std::optional<reference_bucket> bucket;
         std::array<sleeper, 3> sleepers;
         std::deque<std::uint64_t> plain;   // posted, in order
-        std::deque<std::uint64_t> placed;  // likewise, with a permit
+        std::deque<std::uint64_t> placed;  // posted with a permit, in order
         std::deque<std::uint64_t>
             doomed;  // a later one has run: they are dropped, in a step to come
         bool paused = false;

@@ -3,9 +3,9 @@
 // neither, or by a stop from a third thread meanwhile; the other bytes choose the interleaving and
 // what loads return.
 //
-// Each task runs as often as it was posted, not before its deadline or a stop, and nobody needs a
-// time-out to be found; what a stop has left is reported, and runs after the next start. Besides,
-// the checker sees races, touches of freed memory, leaks, deadlocks and livelocks.
+// Each task runs as often as it was posted, not before its deadline or a stop. No task needs a
+// time-out to be found. A stop reports the tasks that it leaves; they run after the next start.
+// The checker also finds races, touches of freed memory, leaks, deadlocks and livelocks.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -46,8 +46,8 @@ enum class ending : std::uint8_t {
     drain,
     two_drains,
     stop,
-    stop_meanwhile,  // which waits for everything, while others post, wake and signal
-    halt_meanwhile,  // which waits for nothing
+    stop_meanwhile,  // waits for all tasks, while other threads post, wake and signal
+    halt_meanwhile,  // waits for no task
     count
 };
 
@@ -91,7 +91,7 @@ public:
         }
     }
 
-    /// What others do for it, if it waits for them.
+    /// The posts and wake-ups that the scenario needs, if it waits for them.
     void help() {
         if (kind_ == kind::woken || kind_ == kind::woken_early) task_.wakeup();
         if (kind_ == kind::signalled) task_.signal();
@@ -160,7 +160,7 @@ void end(const program& wanted, Scheduler& home, std::deque<scheduled_task<Sched
     }
 }
 
-// Nobody posts any more: the report of another stop is exact.
+// No thread posts any more, so the report of another stop is exact.
 template <class Scheduler>
 void start_again(Scheduler& home, const std::deque<scheduled_task<Scheduler>>& all) {
     const stop_report report = home.stop(duration{0});
@@ -179,7 +179,7 @@ void run(const program& wanted) {
     {
         Scheduler home{{.workers = wanted.workers}};
         {
-            // One posts the second task and helps the others, which this thread posts.
+            // The other thread posts the second task and helps the tasks that this thread posts.
             const model::thread other{[&] {
                 all[1].post(home);
                 all[0].help();

@@ -150,7 +150,7 @@ public:
                     push(1 + bytes.below(spares_worth));
                     break;
                 case 2:
-                    // Who is attached keeps its block from being used again.
+                    // An attached consumer keeps its block from being used again.
                     if (chosen.has_value()) {
                         chosen.reset();
                     } else {

@@ -1,8 +1,8 @@
-// What the save-game service does with bytes of strangers and of its disk.
+// How the save-game service handles bytes from clients and from its disk.
 //
 //   packing    any text comes back as it was; a record that was changed comes back as an error or
-//              unchanged; one that is garbage costs no more memory than its limit, and never gives
-//              a text that does not match its checksum
+//              unchanged; garbage costs no more memory than its limit, and never gives a text that
+//              does not match its checksum
 //   checking   a text is accepted if the JSON library accepts it, and its depth and number of
 //              values, counted while parsing, are within the limits
 //   patching   the result is that of the pseudo-code of RFC 7396, within the saves_limits; patching

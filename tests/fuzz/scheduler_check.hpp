@@ -230,7 +230,7 @@ private:
     void run_until_idle() {
         stepping_.clear();
         const time_point before = clock_.now();
-        // One that runs some need not have looked for events behind them.
+        // A call that runs tasks need not have looked for events after them.
         while (home_->run_until_idle() != 0) {
         }
         FAIRLEAD_ASSERT(clock_.now() == before, "who only looks does not sleep");
@@ -257,7 +257,8 @@ private:
     void stop() {
         stepping_.clear();
         const duration limit{bytes_.byte()};
-        // Whoever sleeps is told; whoever does so later, too, unless an earlier stop has told it.
+        // A stop tells each sleeper. It also tells a task that sleeps later, unless an earlier stop has told
+        // that task.
         for (checked_task& each : tasks_) {
             each.woken |= each.posted && limit != 0ns && !each.stop_requested();
         }

@@ -61,7 +61,7 @@ public:
         client_ = os::unique_fd{ends[0]};
         auto stream = io::tcp_stream::adopt(io::epoll_driver::of(home_), os::unique_fd{ends[1]});
         FAIRLEAD_ASSERT(stream.has_value(), "epoll takes a socket");
-        // Nobody waits for a place: there is one connection.
+        // No request waits for a place: there is one connection.
         auto seat = table_.enter(nobody_, savegames::clock::now(), &retry_);
         connection_.emplace(spawn(
             home_, savegames::serve_connection(parts_, std::move(*stream), std::move(*seat), 0)));

@@ -1,7 +1,7 @@
 // Bugs that other projects shipped, or caught in review, each as the smallest program that still
 // has it.
 //
-// Question it answers: does the model checker find what others have shipped, and how soon?
+// Question it answers: does the model checker find bugs of other projects, and how soon?
 //
 // A bug is one scenario with a switch: as it was, and with the fix. The checker must find the
 // first, in the way that the entry names, and pass the second within the same bounds; so neither

@@ -144,8 +144,8 @@ void pops_from_an_empty_deque(bool fixed) {
     require(popped == nothing, "an empty deque has nothing to pop");
 }
 
-// A ring of two. The thief claims with an exchange of the top and reads the slot afterwards: the
-// owner, who sees the room, has written the next item into it.
+// A ring of two. The thief claims with an exchange of the top and reads the slot afterwards. The
+// owner sees the room and has written the next item into the slot by then.
 void reads_the_slot_after_the_claim(bool fixed) {
     cell top{0};
     cell bottom{2};

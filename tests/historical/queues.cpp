@@ -14,10 +14,10 @@ using cell = sync::atomic<int>;
 
 // --- rings --------------------------------------------------------------------------------------
 
-// A ring of two slots. The head has two halves: what was claimed, and what has been read. A thief
-// claims, copies, and then lets the second half follow. Who adds items and takes the room from the
-// first half overwrites slots that are being copied. There it was another theft, into the queue,
-// that added them; here it is a push.
+// A ring of two slots. The head has two halves: the claimed items, and the items that were read. A
+// thief claims, copies, and then sets the second half to the first. A thread that computes the room
+// from the first half overwrites slots that the thief still copies. In the project another theft
+// added items to the queue; here it is a push.
 class ring_with_two_heads {
 public:
     explicit ring_with_two_heads(bool fixed) : fixed_{fixed} {}
@@ -291,8 +291,8 @@ void discards_what_was_sent(bool fixed) {
     delete first;
 }
 
-// The next mistake at the same place: who discards takes the block at first with an exchange, but
-// with a load after waiting for it; then the channel frees it again.
+// The next mistake at the same place. The discarding thread takes the block with an exchange at
+// first, but with a load after it has waited for the block. Then the channel frees the block again.
 void takes_the_block_by_a_load(bool fixed) {
     channel channel;
     thread sender{[&] { channel.send(); }};
@@ -310,8 +310,8 @@ void takes_the_block_by_a_load(bool fixed) {
 
 // --- counts -------------------------------------------------------------------------------------
 
-// A worker moves a task from one queue to another and counts it out before it counts it in: for a
-// moment there are no tasks, and who waits for that goes on.
+// A worker moves a task from one queue to another. It lowers the count of the first before it raises
+// that of the second. For a moment there are no tasks, and a thread that waits for that goes on.
 void moves_a_task_between_queues(bool fixed) {
     cell staged{1};
     cell pending{0};

@@ -1,4 +1,4 @@
-// Timers: whoever cancels one, and whoever fires it.
+// Timers: a thread that cancels a timer races with the thread that fires it.
 #include "historical/condition.hpp"
 #include "historical/corpus.hpp"
 
@@ -173,9 +173,9 @@ void cancels_what_was_collected(bool fixed) {
     timers.fire_all();
 }
 
-// 1. A queue has handed out its last delayed entry and says that no timer is due. 2. Another adds
-// an entry and starts the timer for it. 3. The first cancels the timer. The fix here: it leaves
-// the timer alone, and one that fires for nothing does no harm.
+// 1. A queue has handed out its last delayed entry and reports that no timer is needed. 2. Another
+// thread adds an entry and starts the timer for it. 3. The first thread cancels the timer. The fix
+// here: the first thread does not touch the timer. A timer that fires without need does no harm.
 void cancels_the_timer_of_another(bool fixed) {
     constexpr int none = 1000;
     cell due{1};

@@ -262,7 +262,7 @@ TEST_F(cut_short, a_loop_that_ignores_a_stop_does_not_keep_its_worker) {
     reading.get();
 }
 
-// Those who wait are given back with their frames: buffers, descriptors and all.
+// The destructor gives the waiting tasks back: their frames, buffers and descriptors are freed.
 TEST_F(cut_short, a_scheduler_is_destroyed_while_tasks_wait_for_io) {
     static constexpr auto reads_on = [](tcp_stream from) -> task<> {
         for (;;) static_cast<void>(co_await shielded(reads(from)));

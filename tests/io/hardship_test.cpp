@@ -222,7 +222,7 @@ public:
     ~interruptions() {
         const itimerval never_again{};
         EXPECT_EQ(::setitimer(ITIMER_REAL, &never_again, nullptr), 0);
-        std::signal(SIGALRM, SIG_IGN);  // also forgets one that is under way
+        std::signal(SIGALRM, SIG_IGN);  // also discards a signal that is pending
         EXPECT_EQ(::sigaction(SIGALRM, &before_, nullptr), 0);
     }
 

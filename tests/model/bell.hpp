@@ -37,7 +37,7 @@ public:
 
 private:
     bool rung_ = false;
-    view left_;  // what is known to those who rang
+    view left_;  // what the ringing threads knew
 };
 
 }  // namespace fairlead::model

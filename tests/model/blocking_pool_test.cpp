@@ -81,7 +81,8 @@ TEST(ModelBlockingPool, NoMoreCallsRunThanMayBesideHandovers) {
     }
 }
 
-// Who withdraws one that has not begun has it back, and may destroy it; the others run.
+// A caller that withdraws a call before it begins gets the call back and may destroy it. All other
+// calls run.
 TEST(ModelBlockingPool, ACallIsWithdrawnOrRuns) {
     model::expect_passes_by_priorities(
         [] {

@@ -1,7 +1,7 @@
-// Groups that are bound to a worker: who is woken for them, and on which thread they run.
+// Groups that are bound to a worker: which worker is woken for them, and on which thread they run.
 //
-// What a test with a whole scheduler looks for is as in scheduler_test.cpp: nothing is lost, and no
-// time-out is needed.
+// A test with a whole scheduler checks the same as in scheduler_test.cpp: no task is lost, and no
+// wake-up needs a time-out.
 #include "model/interruption.hpp"
 #include "model/reliefs.hpp"
 #include "model/tasks.hpp"
@@ -39,8 +39,8 @@ unsigned here() { return sched::worker::current()->index(); }
 
 // --- the protocol --------------------------------------------------------------------------------
 
-// [ID1] Something that the worker 1 alone can do, while it falls asleep in one of the two ways;
-// another worker, which searches, or is woken or not by somebody else, makes no difference.
+// [ID1] A task that only worker 1 can run arrives while worker 1 falls asleep, in one of the two
+// ways. Another worker may search, or be woken by another thread: that makes no difference.
 TEST(ModelBoundGroups, TheWorkerIsWokenOrSeesIt) {
     for (const bool in_driver : {false, true}) {
         for (const bool another_wakes : {false, true}) {
@@ -113,7 +113,8 @@ TEST(ModelBoundGroups, ABindIsSeenByThisRoundOrTheNext) {
 
 // --- as a whole ----------------------------------------------------------------------------------
 
-// All sleep, or are about to: those who take in what was posted, and the one that it is for.
+// All workers sleep or are about to: the workers that can admit the post, and the worker that the
+// group is bound to.
 TEST(ModelBoundGroups, NoTimeOutIsNeededForAPost) {
     for (const unsigned worker : {0U, 1U}) {
         model::expect_passes_by_priorities([=] {
@@ -140,7 +141,8 @@ TEST(ModelBoundGroups, NoTimeOutIsNeededForAPost) {
     }
 }
 
-// Beside tasks that others may run; posted by steps of its own and of others; and though stopped.
+// The bound tasks run beside tasks for any worker. Steps of the group and of other groups post them.
+// A stop may come.
 TEST(ModelBoundGroups, NothingIsLost) {
     for (const unsigned workers : {1U, 2U, 3U}) {
         model::expect_passes_though_stopped([=](stops how) {
@@ -203,8 +205,7 @@ TEST(ModelBoundGroups, MovesAndIsReleasedAtAnyMoment) {
     });
 }
 
-// The only step of the worker that it is bound to waits for one that is only possible with a
-// release.
+// The only step on the bound worker waits for a step that can run only after a release.
 TEST(ModelBoundGroups, NoTimeOutIsNeededForARelease) {
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
@@ -231,7 +232,7 @@ TEST(ModelBoundGroups, NoTimeOutIsNeededForARelease) {
     });
 }
 
-// The monitor takes slots from whoever it comes across, but not these.
+// The monitor takes slots from workers, but not from a worker with a bound group.
 TEST(ModelBoundGroups, ItsWorkerKeepsItsThread) {
     const relieved twice{2};
     for (const unsigned workers : {1U, 2U}) {

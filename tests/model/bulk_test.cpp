@@ -1,5 +1,6 @@
-// Loops whose chunks several workers claim: the end of helpers against who waits for them, a stop,
-// a failure, and the end of the scheduler; and a stop of the scheduler as one more thread of each.
+// Loops whose chunks several workers claim. The end of the helpers races with the task that waits
+// for them, a stop, a failure, and the end of the scheduler. In each scenario one more thread may
+// stop the scheduler.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/awaits.hpp>
@@ -22,7 +23,7 @@ using model::interruption;
 using model::require;
 using model::stops;
 
-// Each chunk is a slice: who claims it has another turn before the next.
+// Each chunk is a slice: after a chunk the claiming task goes to the end of the queue.
 constexpr bulk_options in_turns{.slice = duration{0}};
 
 // Whether all ran, each once, or a stop came before. What the bodies write is read here, so that

@@ -249,7 +249,7 @@ TEST(Checker, TimeOutsMayComeAtAnyTime) {
     EXPECT_TRUE(too_late);
 }
 
-// Also where time-outs come only when nobody else can go on.
+// Also in the mode where a time-out comes only when no thread can go on.
 TEST(Checker, AWaitWhoseTimeIsOverDoesNotSleep) {
     bool first = false;
     expect_passes({.early_time_outs = false}, [&] {
@@ -269,7 +269,7 @@ TEST(Checker, ExceptionsBelongToTheirThread) {
             try {
                 throw value;
             } catch (int caught) {
-                step.fetch_add(1, sync::relaxed);  // others run in their own handlers meanwhile
+                step.fetch_add(1, sync::relaxed);  // the other threads run in their handlers meanwhile
                 require(caught == value, "it is this thread's");
                 try {
                     throw;

@@ -33,7 +33,7 @@ inline void expect_passes(const options& wanted, const std::function<void()>& sc
 inline void expect_passes(const std::function<void()>& scenario) { expect_passes({}, scenario); }
 
 /// For scenarios with a whole scheduler, which have far too many executions to see all. Time passes
-/// only when nobody can go on otherwise.
+/// only when no thread can go on otherwise.
 inline void expect_passes_by_priorities(const std::function<void()>& scenario,
                                         std::uint64_t executions_max = 500) {
     for (const unsigned depth : {3U, 6U, 12U}) {

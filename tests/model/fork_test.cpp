@@ -1,5 +1,5 @@
-// Forks that are joined: the end of those that were taken against who waits for them, asks them to
-// stop, or goes away; and a stop of the scheduler as one more thread of each.
+// Forks that are joined. The end of a taken fork races with a parent that waits for it, asks it to
+// stop, or is destroyed. In each scenario one more thread may stop the scheduler.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>
@@ -50,7 +50,7 @@ TEST(ModelFork, TheParentSeesWhatItsChildrenHaveWritten) {
     model::expect_ends_though_stopped(parent);
 }
 
-// The first child waits, so that the others are posted, if they are not taken before.
+// The first child waits. Then the parent posts the other children that no worker has taken.
 TEST(ModelFork, TheOthersArePostedWhenTheFirstWaits) {
     static constexpr auto parent = []() -> task<> {
         model::plain<int> all[3];

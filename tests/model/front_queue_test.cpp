@@ -108,8 +108,8 @@ TEST(ModelFrontQueue, ABatchIsPushedInOneStep) {
     });
 }
 
-// Who pushes wakes the consumer only if it found the queue empty; a stop wakes it as well. Then
-// another takes what is left, while the producers go on, as a destructor does.
+// A producer wakes the consumer only if it found the queue empty. A stop wakes the consumer, too.
+// Then another thread takes the remaining nodes, as a destructor does, while the producers go on.
 void sleeping_consumer(int producers) {
     queue front;
     sync::signal work;
@@ -145,7 +145,7 @@ TEST(ModelFrontQueue, AStopIsSeenByASleepingConsumer) {
     model::expect_passes({.preemptions = 2}, [] { sleeping_consumer(2); });
 }
 
-// Nobody stops: the consumer must have both, or it sleeps for ever.
+// There is no stop: the consumer must get both nodes, or it sleeps for ever.
 TEST(ModelFrontQueue, APushThatFindsItNotEmptyNeedsNoWakeUp) {
     const auto scenario = [](int producers) {
         return [=] {

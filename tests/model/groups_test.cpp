@@ -1,8 +1,8 @@
-// Groups: what the role and others tell each other, with every order of steps; and as a whole, by
-// priorities.
+// Groups: the messages between the role and other threads, with every order of steps; and the whole
+// scheduler, by priorities.
 //
-// What a test with a whole scheduler looks for is as in scheduler_test.cpp: nothing is lost, and no
-// time-out is needed.
+// A test with a whole scheduler checks the same as in scheduler_test.cpp: no task is lost, and no
+// wake-up needs a time-out.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -32,7 +32,7 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// --- what the role and others tell each other ----------------------------------------------------
+// --- messages between the role and other threads -------------------------------------------------
 
 // The parts of a scheduler with a group, without workers.
 struct parts {
@@ -57,7 +57,7 @@ struct parts {
     sched::group_state* const group;
 };
 
-// [GR1] The end of a step and the role: who is held back is told.
+// [GR1] A step ends while the role holds a group back: the role learns of the end.
 TEST(ModelGroups, TheEndOfAStepIsToldToWhoWaitsForIt) {
     model::expect_passes([] {
         parts all{{.max_concurrency = 1}};
@@ -106,8 +106,8 @@ TEST(ModelGroups, AResumeIsSeenByThisRoundOrTheNext) {
     });
 }
 
-// Of two who notice the same group one puts it into the list; the wish of the other is seen with
-// it.
+// Two threads notice the same group. One of them puts it into the list; the role sees the wishes of
+// both.
 TEST(ModelGroups, TwoWishesAreSeen) {
     model::expect_passes({.preemptions = 1, .stale_reads = 1}, [] {
         parts all{{}};
@@ -125,7 +125,7 @@ TEST(ModelGroups, TwoWishesAreSeen) {
     });
 }
 
-// Who runs a line of others looks at what was pushed, unless a round has taken it.
+// A worker that runs a line of another group looks at a pushed task, unless a round has taken it.
 TEST(ModelGroups, AttentionIsCalledToWhatWasPushed) {
     model::expect_passes({.preemptions = 2}, [] {
         callback_task task;
@@ -173,7 +173,7 @@ TEST(ModelGroups, ALimitedGroupNeverRunsTwoSteps) {
     });
 }
 
-// Likewise, of tasks that post themselves again, beside others.
+// The same for tasks that post themselves again, beside tasks of other groups.
 TEST(ModelGroups, NoTimeOutIsNeededAtALimit) {
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
@@ -265,7 +265,7 @@ TEST(ModelGroups, ARaisedLimitIsSeen) {
     });
 }
 
-// A worker has a line of others, and posts of its own.
+// A worker has a line of another group, and posts of its own.
 TEST(ModelGroups, APostBesideALineOfOthersIsDrained) {
     for (const priority by : {priority::normal, priority::highest}) {
         for (const unsigned workers : {1U, 2U}) {

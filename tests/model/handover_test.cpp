@@ -1,7 +1,7 @@
 // Steps that lose their slot: [HO1] with every order of steps, and the whole scheduler by
 // priorities.
 //
-// The checker's monitor relieves whoever it comes across, at any moment.
+// The checker's monitor takes the slot of any worker, at any moment.
 #include "model/interruption.hpp"
 #include "model/reliefs.hpp"
 #include "model/tasks.hpp"
@@ -36,7 +36,7 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// The protocol alone: whoever has the slot is alone with it.
+// The protocol alone: one thread at a time has the slot.
 TEST(ModelHandover, TheStepOrTheTakerHasTheSlot) {
     const relieved these{0};
     model::expect_passes([] {
@@ -245,7 +245,8 @@ TEST(ModelHandover, AWorkerIsUsedAgain) {
     });
 }
 
-// Who posts with a deadline from outside may be the last to leave a scheduler that goes.
+// A thread that posts with a deadline from outside may be the last to leave a scheduler that is
+// destroyed.
 TEST(ModelHandover, APostWithADeadlineTouchesNothingAfterItsTaskMayHaveRun) {
     model::expect_passes_by_priorities([] {
         std::optional<scheduler> scheduler{std::in_place, scheduler_options{.workers = 1}};

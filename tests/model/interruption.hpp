@@ -45,7 +45,7 @@ inline void expect_passes_though_stopped(const std::function<void(stops)>& scena
     }
 }
 
-/// Likewise, of a coroutine on two workers: it ends.
+/// Checks that a coroutine on two workers ends in every execution in which a stop interrupts it.
 inline void expect_ends_though_stopped(const std::function<task<>()>& parent) {
     expect_passes_though_stopped([&parent](stops how) {
         scheduler scheduler{{.workers = 2}};

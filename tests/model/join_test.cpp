@@ -1,5 +1,5 @@
-// Coroutines that are waited for: the end of one against whoever joins it, drops its handle, gives
-// up, or asks it to stop; and a stop of its scheduler as one more thread of each.
+// Coroutines that are joined. The end of a coroutine races with a thread that joins it, drops its
+// handle, gives up, or asks it to stop. In each scenario one more thread may stop the scheduler.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>
@@ -158,7 +158,8 @@ task<int> takes_a_turn(int value) {
     co_return value;
 }
 
-// Its handle and its scheduler ask at the same time: it is told once, and its end to who joins.
+// The handle and the scheduler ask the task to stop at the same time. The task is told once, and the
+// joiner learns of its end.
 TEST(ModelJoin, ATaskIsAskedToStopAndJoined) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};

@@ -283,7 +283,7 @@ TEST(Litmus, SequentialLoadsAreInOneOrder) {
     EXPECT_EQ(seen, (numbers{0, 1, 10, 11, 100, 101, 110, 111, 200, 201, 210, 211}));
 }
 
-// Three threads: what the second read before it wrote is known to who reads from it.
+// Three threads: a thread that reads from the second knows what the second read before it wrote.
 TEST(Litmus, WhatARelaxedWriterHasReadIsNotPassedOn) {
     const auto chain = [](order first, order second) {
         return outcomes([=] {

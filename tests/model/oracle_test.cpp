@@ -18,7 +18,7 @@ using namespace sync;  // the memory orders
 
 const options one_stale_read{.stale_reads = 1};
 
-// --- who pushes and then looks for a sleeper; who goes to sleep and then looks at the queue ------
+// --- a push and a look for a sleeper, against a sleep and a look at the queue --------------------
 
 struct wake_protocol {
     const char* name;
@@ -250,8 +250,8 @@ TEST(Oracle, TheFirstLoadDoesNotKnowWhetherTheQueueWasEmpty) {
 
 // --- a ring with one producer, whose consumers read a slot and then claim it ---------------------
 
-// Of one slot. Who loses the claim has read what the producer may write meanwhile, and throws it
-// away.
+// A ring of one slot. A consumer that loses the claim has read an item that the producer may write
+// at the same time. It discards the item.
 template <class Slot>
 class ring {
 public:
@@ -400,7 +400,7 @@ TEST(Oracle, ChaseLevAtRandomAndByPriorities) {
     }
 }
 
-// --- who signals a task and who frees it ---------------------------------------------------------
+// --- a signal to a task against its release ------------------------------------------------------
 
 TEST(Oracle, ASignalInTwoStepsTouchesAFreedTask) {
     expect_fails("destroyed", [] {

@@ -52,10 +52,10 @@ public:
         while (!ends(wanted)) {
             idle.begin_search();
             while (!take() && !ends(wanted)) sleep(index, in_driver, wanted);
-            // The last searcher looks for those who relied on it.
+            // The last searcher looks for posts whose posters relied on it.
             if (idle.end_search() && !queue_.empty()) idle.wake_one();
         }
-        idle.wake_all();  // the others end as well
+        idle.wake_all();  // the other workers end, too
     }
 
     // When all threads have ended.
@@ -110,8 +110,8 @@ private:
     void park(unsigned index, int wanted) {
         idle.prepare_park(index);
         bool stay = !ends(wanted);
-        // What is there is for who has the role; if that is another, it looks after its release
-        // [RL1].
+        // The holder of the role takes the posts. If another thread holds the role, it looks again after
+        // its release [RL1].
         if (stay && !queue_.empty() && role_.try_acquire()) {
             role_.release();
             stay = false;
@@ -185,7 +185,7 @@ TEST(ModelParking, TwoWorkersAndPosters) {
     }
 }
 
-// The destructor waits until every announced push has left; then nobody touches `idle` any more.
+// The destructor waits until every announced push has left. After that no thread touches `idle`.
 TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
     model::expect_passes({.preemptions = 3, .stale_reads = 1}, [] {
         futex_driver driver;
@@ -230,9 +230,9 @@ void stop_all(sync::atomic<bool>& stopping, sched::idle& idle) {
     idle.wake_all();
 }
 
-// The workers are woken by a stop wherever they are on their way to sleep, while somebody posts:
-// each of the two finds them, and may also find them woken by the other. Once the workers have
-// ended and the poster has left nobody touches `idle`.
+// A stop wakes the workers wherever they are on their way to sleep, while another thread posts. The
+// stop and the post each find the workers, asleep or woken by the other. After the workers have
+// ended and the poster has left, no thread touches `idle`.
 void stop_against_a_sleeper_and_a_poster(bool in_driver) {
     futex_driver driver;
     auto* const idle = new sched::idle{2, driver};
@@ -302,9 +302,9 @@ TEST(ModelParking, AStopWakesBothThoughSomebodyPosts) {
                          scenario);
 }
 
-// Who has dealt tasks changes the word after it, and a sleeper looks for tasks after it has changed
-// the word [ID1]. Otherwise nobody comes for what was dealt. With a stop, the sleeper is to end:
-// whatever was dealt and not taken by then is left.
+// The dealer changes the word after it has dealt tasks. A sleeper looks for tasks after it has
+// changed the word [ID1]. With another order a dealt task could wait for ever. After a stop the
+// sleeper ends and may leave dealt tasks behind.
 void deal_against_a_sleeper(bool in_driver, bool stop) {
     futex_driver driver;
     sched::idle idle{2, driver};
@@ -400,7 +400,8 @@ TEST(ModelParking, TheDutyToSleepInTheDriverIsLeftToNobody) {
     });
 }
 
-// Of two at once, such as that of a stop and that of who comes back from the driver with events.
+// Two wishes at the same time: for example that of a stop, and that of a worker that returns from
+// the driver with events.
 TEST(ModelParking, ARoundSeesWhatEveryWishIsAbout) {
     model::expect_passes([] {
         without_threads scheduler{2};
@@ -421,8 +422,9 @@ TEST(ModelParking, ARoundSeesWhatEveryWishIsAbout) {
     });
 }
 
-// Who has work looks at the word after it has added it, and a sleeper at the work after it has
-// become one [ID2]. `add` returns whether somebody must be woken. Who is woken by a stop ends.
+// A worker with work looks at the word after it has added the work. A sleeper looks at the work after
+// it has announced its sleep [ID2]. `add` returns whether a sleeper must be woken. A worker that a
+// stop wakes ends.
 template <class Work>
 void work_against_a_sleeper(bool (*add)(Work&, item&, const sched::idle&)) {
     const auto scenario = [=](bool stop) {

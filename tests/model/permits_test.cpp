@@ -1,5 +1,5 @@
-// Permits in the queue of a group with a bound: who takes one, who waits, and who gives one back,
-// with every order of steps; and as a whole.
+// Permits in the queue of a group with a bound. Threads take a permit, wait for one, and give one
+// back, with every order of steps; and the whole scheduler.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -61,7 +61,7 @@ TEST(ModelPermits, AreNeverMoreThanTheBound) {
     });
 }
 
-// [PL1] Somebody gives a permit back while another begins to wait.
+// [PL1] A thread gives a permit back while a task begins to wait for one.
 TEST(ModelPermits, WhoWaitsIsGrantedOne) {
     model::expect_passes([] {
         parts all{1};

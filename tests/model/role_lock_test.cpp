@@ -1,5 +1,5 @@
-// The lock of the role: one thread has it at a time, and who fails to get it is seen by who had it
-// [RL1].
+// The lock of the role: one thread has it at a time. The holder notices each thread that fails to
+// get it [RL1].
 #include "sched/role_lock.hpp"
 #include "model/explore.hpp"
 

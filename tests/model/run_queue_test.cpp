@@ -111,8 +111,8 @@ TEST(ModelRunQueue, ABatchIsStolenInHalves) {
     });
 }
 
-// A stop as one more thread. The owner and the thief end when they see it, and whoever stops takes
-// what is left, as core::take_queued does, while they may still be at it.
+// One more thread stops the queue. The owner and the thief end when they see the stop. The stopping
+// thread takes the remaining tasks, as core::take_queued does, while the other two may still work.
 void owner_thief_and_a_stop(std::size_t count, int thefts) {
     run_queue<plain<int>, 2> run;
     items all;

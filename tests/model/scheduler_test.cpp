@@ -1,12 +1,12 @@
-// The whole scheduler, as it is: threads, rounds, sleeps, stops. Far too many executions to see
-// all, so by priorities.
+// The whole scheduler: threads, rounds, sleeps, stops. It has far too many executions to see all, so
+// the search goes by priorities.
 //
-// Time passes only when nobody can go on otherwise. A lost wake-up would be mended by the next
-// time-out, of a watcher after a millisecond or of who waits in drain after a year: so each
-// scenario says by when it is over.
+// Time passes only when no thread can go on otherwise. A later time-out would hide a lost wake-up: a
+// watcher has one after a millisecond, a waiting drain after a year. So each scenario names the time
+// by which it must be over.
 //
-// A stop is one more thread of each, and a start goes on with what it has left: see
-// interruption.hpp.
+// In each scenario one more thread may stop the scheduler, and a start goes on with the remaining
+// tasks: see interruption.hpp.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -154,8 +154,8 @@ TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
     }
 }
 
-// Who has the signal passes it on and sleeps, without a round. Another thread looks whether all is
-// done.
+// The task with the signal passes it on and sleeps, without a round between. Another thread asks
+// whether all tasks are done.
 TEST(ModelScheduler, TwoPassASignalToAndFro) {
     constexpr int passes = 4;
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -198,7 +198,8 @@ TEST(ModelScheduler, TwoPassASignalToAndFro) {
 
 // --- steps that block ----------------------------------------------------------------------------
 
-// A step waits for the one that it has posted, which a watcher must find; likewise a second one.
+// A step waits for a task that it has posted. A watcher must find the task. Then the step does the
+// same with a second task.
 void step_waits_for_what_it_posted(policy policy) {
     for (const int pairs : {1, 2}) {
         model::expect_passes_though_stopped_patiently([=](stops how) {
@@ -303,8 +304,8 @@ TEST(ModelScheduler, AStepMayWaitForADeadline) {
     }
 }
 
-// Likewise of a step that has posted itself to sleep before, which is not a second task to run; and
-// it can be woken while the step goes on.
+// The same for a step that has posted itself with a deadline before. That is no second task to run,
+// and the task can be woken while the step goes on.
 TEST(ModelScheduler, AStepMayWaitForWhatItWokeAfterItsLastPost) {
     model::expect_passes_though_stopped_patiently([](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -461,9 +462,9 @@ TEST(ModelScheduler, AStopThatGivesUpMayMeetTheEndOfTheStep) {
     }
 }
 
-// While the workers are started nobody takes them for ended: who drains would look at what is the
-// single worker's alone, and hold the role without looking afterwards for a worker that could not
-// have it [RL1].
+// During a start no thread may take the workers for ended. A drain that did so would read data of the
+// single worker, and hold the role without a look, after its release, for a worker that could not get
+// it [RL1].
 TEST(ModelScheduler, ADrainMayBeAskedDuringAStart) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {

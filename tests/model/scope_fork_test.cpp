@@ -1,5 +1,5 @@
-// Children of a scope that are forked: the end of those that were taken against who waits for them,
-// asks them to stop, or goes away; and a stop of the scheduler as one more thread of each.
+// Forked children of a scope. The end of a taken child races with a parent that waits for it, asks
+// it to stop, or is destroyed. In each scenario one more thread may stop the scheduler.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>

@@ -23,7 +23,7 @@ namespace {
 
 using test::return_addresses;
 
-// The address sanitizer minds whoever reads what is between variables.
+// The address sanitizer reports reads between variables, which these functions need.
 #if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
 __attribute__((no_sanitize("address"), noinline))
 #endif
@@ -169,8 +169,8 @@ TEST_P(Unwinder, EndsWhateverTheStackHas) {
 #if defined(__aarch64__)
 [[gnu::noinline]] void leaf() { test::use(nullptr); }
 
-// Where it returns to is in a register, which nobody knows: its caller is left out, and those above
-// are not.
+// The return address of this function is in a register that the unwinder does not know. The unwinder
+// leaves out its caller, but not the functions above.
 TEST_P(Unwinder, LeavesOutWhoCallsAFunctionThatSavesNothing) {
     state_.position.instruction = reinterpret_cast<std::uintptr_t>(&leaf);
     state_.position.after_call = false;

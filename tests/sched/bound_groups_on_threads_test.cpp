@@ -66,8 +66,8 @@ private:
     std::deque<scripted> tasks_;
 };
 
-// Posts from outside, from its own steps and from others'; sleeps and wakeups; while others keep
-// all workers busy, or none.
+// The group gets posts from outside, from its own steps and from steps of other groups, with sleeps
+// and wake-ups. Other tasks keep all workers busy, or there are none.
 TEST(BoundGroupOnThreads, AllOfItsStepsRunOnItsThread) {
     test::watchdog guard;
     for (const policy policy : {policy::fair, policy::stealing}) {
@@ -111,7 +111,7 @@ TEST(BoundGroupOnThreads, AllOfItsStepsRunOnItsThread) {
     }
 }
 
-// All workers sleep, and the one that is bound is woken; posts by threads, and by steps of another.
+// All workers sleep, and a post wakes the bound worker. Threads and steps of another group post.
 TEST(BoundGroupOnThreads, TheWorkerIsWoken) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 4}};
@@ -135,8 +135,8 @@ TEST(BoundGroupOnThreads, TheWorkerIsWoken) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// The worker is in a step: it goes there when that has ended. The others, which sleep, are of no
-// use.
+// The bound worker runs a step and takes the post after it. The other workers sleep: they cannot run
+// the post.
 TEST(BoundGroupOnThreads, WaitsForItsWorkerThoughOthersHaveNothingToDo) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3, .blocked_after = 0s}};
@@ -161,7 +161,7 @@ TEST(BoundGroupOnThreads, WaitsForItsWorkerThoughOthersHaveNothingToDo) {
             ++ran;
         });
     }
-    for (int i = 0; i != 100; ++i) {  // others have rounds meanwhile
+    for (int i = 0; i != 100; ++i) {  // other workers run rounds meanwhile
         std::latch other{1};
         scheduler.post([&] { other.count_down(); });
         other.wait();
@@ -267,7 +267,7 @@ TEST(BoundGroupOnThreads, HasTheOrderOfItsPosts) {
     EXPECT_EQ(disorder, 0);
 }
 
-// Its slot is not passed on, by nobody; and it is again after the release.
+// A worker keeps its slot while a group is bound to it, and may pass it on after the release.
 TEST(BoundGroupOnThreads, AWorkerKeepsItsThreadWhileAGroupIsBoundToIt) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -292,7 +292,7 @@ TEST(BoundGroupOnThreads, AWorkerKeepsItsThreadWhileAGroupIsBoundToIt) {
     EXPECT_EQ(gives_up(one), 0) << "whichever thread it has now";
 }
 
-// The one that blocks undeclared is bound, and another that does loses its slot.
+// Two steps block without a declaration. The bound one keeps its slot, the other loses its slot.
 TEST(BoundGroupOnThreads, TheMonitorLeavesItsWorkerAlone) {
     test::watchdog guard;
     static std::atomic<int> reports{0};

@@ -97,7 +97,8 @@ TEST(BoundGroup, IsAStrandWhateverItsLimitSays) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
-// By weight, beside others that are bound, or not; a priority goes before.
+// The share follows the weight, beside other groups that are bound or not. A higher priority goes
+// first.
 TEST(BoundGroup, HasItsShare) {
     simulation sim;
     const time_point end = sim.clock.now() + 2s;

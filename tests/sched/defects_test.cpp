@@ -84,7 +84,7 @@ TEST(Defects, WakerDataIsNotPublished) {
 }
 
 // 3. A waker reads which scheduler the task is in while a post writes it: here the task moves
-// between two schedulers while others wake it.
+// between two schedulers while other threads wake it.
 TEST(Defects, WakerReadsAnOwnerThatIsBeingWritten) {
     test::watchdog guard;
     scheduler here{{.workers = 1}};
@@ -133,8 +133,8 @@ TEST(Defects, SignalSentTwiceHidesTheSecondSendersWork) {
     receiver.join();
 }
 
-// 5. The last of several owners frees without having seen what the others wrote. Here the owners
-// are tasks, and whoever comes last is told by drain.
+// 5. The last of several owners frees an object without having seen the writes of the other owners.
+// Here the owners are tasks, and drain returns after the last of them.
 TEST(Defects, TheLastOwnerHasNotSeenTheOthersWrites) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -245,7 +245,7 @@ TEST(Defects, SchedulerDestroyedRightAfterLastSignal) {
     }
 }
 
-// 11b. Likewise right after a post: the callable runs before the poster has left.
+// 11b. The scheduler is destroyed right after a post: the callable runs before the poster has left.
 TEST(Defects, SchedulerDestroyedRightAfterLastPost) {
     test::watchdog guard;
     for (int round = 0; round != 1'000; ++round) {
@@ -290,8 +290,8 @@ TEST(Defects, SchedulerDestroyedWhileATaskIsBeingWoken) {
 
 // --- pitfalls of the algorithms ------------------------------------------------------------------
 
-// A push that takes its answer "was empty" from the first load, not from the exchange that
-// succeeded, wakes nobody, or two. Here a lost answer is a task that never runs.
+// A push that takes its answer "was empty" from the first load, not from the successful exchange,
+// wakes no worker, or two. Here a lost answer is a task that never runs.
 TEST(Defects, WasEmptyFromTheFirstLoad) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -339,8 +339,8 @@ TEST(Defects, SleeperAndPosterMissEachOther) {
     }
 }
 
-// The same, step by step: 1. the worker has taken in what arrived: nothing; 2. a post finds it
-// awake and wakes nobody; 3. the worker goes to sleep. It must look again after it announced that.
+// The same, step by step. 1. The worker finds no arrivals. 2. A post finds the worker awake and does
+// not wake it. 3. The worker goes to sleep. It must look again after it has announced its sleep.
 TEST(Defects, APostBetweenTheLastRoundAndTheSleepIsMissed) {
     test::watchdog guard;
     auto made = std::make_unique<test::gate_driver>();
@@ -359,13 +359,13 @@ TEST(Defects, APostBetweenTheLastRoundAndTheSleepIsMissed) {
     }
 }
 
-// "Somebody searches, so nobody needs to be woken": the searcher that leaves with another task must
-// look for what was left to it.
+// A poster wakes no worker while a worker searches. So a searcher that leaves with another task must
+// look for the post.
 TEST(Defects, TheLastSearcherLeavesWorkBehind) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
     for (int round = 0; round != 3'000; ++round) {
-        // The first two block two workers; the third must reach the last worker, whoever searched.
+        // The first two block two workers; the third must reach the last worker, whichever searched.
         std::latch third_ran{1};
         for (int i = 0; i != 2; ++i) scheduler.post([&] { third_ran.wait(); });
         scheduler.post([&] { third_ran.count_down(); });
@@ -373,8 +373,8 @@ TEST(Defects, TheLastSearcherLeavesWorkBehind) {
     }
 }
 
-// A worker fails to get the role from a holder that is about to leave, and sleeps; the holder
-// leaves without a look. Then nobody waits for the deadline.
+// A worker fails to get the role from a holder that is about to leave, and sleeps. The holder leaves
+// without another look. Then no worker waits for the deadline.
 TEST(Defects, TheRoleIsLeftToNobody) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -387,7 +387,7 @@ TEST(Defects, TheRoleIsLeftToNobody) {
     }
 }
 
-// A deadline and its cancellation: whoever wins, the task runs once, and the loser does nothing.
+// A deadline races with its cancellation. The task runs once, whichever wins; the loser does nothing.
 TEST(Defects, TimerCancelVersusFire) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -448,8 +448,8 @@ TEST(Defects, StopFlagHiddenByAnEarlierWakeUp) {
     }
 }
 
-// The worker has looked whether somebody drains, or stops, and is about to sleep when the request
-// comes: the request must not rest on finding it asleep.
+// The worker has looked for a drain or a stop and is about to sleep when the request comes. The
+// request must reach the worker though it is not asleep yet.
 TEST(Defects, DrainAsksAWorkerThatIsAboutToSleep) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U}) {

@@ -108,7 +108,7 @@ struct watched_scheduler {
     std::optional<fairlead::scheduler> scheduler;
 };
 
-// An idle process must not wake up for a deadline that nobody waits for any more.
+// An idle process must not wake up for a deadline that no task waits for any more.
 TEST(SleepPlan, ADeadlineThatIsGoneIsForgottenWhenAllAreAsleep) {
     const test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {

@@ -1,5 +1,5 @@
-// What holds of groups whatever is posted to them: the order of posts, who is admitted when others
-// send too much, and what is charged. In simulated time, or on threads that take turns.
+// Properties of groups that hold for all posts: the order of posts, the admission when other groups
+// send too much, and the charges. In simulated time, or on threads that take turns.
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -102,7 +102,7 @@ TEST(OrderInAGroup, PostsOfAStepRunInTheirOrder) {
 
 constexpr std::uint64_t rounds_max = 6;  // until a lane is served
 
-// Far more tasks than a round admits stand in some of the three lanes: what goes before all others,
+// Far more tasks than a round admits stand in some of the three lanes: the lane that goes first, the
 // groups, and the default group. One task in each of the other lanes, posted behind them, runs
 // within a few rounds.
 TEST(Admission, EveryLaneHasItsRoundUnderOverload) {

@@ -94,8 +94,8 @@ TEST(Group, ItsTasksSleepAndAreWoken) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
-// The second group waits while the first has its turn; the third is ready, but may run only when
-// somebody else does not.
+// The second group waits while the first has its turn. The third group is ready, but its limit
+// throttles it.
 TEST(Group, WaitsAreMeasuredAndThrottlesCounted) {
     simulation sim;
     group first{sim.scheduler, {.weight = 100}};
@@ -222,7 +222,7 @@ TEST(Group, TheDefaultGroupHasItsShareAndItsOrder) {
 }
 
 // A thousand tasks stand in line, each a millisecond long. A task of another group waits for two of
-// them, not for all: whoever posts it.
+// them, not for all, from wherever it is posted.
 struct line_of_others : simulation {
     line_of_others() {
         for (int i = 0; i != 1'000; ++i) {
@@ -284,7 +284,7 @@ TEST(Group, AControlMessageDoesNotWaitForABurst) {
     EXPECT_EQ(steps_before, 0);
 }
 
-// Who sleeps in the default group is late by a step, whatever others have to run.
+// A sleeper of the default group is late by one step, however many tasks other groups have.
 TEST(Group, LateSleepersOfTheDefaultGroupOvertakeOthers) {
     for (const priority of_others : {priority::normal, priority::high}) {
         tenants sim;
@@ -304,7 +304,7 @@ TEST(Group, LateSleepersOfTheDefaultGroupOvertakeOthers) {
     }
 }
 
-// What the caller does between two calls is nobody's time.
+// The caller's time between two calls is charged to no group.
 TEST(Group, IsChargedForItsStepsOnly) {
     simulation sim;
     group one{sim.scheduler};

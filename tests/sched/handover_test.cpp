@@ -1,4 +1,4 @@
-// Steps that block lose their slot, and others go on in their place.
+// Steps that block lose their slot, and other steps run there meanwhile.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
@@ -131,7 +131,7 @@ TEST_P(Handover, TheNextStepsLoseTheirSlotsToo) {
     EXPECT_EQ(ran, 12 * 2 * static_cast<int>(GetParam().workers));
 }
 
-// A drain is not told before the step has ended, and is told then, though nobody else is awake.
+// A drain returns after the blocked step has ended, and not before, though no other thread is awake.
 TEST_P(Handover, ADrainWaitsForTheStep) {
     scheduler scheduler{options()};
     for (int round = 0; round != 10; ++round) {
@@ -201,7 +201,7 @@ TEST_P(Handover, ADestructorWaitsForTheStep) {
     EXPECT_TRUE(ended);
 }
 
-// The strand waits for its step, and others do not.
+// The strand waits for its blocked step, and other groups do not wait.
 TEST_P(Handover, AStepKeepsItsPlaceInItsGroup) {
     scheduler scheduler{options()};
     group strand{scheduler, {.max_concurrency = 1}};
@@ -346,7 +346,8 @@ TEST(HandoverInPlace, GivesUpItsSlotOnce) {
     scheduler.drain();
 }
 
-// Others may be taking its forks. Here nobody can, so all is one step.
+// A step that has forked keeps its slot: other workers may be taking its forks. Here there is no
+// other worker, so the parent and its children are one step.
 TEST(HandoverInPlace, AStepThatHasForkedKeepsItsSlot) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};

@@ -149,7 +149,7 @@ TEST(Idle, WakesTheOneThatIsMeant) {
     EXPECT_FALSE(p.idle.seems_asleep());
 }
 
-// Any could do it, but one rather than others.
+// Any sleeper could take the work. The preferred one is woken.
 TEST(Idle, WakesTheOneThatIsPreferred) {
     test::watchdog guard;
     parking p;

@@ -81,7 +81,7 @@ TEST(KeptPosts, AreNotHiddenByWhatIsTakenOverWithThem) {
     }
 }
 
-// The watch goes over to another when the one who watches gets something to do.
+// When the watching worker gets a task, another worker takes over the watch.
 TEST(KeptPosts, AreWatchedWhateverElseArrives) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -97,7 +97,7 @@ TEST(KeptPosts, AreWatchedWhateverElseArrives) {
         });
         posted.wait();
         scheduler.post(
-            [&] {  // occupies the worker that is woken for it, maybe the one that watches
+            [&] {  // occupies the worker that is woken for it: perhaps the watcher
                 kept_ran.wait();
                 done.count_down();
             });
@@ -105,8 +105,8 @@ TEST(KeptPosts, AreWatchedWhateverElseArrives) {
     }
 }
 
-// Nobody sleeps, so nobody watches: the other worker, which takes its own posts without a round,
-// looks.
+// No worker sleeps, so none watches. The other worker takes its own posts without a round, but looks
+// for kept posts of this one.
 TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
     test::watchdog guard;
     for (const int posts : {1, 2}) {
@@ -135,7 +135,7 @@ TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
     }
 }
 
-// Tasks whose steps end when the test says so, the one that began first before the others.
+// Tasks whose steps end when the test says so, in the order in which they began.
 class relay {
 public:
     relay(scheduler& home, int count) : home_{home}, turns_(static_cast<std::size_t>(count)) {
@@ -186,7 +186,7 @@ private:
     scheduler& home_;
     std::mutex mutex_;
     std::vector<int> turns_;             // guarded by mutex_
-    std::deque<running_step*> running_;  // likewise
+    std::deque<running_step*> running_;  // guarded by mutex_
     std::atomic<bool> over_{false};
     std::deque<scripted> tasks_;
 };

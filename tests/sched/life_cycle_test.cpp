@@ -154,7 +154,7 @@ TEST(Stop, TellsTasksThatGoToSleepLater) {
     EXPECT_TRUE(told);
 }
 
-// A task that never sleeps, such as one that yields, must be able to learn of the stop as well.
+// A task that never sleeps, because it only yields, must be able to learn of the stop, too.
 TEST(Stop, TellsTasksThatOnlyYield) {
     simulation sim;
     scripted task{[&](scripted& self) {
@@ -269,8 +269,8 @@ TEST(Stop, IsBoundedThoughAStepIsStuckAndNamesIt) {
     EXPECT_TRUE(ended) << "the destructor waits for the step";
 }
 
-// Nothing is left that could take time: the second stop, in the destructor, must not wait out its
-// limit for tasks that nobody runs any more.
+// No step runs any more. The second stop, in the destructor, must not wait until its limit for tasks
+// that no worker will run.
 TEST(Stop, TheDestructorGoesOnAsSoonAsTheStuckStepEnds) {
     test::watchdog guard{20s};
     std::latch started{1};

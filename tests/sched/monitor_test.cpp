@@ -1,5 +1,5 @@
-// Slices: steps that are long are asked to let others have their turn. In simulated time, and on
-// threads by the monitor.
+// Slices: a long step is asked to yield to other tasks. In simulated time, and on threads by the
+// monitor.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
@@ -87,8 +87,8 @@ task<> tree(test::manual_clock& clock, std::string& log, int depth) {
     }
 }
 
-// A tree of forks computes in one step; its joins let others have their turn, and what it has
-// forked goes on after that.
+// A tree of forks computes in one step. Its joins yield to other tasks after the slice, and the forks
+// go on after that.
 TEST(Slice, JoinsOfForksTakeTurnsWhenItIsUsedUp) {
     simulation sim;
     std::string log;
@@ -109,7 +109,8 @@ task<> goes_on(Await each, const std::atomic<bool>& over) {
 
 task<> nothing() { co_return; }
 
-// A task posted behind one that never waits has its turn, by the number of times that it goes on.
+// A task that never waits yields after a number of operations, so a task posted behind it has its
+// turn.
 TEST(Budget, WhoNeedNotWaitLetsOthersHaveTheirTurn) {
     const auto ends = [](auto each) {
         simulation sim;

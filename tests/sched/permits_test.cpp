@@ -256,7 +256,7 @@ TEST(DropOldest, ATaskThatWasDroppedCanBePosted) {
     EXPECT_EQ(log, (std::vector{2, 1}));
 }
 
-// What is given back may post, and wake others.
+// The destructor of a dropped task may post, and wake other tasks.
 TEST(DropOldest, ItsDestructorsRunInAStep) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1, .drop_oldest = true}};
@@ -278,7 +278,7 @@ TEST(DropOldest, ItsDestructorsRunInAStep) {
     EXPECT_EQ(std::ranges::count(log, 0), 0);
 }
 
-// What was dropped does not pile up while others have the worker, whatever their weight and
+// Dropped tasks do not pile up while other groups keep the worker busy, whatever their weight and
 // priority.
 TEST(DropOldest, IsGivenBackBesideOthersThatNeverWait) {
     for (const auto which : {priority::normal, priority::high, priority::highest}) {

@@ -274,7 +274,7 @@ TEST(RateOfAGroup, WhatHasBegunGoesOn) {
     EXPECT_EQ(later.at, (std::vector<duration>{1s, 2s}));
 }
 
-// So who sends more than the rate is refused, waits, or has the oldest dropped: as the bound says.
+// So the bound decides about posts beyond the rate: they are refused, wait, or replace the oldest.
 TEST(RateOfAGroup, TheBoundOfTheQueueSaysWhatHappensToTheRest) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 3, .rate_max = 10}};
@@ -333,7 +333,7 @@ TEST(RateOfAGroup, APauseSavesABurstAndNoMore) {
     EXPECT_EQ(all.at, (std::vector<duration>{10s, 10s, 10'100ms, 10'200ms, 10'300ms}));
 }
 
-// Whoever goes before it, and for how long: it makes up for a burst and no more.
+// A group that waited behind a higher priority, for however long, makes up for one burst and no more.
 TEST(RateOfAGroup, WhileItWaitsForItsTurnItSavesABurstAndNoMore) {
     simulation sim;
     group high{sim.scheduler, {.priority = priority::high}};
@@ -406,8 +406,8 @@ TEST(RateOfAGroup, WhatWaitsIsGivenBackByADestructor) {
     EXPECT_EQ(tasks.back().runs, 0);
 }
 
-// Whatever is done to it meanwhile, nobody is forgotten: as soon as it may run, all that was not
-// dropped does.
+// After any changes of the group no task is lost: as soon as the group may run, each task runs that
+// was not dropped.
 TEST(RateOfAGroup, NobodyIsForgotten) {
     for (unsigned seed = 0; seed != 300; ++seed) {
         SCOPED_TRACE(seed);

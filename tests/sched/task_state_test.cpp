@@ -70,7 +70,7 @@ TEST(TaskState, UnparkTakesTheSleeperFromItsWakers) {
     EXPECT_TRUE(state.unpark());
     EXPECT_FALSE(state.is_waiting());
     EXPECT_FALSE(state.wake());    // remembered for the run after
-    EXPECT_FALSE(state.signal());  // likewise
+    EXPECT_FALSE(state.signal());  // remembered, too
     state.begin_run();
     EXPECT_TRUE(state.take_signal());
     asleep(state);  // begin_run has used up the wake-up

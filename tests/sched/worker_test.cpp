@@ -1,5 +1,5 @@
-// Several workers: who runs what, and that nothing waits for a worker that is busy with another
-// task.
+// Several workers: which worker runs which task, and that no task waits for a worker that is busy
+// with another task.
 #include "sched/worker.hpp"
 
 #include "support/tasks.hpp"
@@ -76,7 +76,7 @@ void meet(scheduler& scheduler, int how) {
         default:
             break;
     }
-    done.wait();  // not by drain, which wakes everybody
+    done.wait();  // not by drain, which wakes all workers
     scheduler.drain();
     for (const auto& each : tasks) ASSERT_EQ(each.runs, 1);
 }
@@ -91,7 +91,7 @@ TEST(Worker, AStepThatBlocksKeepsNoOtherTask) {
     }
 }
 
-// A task waits for the one that was dealt right behind it, to the same worker's run.
+// A task waits for the next task, which was dealt right behind it to the run queue of the same worker.
 TEST(Worker, ATaskMayWaitForOneDealtBehindIt) {
     test::watchdog guard;
     for (const unsigned workers : {2U, 4U}) {
@@ -119,7 +119,7 @@ TEST(Worker, AStepMayWaitForWhatItPosted) {
     for (const unsigned workers : {2U, 4U}) {
         scheduler scheduler{{.workers = workers}};
         for (int round = 0; round != 3'000; ++round) {
-            // Not ended by drain, which wakes everybody.
+            // Not ended by drain, which wakes all workers.
             std::latch child_ran{1};
             std::latch done{1};
             scheduler.post([&] {
@@ -133,8 +133,9 @@ TEST(Worker, AStepMayWaitForWhatItPosted) {
     }
 }
 
-// Who asks whether all is done holds the role for a moment, maybe after drain has returned. A
-// worker that could not have it then, to sleep on deadlines, relies on that one to see to it.
+// A thread that asks whether all tasks are done holds the role for a moment, perhaps until after
+// drain has returned. A worker may fail to get the role then, though it wants to sleep until a
+// deadline. It relies on the holder to look after its release.
 TEST(Worker, ADeadlineRightAfterADrainIsServed) {
     test::watchdog guard;
     for (const unsigned workers : {2U, 4U, 8U}) {
@@ -172,7 +173,7 @@ TEST(Worker, AStepMayWaitForALaterDeadline) {
     }
 }
 
-// Likewise with a task that was posted plainly while the others slept.
+// The step that waits for the deadline was posted plainly, while the other workers slept.
 TEST(Worker, APostedStepMayWaitForADeadline) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -220,7 +221,7 @@ TEST(Worker, ATaskThatYieldsKeepsNoOtherFromRunning) {
     }
 }
 
-// One step posts a task of each kind while all others yield: nothing starves behind the yielding.
+// One step posts a task of each kind while all other tasks yield. No task starves behind them.
 TEST(Worker, OneTaskThatYieldsAloneLetsInEverythingElse) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -279,7 +280,7 @@ TEST(Worker, AnyWorkerRunsAnyTask) {
     EXPECT_TRUE(enough);
 }
 
-// One task is much longer than the others. Each of the others goes on while it runs.
+// One task is much longer than the rest. Each other task goes on while it runs.
 TEST(Worker, UnevenTasksAreSpread) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -303,8 +304,8 @@ TEST(Worker, UnevenTasksAreSpread) {
     EXPECT_EQ(short_steps, wanted);
 }
 
-// Tasks that all go on, until so many steps have run. Each worker starts with one of them, but for
-// one that starts with all others.
+// Tasks that post themselves again until a number of steps have run. Each worker starts with one
+// task, except for one worker, which starts with all remaining tasks.
 class rivalry {
 public:
     static constexpr std::size_t count = 50;
@@ -369,7 +370,7 @@ private:
 // Each waits for its next turn no longer than the order allows, and none has much more turns than
 // its share. A thread that the system stops delays for once what it has in hand: a few turns are
 // late, and seldom one task has a worker for itself meanwhile. A task that starves is late every
-// time, and one that is pinned to a worker with few others has too much in each game.
+// time, and a task that is pinned to a worker with few tasks has too much in each game.
 TEST(Worker, TasksThatYieldGetEvenTurns) {
     test::watchdog guard;
     constexpr std::size_t steps = rivalry::window * rivalry::windows;

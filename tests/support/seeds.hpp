@@ -20,7 +20,7 @@
 
 namespace fairlead::test {
 
-/// The seed that runs, for who ends the program by an assertion.
+/// The seed of the current run, for the message of an assertion that ends the program.
 inline volatile std::uint64_t seed_that_runs = 0;
 
 extern "C" inline void say_the_seed(int) {

@@ -18,9 +18,9 @@
 
 namespace fairlead::model {
 
-/// Knows whether the object that holds it still exists, and that nobody uses it when it is
-/// destroyed: in whatever order the two run, what does not happen before the destruction is a
-/// mistake.
+/// Records whether the object that holds it still exists, and reports uses that race with its
+/// destruction: a use that does not happen before the destruction is an error, even if this
+/// execution runs the use first.
 class lifetime {
 public:
     FAIRLEAD_MODEL_OWN constexpr lifetime() noexcept {}
@@ -327,7 +327,7 @@ private:
 
     bool locked_ = false;
     std::size_t holder_ = 0;
-    model::view left_;  // what is known to who unlocked it
+    model::view left_;  // what the unlocking thread knew
     model::lifetime lifetime_;
 };
 

@@ -203,7 +203,8 @@ void explorer::reschedule(bool may_stay) {
     switch_to(found[taken]);
 }
 
-// Who could go on: the calling thread first, if it may. Who has yielded only if nobody else can.
+// The threads that could run next. The calling thread comes first, if it may go on. A thread that
+// has yielded is a candidate only if no other thread can run.
 std::size_t explorer::find_candidates(candidates& found, bool may_stay) {
     std::size_t count = 0;
     const auto is_ready = [&](std::size_t i) {
@@ -299,7 +300,7 @@ void explorer::switch_to(std::size_t thread) {
     if (next.now == status::blocked) {
         next.timed_out = true;
         next.priority =
-            --lowest_priority_;  // what waits for time does not keep others from running
+            --lowest_priority_;  // a thread that waits for time does not stop other threads
         now_ = std::max(now_, next.deadline);
         next.now = status::ready;
     }
@@ -463,7 +464,7 @@ void explorer::use_location(int& location, std::uint64_t initial) {
     location = static_cast<int>(memory_.add(initial));
 }
 
-// Which store a load returns: the newest, or an older one that may still be read.
+// Which store a load returns: the newest, or an older store that the thread may still read.
 std::size_t explorer::choose_store(std::size_t location, std::size_t oldest) {
     thread_state& me = threads_[current_];
     const std::size_t newest = memory_.newest(location);

@@ -16,7 +16,7 @@
 // they are printed when it fails, and given back in `options::replay` it fails again.
 //
 // What counts as wrong: a failed `require`; a data race; a touch of something freed or destroyed;
-// an execution in which nobody can go on (a lost wake-up, a deadlock); more than `steps_max` steps
+// an execution in which no thread can go on (a lost wake-up, a deadlock); more than `steps_max` steps
 // (a livelock); memory that is still allocated when all threads have ended, or freed twice.
 //
 // Searches
@@ -72,7 +72,7 @@ struct order_site {
     auto operator<=>(const order_site&) const = default;
 };
 
-/// One of them that is to be weaker, to see whether somebody notices.
+/// The memory order that a search makes weaker, to see whether a test notices.
 struct mutation {
     order_site site;
     order weaker = order::relaxed;
@@ -124,7 +124,7 @@ struct verdict {
 /// order. See tools/orders.py.
 [[nodiscard]] verdict explore(const options& wanted, const std::function<void()>& scenario);
 
-/// A step as others see it: what it touches decides whether its order with another step matters.
+/// The memory that a step touches. It decides whether the order of two steps matters.
 struct step {
     enum kind : std::uint8_t { local, read, write, fence, everything };
 
@@ -166,7 +166,7 @@ public:
     /// Wakes at most `count` threads that wait for it, which ones is a choice.
     void wake(const void* waited_for, std::size_t count);
 
-    /// Lets others go first; what it reads next is the newest store.
+    /// Lets other threads run first. The next load returns the newest store.
     void yield();
 
     std::size_t start_thread(std::move_only_function<void()> body);

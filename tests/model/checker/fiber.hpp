@@ -21,7 +21,7 @@ public:
     /// was on it is forgotten, not destroyed.
     void prepare(void (*entry)(), std::span<std::byte> stack);
 
-    /// Leaves this fiber, which runs, for `to`; returns when somebody switches back.
+    /// Switches from this fiber, which runs, to `to`. Returns when another fiber switches back.
     void switch_to(fiber& to) noexcept;
 
 private:

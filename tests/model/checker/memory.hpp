@@ -7,7 +7,7 @@
 // does the reading thread know afterwards?
 //
 // Each location keeps its stores, each with a message: what its writer lets a reader know. A *view*
-// is what somebody knows: for each location the oldest store that may still be read, and a vector
+// is what a thread or a store knows: for each location the oldest store that may still be read, and a vector
 // clock of steps that have happened before. A thread has three:
 //     current    what it knows
 //     acquired   what it would know had its relaxed loads been acquire: an acquire fence adds it
@@ -63,7 +63,8 @@ private:
     std::array<std::uint16_t, threads_max> steps_{};
 };
 
-/// What somebody knows. A location beyond `used_` was not seen yet: its first store may be read.
+/// What a thread or a store knows. A location beyond `used_` was not seen yet: its first store may be
+/// read.
 class view {
 public:
     view() noexcept {}
@@ -125,7 +126,7 @@ public:
     /// Whether another location can be added.
     [[nodiscard]] bool full() const noexcept { return used_ == locations_max; }
 
-    /// A location whose first store everybody may read.
+    /// Adds a location whose first store every thread may read.
     std::size_t add(std::uint64_t initial) {
         if (used_ == locations_.size()) locations_.emplace_back();
         locations_[used_].append().value = initial;

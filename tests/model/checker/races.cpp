@@ -73,8 +73,8 @@ bool covers(const cell& a, const cell& b) { return (b.bytes() & ~a.bytes()) == 0
                               std::to_string(older.thread()));
 }
 
-// Checks a new access against those before, and puts it into the place of one that it makes
-// needless.
+// Checks a new access against the recorded ones. It replaces a recorded access that it makes
+// redundant.
 [[gnu::noinline]] void add(std::size_t index, const cell added) {
     granule& here = shadow[index];
     const vector_clock& known = explorer::running()->known().current.clock;
@@ -199,7 +199,7 @@ void __tsan_write_range(void* at, std::size_t size) {
     access(at, size, writes, __builtin_return_address(0));
 }
 void __tsan_vptr_read(void** at) { access(at, sizeof *at, reads, __builtin_return_address(0)); }
-// A destructor sets the same value again, which nobody can see.
+// A destructor stores the same value again, which no thread can observe.
 void __tsan_vptr_update(void** at, void* value) {
     access(at, sizeof *at, *at != value, __builtin_return_address(0));
 }
