@@ -1,9 +1,9 @@
-%% W11, see ../w11/saturated.hpp: processes that compute, and one that sleeps.
+%% W11, see ../w11/saturated.hpp: processes that compute, and a process that sleeps.
 %%
-%% Erlang interrupts a process after 4,000 reductions: calls, and more for what takes longer. By the
-%% clock on the wall a step would have the time of all who ran meanwhile. So it is a number of
-%% readings of the clock, which take the time of a step where nobody interrupts: that is measured
-%% first, while all schedulers do the same.
+%% Erlang interrupts a process after 4,000 reductions. A call is one reduction; a longer operation
+%% is several. A step that lasted until a time of the clock would include the time of the processes
+%% that ran meanwhile. So a step is a number of readings of the clock that takes the wanted time
+%% without interruptions. The program first measures a reading, while all schedulers read the clock.
 %%
 %% Timers are set in whole milliseconds. `receive after` rounds the time from now up twice, to
 %% milliseconds and to the next tick of a millisecond; a timer with an absolute time is rounded
@@ -78,7 +78,7 @@ compute(Readings, Name, Steps, Ending) ->
             compute(Readings, Name, Steps, Ending)
     end.
 
-%% While this process looks, it runs, and one more of the others waits.
+%% While this process looks, it runs, so one more computing process waits.
 wait_for_even_lines(_, 0) -> ok;
 wait_for_even_lines(Workers, Looks) ->
     timer:sleep(?LOOK_EVERY_MS),

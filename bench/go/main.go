@@ -1,10 +1,10 @@
 // The benchmarks of Go's runtime: one program for all workloads, which takes part where it is
-// linked as <workload>/go. It says and is told the same as the programs in C++, see ../README.md.
-// What the workloads are stands at the top of their headers, ../w1/post_storm.hpp and the others.
+// linked as <workload>/go. It has the options and the output of the programs in C++, see
+// ../README.md. The headers of the workloads describe them, such as ../w1/post_storm.hpp.
 //
-// Goroutines are both the closures and the coroutines of the other runtimes. There is no outside:
-// who posts, and who waits for the end, are goroutines too, and share the workers, as which
-// GOMAXPROCS threads count.
+// A goroutine stands for a closure and for a coroutine of the other runtimes. There is no thread
+// outside the runtime: the producers, and the goroutine that waits for the end, share the workers
+// with the tasks. GOMAXPROCS is the number of workers.
 package main
 
 import (

@@ -116,7 +116,7 @@ func percentile(sorted []time.Duration, share float64) float64 {
 	return float64(sorted[rank]) * 1e-3
 }
 
-// In microseconds: the value is the percentile `share`; the others are beside.
+// Reports microseconds: as the value the percentile `share`, and beside it other percentiles.
 func (found *measurement) reportPercentiles(values []time.Duration, share float64) {
 	sort.Slice(values, func(i, j int) bool { return values[i] < values[j] })
 	found.Value, found.Unit = percentile(values, share), "us"

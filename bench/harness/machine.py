@@ -36,7 +36,8 @@ def own_seconds():
 
 
 class Witness:
-    """Measures how much of the processors others use between its making and `foreign_share`."""
+    """Measures the share of the processors that other programs use, from its construction to the
+    call of `foreign_share`."""
 
     def __init__(self, clock):
         self.clock = clock

@@ -1,8 +1,7 @@
-"""What has been measured on one machine, as JSON: every sample of every case, and the run that it
-is of.
+"""The results of one machine, as JSON: every sample of every case, and the run that measured it.
 
-The pages and plots are made of it. A run takes the place of the cases that it measured; the others
-stay, and say of which run they are, so that a long report can be measured in parts.
+The pages and plots are made of it. A run replaces the cases that it measured. The remaining cases
+keep the name of their run, so that a long report can be measured in parts.
 """
 
 import dataclasses

@@ -80,8 +80,7 @@ HEAD = ("case", "runtime", "median", "min", "max", "ratio", "by turn", "CPU s/M"
 
 
 def aligned(lines, to_the_left):
-    """The lines as a text, with the columns `to_the_left` where they begin, the others to the
-    right."""
+    """The lines as a text. The columns `to_the_left` are aligned left, all other columns right."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     texts = []
     for line in lines:
@@ -165,7 +164,7 @@ def summary_table(record):
 
 
 def earlier(run, record):
-    """How a run is marked that was not of the newest commit; empty of one that was."""
+    """The mark of a run that did not measure the newest commit; empty for a run that did."""
     commit = run.machine["commit"]
     return "" if commit == record.newest().machine["commit"] else f"**earlier: {commit}**"
 

@@ -87,8 +87,8 @@ class Run:
 
 @dataclasses.dataclass
 class Result:
-    """The samples of one case, {runtime: [Sample]} in the order of the turns, and who failed:
-    {runtime: why}."""
+    """The samples of one case, {runtime: [Sample]} in the order of the turns, and the failures,
+    {runtime: reason}."""
     case: plan.Case
     samples: dict = dataclasses.field(default_factory=dict)
     failures: dict = dataclasses.field(default_factory=dict)

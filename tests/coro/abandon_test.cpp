@@ -32,7 +32,7 @@ using test::obituary;
 using test::simulated_driver;
 using test::watchdog;
 
-// The destructor waits no time for those who do not listen to a stop.
+// With `stop_limit` 0 the destructor does not wait for tasks that ignore a stop.
 class abandon : public testing::Test {
 protected:
     scheduler_options options() {
@@ -49,7 +49,7 @@ protected:
     std::optional<scheduler> simulation{std::in_place, options()};
 };
 
-// --- those who wait for ever, whatever they are told ---------------------------------------------
+// --- tasks that wait for ever and ignore a stop --------------------------------------------------
 
 task<> sleeps_on(counted held) {
     static_cast<void>(held);
@@ -223,8 +223,9 @@ TEST_F(abandon, a_scope_whose_body_still_waits) {
     simulation.reset();
 }
 
-// Children that have gone elsewhere use what the body's frames hold, until their end, for which
-// they are asked. One is still here, and waits for one that has gone.
+// Children have moved to another scheduler and use objects in the body's frames until their end.
+// The destructor asks them to end. A third child is still here and waits for a child that has
+// moved.
 TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
     test::scheduler_in_real_time elsewhere{1};
     static constexpr auto goes = [](scheduler& there, journal& into) -> task<> {
@@ -361,7 +362,7 @@ TEST_F(abandon, a_stop_reaches_tasks_that_have_not_begun) {
     EXPECT_EQ(clock.now(), now);
 }
 
-// The same for one that runs on for a while between two waits.
+// The same for a task that runs for a while between two waits.
 TEST_F(abandon, a_stop_reaches_tasks_that_take_turns) {
     static constexpr auto busy = [](std::vector<wake_reason>& into) -> task<> {
         for (int i = 0; i != 100; ++i) co_await shielded(yield());
@@ -374,7 +375,7 @@ TEST_F(abandon, a_stop_reaches_tasks_that_take_turns) {
     EXPECT_EQ(seen.size(), 1U);
 }
 
-// --- races with those who wake -------------------------------------------------------------------
+// --- races with wakers ---------------------------------------------------------------------------
 
 // A waker is between "it sleeps, so I must push it" and the push when the scheduler goes.
 TEST(abandon_on_threads, wakers_race_with_the_destructor) {

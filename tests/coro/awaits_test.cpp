@@ -388,7 +388,7 @@ TEST_F(awaits, a_signal_during_a_sleep_is_remembered) {
     EXPECT_EQ(clock.now(), due);
 }
 
-// A signal before the start, and one that a yield or a hop passes over.
+// A signal that comes before the task starts stays pending during a yield or a hop.
 TEST_F(awaits, a_signal_is_remembered_across_a_yield) {
     static constexpr auto yields_first = []() -> task<wake_reason> {
         co_await yield();

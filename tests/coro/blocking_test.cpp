@@ -138,7 +138,7 @@ TEST(Blocking, AStopWaitsForTheCall) {
     EXPECT_EQ(next, wake_reason::stopped);
 }
 
-// Of those that are in line the calls do not begin; the one that runs is waited for.
+// Calls in line do not begin. The destructor waits for the call that runs.
 TEST(Blocking, ADestructorWaitsForTheCallThatRuns) {
     test::watchdog guard;
     std::latch called{1};

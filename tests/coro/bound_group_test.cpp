@@ -81,7 +81,7 @@ TEST(BoundGroupOfCoroutines, WhateverTheyStartRunsOnItsThreadAndEnds) {
         scheduler scheduler{{.workers = 4, .policy = policy}};
         group bound{scheduler, {.bound = true}};
         runs_there runs{block_on(bound, asks())};
-        int leaves = 0;  // likewise
+        int leaves = 0;  // not atomic: all steps run on one thread
         const auto adds = [&]() -> task<> { leaves += co_await nested(3, runs); };
         for (int i = 0; i != 10; ++i) spawn(bound, adds()).detach();
         scheduler.drain();
@@ -92,7 +92,7 @@ TEST(BoundGroupOfCoroutines, WhateverTheyStartRunsOnItsThreadAndEnds) {
     }
 }
 
-// From group to group and back, while others keep the workers busy.
+// Coroutines move from group to group and back, while other tasks keep the workers busy.
 TEST(BoundGroupOfCoroutines, TheyComeAndGo) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};

@@ -1,5 +1,5 @@
-// Loops over containers: each element once, who runs them and for how long, failures, stops, the
-// end of a scheduler.
+// Loops over containers: each element is visited once; the workers and the slices; failures, stops,
+// and the end of a scheduler.
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
@@ -345,7 +345,7 @@ TEST_F(for_each_test, a_loop_that_cleans_up_is_not_stopped) {
     EXPECT_EQ(runs, 100);
 }
 
-// Nobody joins it who would see the exception, and nothing has failed.
+// A stop is no failure: without a joiner, `on_unhandled` gets no exception.
 TEST_F(for_each_test, a_task_that_ends_with_its_loop_when_it_is_stopped_has_not_failed) {
     static constexpr auto body = [](manual_clock& time) -> task<> {
         co_await for_each_index(1000, [&time](std::size_t) { time.advance(1ms); });
@@ -446,7 +446,7 @@ TEST(for_each_on_threads, a_loop_ends_though_all_others_are_blocked) {
     blocks.get();
 }
 
-// Whoever throws first, and on whichever worker.
+// This holds whichever iteration throws first, and on whichever worker.
 TEST(for_each_on_threads, rethrows_what_a_plain_loop_would_have_thrown) {
     const watchdog guard;
     static constexpr auto body = [](std::vector<std::atomic<bool>>& seen) -> task<> {

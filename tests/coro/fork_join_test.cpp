@@ -1,4 +1,5 @@
-// Coroutines in parallel inside a task: results, failures, stops, depth, and who runs them.
+// Coroutines in parallel inside a task: results, failures, stops, depth, and the workers that run
+// them.
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
@@ -187,7 +188,7 @@ TEST_F(fork_join_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
             bodies.push_back(throws_after(1min, "it"));
             co_await fork_join(std::move(bodies));
         }
-        static task<> waits() { co_await sleep_for(1s); }  // so the others are posted
+        static task<> waits() { co_await sleep_for(1s); }  // so the parent posts the other children
     };
     for (auto* const body : {coroutines::some, coroutines::many}) {
         try {
@@ -448,7 +449,8 @@ TEST(fork_join_on_threads, idle_workers_take_what_is_forked) {
     }
 }
 
-// The first does not come to the deque again before the others have ended: none may be hidden.
+// The first child runs until the other two have ended, so its worker does not look at the deque
+// before. The thief must be able to take both: none may be hidden.
 TEST(fork_join_on_threads, idle_workers_take_what_is_forked_while_the_first_computes) {
     const watchdog guard;
     struct coroutines {

@@ -89,7 +89,7 @@ task<> tree(int depth, std::atomic<int>& leaves) {
     co_await fork_join(tree(depth - 1, leaves), tree(depth - 1, leaves));
 }
 
-// Forks of a group on several workers: who takes them from others charges the group.
+// Forks of a group on several workers: a worker that steals a fork charges the group.
 TEST(GroupOfCoroutines, ForksThatAreTakenAreCharged) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -123,8 +123,8 @@ TEST(GroupOfCoroutines, TheTimeOfForksThatAreTakenIsCharged) {
     EXPECT_GE(one.stats().used, duration{computed.load()});
 }
 
-// A scope starts its children where its owner was when it made the scope, though nobody has that
-// group any more.
+// A scope starts its children in the group that its owner had when it made the scope, though the
+// handle of that group is gone.
 TEST(GroupOfCoroutines, AScopeKeepsItsGroup) {
     test::simulation sim;
     std::optional<group> own{std::in_place, sim.scheduler};
@@ -138,7 +138,7 @@ TEST(GroupOfCoroutines, AScopeKeepsItsGroup) {
         co_await with_scope([&](scope& all) -> task<> {
             co_await resume_on(sim.scheduler);
             own.reset();
-            for (int i = 0; i != 10; ++i) {  // others have turns meanwhile
+            for (int i = 0; i != 10; ++i) {  // the other group has turns meanwhile
                 other.post([] {});
                 co_await sleep_for(1ms);
             }

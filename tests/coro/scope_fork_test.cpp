@@ -120,7 +120,7 @@ TEST_F(scope_fork_test, one_that_waits_keeps_none_from_running) {
     EXPECT_EQ(clock.now(), begin + 3h);
 }
 
-// A tree whose nodes are all children of one scope. Nobody joins but the first.
+// A tree whose nodes are all children of one scope. Only the root joins.
 TEST_F(scope_fork_test, what_a_child_has_forked_runs_at_its_end) {
     struct coroutines {
         static task<> walk(scope& all, int number, int depth, std::vector<int>& into) {
@@ -251,7 +251,7 @@ TEST_F(scope_fork_test, starts_nothing_after_a_stop) {
     EXPECT_TRUE(seen.empty());
 }
 
-// It is told before it begins: also one that only asks.
+// A child is told of the stop before it begins, also if it only asks whether there is one.
 TEST_F(scope_fork_test, a_stop_reaches_children_that_have_not_begun) {
     static constexpr auto asks = [](bool& answer) -> task<> { answer = co_await stop_requested(); };
     const time_point begin = clock.now();
@@ -438,7 +438,8 @@ TEST(scope_fork_on_threads, idle_workers_take_what_is_forked) {
     }
 }
 
-// What a child held, parameters included, is gone when join returns, whoever ran it.
+// The objects of a child, parameters included, are destroyed when join returns, whichever worker
+// ran the child.
 TEST(scope_fork_on_threads, frees_the_frames_before_join_returns) {
     const watchdog guard;
     scheduler threads{{.workers = 3}};

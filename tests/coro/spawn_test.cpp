@@ -110,7 +110,7 @@ TEST_F(spawn_on_caller, goes_on_when_its_handle_is_gone) {
     EXPECT_TRUE(done);
 }
 
-// --- exceptions that nobody takes ----------------------------------------------------------------
+// --- exceptions that no joiner takes -------------------------------------------------------------
 
 TEST_F(spawn_on_caller, reports_an_exception_of_a_detached_task_by_name) {
     spawn(*simulation, throws(), {.name = "the thrower"}).detach();
@@ -256,10 +256,11 @@ TEST(spawn_on_threads, a_stop_by_token_races_with_the_end) {
     threads.drain();
 }
 
-// --- stop of one that waits for others -----------------------------------------------------------
+// --- stop of a task that waits for tasks ---------------------------------------------------------
 
-// 1. A when_all has ended; what listened for a stop then is gone. 2. The task joins a handle. 3. It
-// is asked to stop: nobody of 1 may be told.
+// 1. A when_all has ended, and its stop callback is gone. 2. The task joins a handle. 3. The task
+//    is
+// asked to stop: the callback of 1 must not be called.
 TEST_F(spawn_on_caller, a_stop_while_joining_does_not_reach_an_older_when_all) {
     static constexpr auto waits_for_both = [](join_handle<int> other) -> task<int> {
         co_await when_all(sleeps(1s), sleeps(1s));
@@ -410,7 +411,8 @@ TEST(spawn_on_threads, is_joined_from_another_scheduler) {
     }
 }
 
-// A scheduler is destroyed while one of its tasks joins a task of another one that does not end.
+// A scheduler is destroyed while one of its tasks joins a task of another scheduler that does not
+// end.
 TEST_F(spawn_on_caller, a_joiner_is_given_back_though_what_it_joins_goes_on_elsewhere) {
     const watchdog guard{20s};
     test::scheduler_in_real_time elsewhere{1};

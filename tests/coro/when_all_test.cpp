@@ -249,7 +249,7 @@ TEST_F(when_all_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
     }
 }
 
-// The failing child ends in its first step, before the others have begun theirs.
+// The failing child ends in its first step, before the other children have begun.
 TEST_F(when_all_test, a_failure_at_the_start_stops_children_that_have_not_begun) {
     static constexpr auto throws_now = []() -> task<> {
         throw std::runtime_error{"now"};
@@ -341,7 +341,8 @@ TEST(when_all_on_threads, trees_at_every_width) {
     }
 }
 
-// The last child ends, and the parent frees it, while others have just ended on other workers.
+// The last child ends, and the parent frees it, while its siblings have just ended on other
+// workers.
 TEST(when_all_on_threads, children_end_together) {
     const watchdog guard;
     scheduler threads{{.workers = 4}};

@@ -313,8 +313,8 @@ TEST_F(in_rounds, deadlines_come_and_signals_arrive) {
     }
 }
 
-// In simulated time: there is no memory to register a sleeper. It sleeps at least as long as it must,
-// and no thread spins meanwhile.
+// In simulated time: there is no memory to register a sleeper. It sleeps at least as long as it
+// must, and no thread spins meanwhile.
 TEST_F(allocations, a_sleeper_without_a_place_costs_a_look_each_millisecond) {
     manual_clock clock;
     simulated_driver* driver = nullptr;

@@ -195,8 +195,8 @@ const std::vector<row> that_use_it{
     {"close", outcome::invisible, {EINTR, EIO, ENOSPC}, fault::how::after},
 };
 
-// The library calls these functions for several purposes: whether it reports an error depends on the
-// call.
+// The library calls these functions for several purposes: whether it reports an error depends on
+// the call.
 const std::vector<row> whose_outcome_depends{
     {"epoll_ctl", outcome::maybe_reported, {ENOMEM, ENOSPC}},
     {"operator new", outcome::maybe_reported, {ENOMEM}},

@@ -1,9 +1,11 @@
 """Fuzzes with one program for a bounded time, from its committed corpus and a fixed seed.
 
-FAIRLEAD_FUZZ_SECONDS in the environment says for how long, 8 by default. Every input of the corpus is
-run first. An input that fails is kept below the work folder, and the last line says how to run it again.
+FAIRLEAD_FUZZ_SECONDS in the environment says for how long, 8 by default. Every input of the corpus
+is run first. An input that fails is kept below the work folder, and the last line says how to run
+it again.
 
-FAIRLEAD_FUZZ_SEED sets another seed, and keeps what the runs with such a seed find: each goes on from there.
+FAIRLEAD_FUZZ_SEED sets another seed, and keeps what the runs with such a seed find: each goes on
+from there.
 """
 
 import argparse
@@ -29,7 +31,8 @@ def main():
     given = parser.parse_args()
     seconds = int(os.environ.get("FAIRLEAD_FUZZ_SECONDS", "8"))
 
-    # What an earlier run found must not decide what one with the fixed seed does; the inputs that failed stay.
+    # What an earlier run found must not decide what one with the fixed seed does; the inputs that
+    # failed stay.
     seed = os.environ.get("FAIRLEAD_FUZZ_SEED")
     found = given.work / ("kept" if seed else "corpus")
     if not seed:

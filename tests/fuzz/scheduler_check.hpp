@@ -257,8 +257,8 @@ private:
     void stop() {
         stepping_.clear();
         const duration limit{bytes_.byte()};
-        // A stop tells each sleeper. It also tells a task that sleeps later, unless an earlier stop has told
-        // that task.
+        // A stop tells each sleeper. It also tells a task that sleeps later, unless an earlier stop
+        // has told that task.
         for (checked_task& each : tasks_) {
             each.woken |= each.posted && limit != 0ns && !each.stop_requested();
         }

@@ -54,8 +54,9 @@ void finishes_a_loop_on_another_stack(bool fixed) {
     delete loop;
 }
 
-// A latch in a job on the stack of the waiting thread. 1. A setter sets the latch. 2. The waiter sees
-// that and returns, so its stack is gone. 3. The setter reads from the latch which thread to wake.
+// A latch in a job on the stack of the waiting thread. 1. A setter sets the latch. 2. The waiter
+// sees that and returns, so its stack is gone. 3. The setter reads from the latch which thread to
+// wake.
 void sets_a_latch_on_another_stack(bool fixed) {
     struct registry {
         cell tickled{0};

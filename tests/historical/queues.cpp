@@ -310,8 +310,9 @@ void takes_the_block_by_a_load(bool fixed) {
 
 // --- counts -------------------------------------------------------------------------------------
 
-// A worker moves a task from one queue to another. It lowers the count of the first before it raises
-// that of the second. For a moment there are no tasks, and a thread that waits for that goes on.
+// A worker moves a task from one queue to another. It lowers the count of the first before it
+// raises that of the second. For a moment there are no tasks, and a thread that waits for that goes
+// on.
 void moves_a_task_between_queues(bool fixed) {
     cell staged{1};
     cell pending{0};

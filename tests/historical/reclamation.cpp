@@ -31,11 +31,11 @@ void protects_without_a_fence(bool fixed) {
     delete unlinked;
 }
 
-// Epochs. A reader that pins itself records the epoch. The epoch moves on when all pinned readers are
-// in it. An object that was unlinked in epoch e may be freed in e + 2. 1. A thread unlinks an object
-// and reads the epoch, 10, though a reader may not see the unlinking yet. 2. A reader moves the epoch
-// on to 11, pins itself in it, and finds the object. 3. The thread moves the epoch on to 12 and frees
-// the object.
+// Epochs. A reader that pins itself records the epoch. The epoch moves on when all pinned readers
+// are in it. An object that was unlinked in epoch e may be freed in e + 2. 1. A thread unlinks an
+// object and reads the epoch, 10, though a reader may not see the unlinking yet. 2. A reader moves
+// the epoch on to 11, pins itself in it, and finds the object. 3. The thread moves the epoch on to
+// 12 and frees the object.
 void stamps_before_the_fence(bool fixed) {
     constexpr int nobody = 0;
     cell epoch{10};

@@ -27,8 +27,8 @@ void posts_while_the_last_searcher_leaves(bool fixed) {
 }
 
 // 1. There is a notification that no worker has consumed yet. 2. A poster loads it and leaves: a
-// worker is about to look. 3. The worker consumes the notification, looks at the queue without seeing
-// the post, and sleeps.
+// worker is about to look. 3. The worker consumes the notification, looks at the queue without
+// seeing the post, and sleeps.
 void posts_while_a_notification_is_pending(bool fixed) {
     cell queue{0};
     cell notified{1};
@@ -77,9 +77,9 @@ void parks_without_fences(bool fixed) {
     if (ready.load(acquire) == 0) doorbell.wait();
 }
 
-// The fences are right, but after its announcement the processor looks only for work. 1. The processor
-// sees neither work nor a stop. 2. A thread sets the stop and finds no sleeper. 3. The processor
-// announces its sleep, sees no work, and sleeps.
+// The fences are right, but after its announcement the processor looks only for work. 1. The
+// processor sees neither work nor a stop. 2. A thread sets the stop and finds no sleeper. 3. The
+// processor announces its sleep, sees no work, and sleeps.
 void parks_without_looking_for_a_stop(bool fixed) {
     cell stopping{0};
     cell sleeping{0};
@@ -152,9 +152,9 @@ void registers_a_waker(bool fixed) {
     if (ready.load(acquire) == 0) task.wait();
 }
 
-// A signal without the mutex comes between the look at the flag and the wait. No thread waits, so the
-// signal is lost. The project's specification modelled the condition variable as a boolean that stays
-// set, and did not show the bug.
+// A signal without the mutex comes between the look at the flag and the wait. No thread waits, so
+// the signal is lost. The project's specification modelled the condition variable as a boolean that
+// stays set, and did not show the bug.
 void signals_between_the_look_and_the_wait(bool fixed) {
     sync::mutex mutex;
     condition condition;

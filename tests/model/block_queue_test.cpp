@@ -81,9 +81,9 @@ TEST(ModelBlockQueue, ProducerAndTwoConsumers) {
                          [] { producer_and_consumers(3, 2, 2, 1); });
 }
 
-// A third kind of thread stops the queue. The producer and the consumers end when they see the stop.
-// The stopping thread takes the remaining items, as core::take_queued does, while the other threads
-// may still work. No item is lost or taken twice.
+// A third kind of thread stops the queue. The producer and the consumers end when they see the
+// stop. The stopping thread takes the remaining items, as core::take_queued does, while the other
+// threads may still work. No item is lost or taken twice.
 void producer_consumers_and_a_stop(std::size_t count, int consumers, int claims) {
     queue ready;
     items all;

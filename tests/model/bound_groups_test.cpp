@@ -141,8 +141,8 @@ TEST(ModelBoundGroups, NoTimeOutIsNeededForAPost) {
     }
 }
 
-// The bound tasks run beside tasks for any worker. Steps of the group and of other groups post them.
-// A stop may come.
+// The bound tasks run beside tasks for any worker. Steps of the group and of other groups post
+// them. A stop may come.
 TEST(ModelBoundGroups, NothingIsLost) {
     for (const unsigned workers : {1U, 2U, 3U}) {
         model::expect_passes_though_stopped([=](stops how) {

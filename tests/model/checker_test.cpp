@@ -269,7 +269,7 @@ TEST(Checker, ExceptionsBelongToTheirThread) {
             try {
                 throw value;
             } catch (int caught) {
-                step.fetch_add(1, sync::relaxed);  // the other threads run in their handlers meanwhile
+                step.fetch_add(1, sync::relaxed);  // other threads run in their handlers
                 require(caught == value, "it is this thread's");
                 try {
                     throw;

@@ -60,8 +60,8 @@ void steal_some(fork_deque<plain<int>, Capacity>& forks, items& all, int thefts)
     for (int i = 0; i != thefts; ++i) all.use(forks.steal());
 }
 
-// The owner pushes the forks one by one and joins the newest first. A thief has taken each fork that
-// the owner does not find.
+// The owner pushes the forks one by one and joins the newest first. A thief has taken each fork
+// that the owner does not find.
 template <std::size_t Capacity>
 void owner_and_thieves(std::size_t count, std::size_t open_min, int thieves, int thefts) {
     fork_deque<plain<int>, Capacity> forks{open_min};
@@ -147,8 +147,8 @@ TEST(ModelForkDeque, EachIsOpenedAtOnceAndTheOwnerTakesBothEnds) {
     }
 }
 
-// One more thread stops the deque. The owner and the thief end when they see the stop. After that the
-// stopping thread takes the remaining forks, hidden or not.
+// One more thread stops the deque. The owner and the thief end when they see the stop. After that
+// the stopping thread takes the remaining forks, hidden or not.
 TEST(ModelForkDeque, AStopTakesWhatIsLeft) {
     const auto scenario = [](std::size_t count, std::size_t open_min) {
         fork_deque<plain<int>, 2> forks{open_min};

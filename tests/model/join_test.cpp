@@ -158,8 +158,8 @@ task<int> takes_a_turn(int value) {
     co_return value;
 }
 
-// The handle and the scheduler ask the task to stop at the same time. The task is told once, and the
-// joiner learns of its end.
+// The handle and the scheduler ask the task to stop at the same time. The task is told once, and
+// the joiner learns of its end.
 TEST(ModelJoin, ATaskIsAskedToStopAndJoined) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};

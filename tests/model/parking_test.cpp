@@ -110,8 +110,8 @@ private:
     void park(unsigned index, int wanted) {
         idle.prepare_park(index);
         bool stay = !ends(wanted);
-        // The holder of the role takes the posts. If another thread holds the role, it looks again after
-        // its release [RL1].
+        // The holder of the role takes the posts. If another thread holds the role, it looks again
+        // after its release [RL1].
         if (stay && !queue_.empty() && role_.try_acquire()) {
             role_.release();
             stay = false;
@@ -422,9 +422,9 @@ TEST(ModelParking, ARoundSeesWhatEveryWishIsAbout) {
     });
 }
 
-// A worker with work looks at the word after it has added the work. A sleeper looks at the work after
-// it has announced its sleep [ID2]. `add` returns whether a sleeper must be woken. A worker that a
-// stop wakes ends.
+// A worker with work looks at the word after it has added the work. A sleeper looks at the work
+// after it has announced its sleep [ID2]. `add` returns whether a sleeper must be woken. A worker
+// that a stop wakes ends.
 template <class Work>
 void work_against_a_sleeper(bool (*add)(Work&, item&, const sched::idle&)) {
     const auto scenario = [=](bool stop) {

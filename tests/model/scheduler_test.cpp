@@ -1,9 +1,9 @@
-// The whole scheduler: threads, rounds, sleeps, stops. It has far too many executions to see all, so
-// the search goes by priorities.
+// The whole scheduler: threads, rounds, sleeps, stops. It has far too many executions to see all,
+// so the search goes by priorities.
 //
-// Time passes only when no thread can go on otherwise. A later time-out would hide a lost wake-up: a
-// watcher has one after a millisecond, a waiting drain after a year. So each scenario names the time
-// by which it must be over.
+// Time passes only when no thread can go on otherwise. A later time-out would hide a lost wake-up:
+// a watcher has one after a millisecond, a waiting drain after a year. So each scenario names the
+// time by which it must be over.
 //
 // In each scenario one more thread may stop the scheduler, and a start goes on with the remaining
 // tasks: see interruption.hpp.
@@ -462,9 +462,9 @@ TEST(ModelScheduler, AStopThatGivesUpMayMeetTheEndOfTheStep) {
     }
 }
 
-// During a start no thread may take the workers for ended. A drain that did so would read data of the
-// single worker, and hold the role without a look, after its release, for a worker that could not get
-// it [RL1].
+// During a start no thread may take the workers for ended. A drain that did so would read data of
+// the single worker, and hold the role without a look, after its release, for a worker that could
+// not get it [RL1].
 TEST(ModelScheduler, ADrainMayBeAskedDuringAStart) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {

@@ -79,8 +79,8 @@ TEST(ModelTaskState, AnUnparkAndAWakerEndASleepOnce) {
     }
 }
 
-// The run that a wake-up causes, or a later run, sees what the waker wrote before [TS1]. With a stop
-// there are too many executions to see all.
+// The run that a wake-up causes, or a later run, sees what the waker wrote before [TS1]. With a
+// stop there are too many executions to see all.
 TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
     for (const bool stop : {false, true}) {
         const auto scenario = [=] {

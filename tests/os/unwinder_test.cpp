@@ -169,8 +169,8 @@ TEST_P(Unwinder, EndsWhateverTheStackHas) {
 #if defined(__aarch64__)
 [[gnu::noinline]] void leaf() { test::use(nullptr); }
 
-// The return address of this function is in a register that the unwinder does not know. The unwinder
-// leaves out its caller, but not the functions above.
+// The return address of this function is in a register that the unwinder does not know. The
+// unwinder leaves out its caller, but not the functions above.
 TEST_P(Unwinder, LeavesOutWhoCallsAFunctionThatSavesNothing) {
     state_.position.instruction = reinterpret_cast<std::uintptr_t>(&leaf);
     state_.position.after_call = false;

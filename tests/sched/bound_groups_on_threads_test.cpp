@@ -135,8 +135,8 @@ TEST(BoundGroupOnThreads, TheWorkerIsWoken) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// The bound worker runs a step and takes the post after it. The other workers sleep: they cannot run
-// the post.
+// The bound worker runs a step and takes the post after it. The other workers sleep: they cannot
+// run the post.
 TEST(BoundGroupOnThreads, WaitsForItsWorkerThoughOthersHaveNothingToDo) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3, .blocked_after = 0s}};

@@ -339,8 +339,9 @@ TEST(Defects, SleeperAndPosterMissEachOther) {
     }
 }
 
-// The same, step by step. 1. The worker finds no arrivals. 2. A post finds the worker awake and does
-// not wake it. 3. The worker goes to sleep. It must look again after it has announced its sleep.
+// The same, step by step. 1. The worker finds no arrivals. 2. A post finds the worker awake and
+// does not wake it. 3. The worker goes to sleep. It must look again after it has announced its
+// sleep.
 TEST(Defects, APostBetweenTheLastRoundAndTheSleepIsMissed) {
     test::watchdog guard;
     auto made = std::make_unique<test::gate_driver>();
@@ -359,13 +360,14 @@ TEST(Defects, APostBetweenTheLastRoundAndTheSleepIsMissed) {
     }
 }
 
-// A poster wakes no worker while a worker searches. So a searcher that leaves with another task must
-// look for the post.
+// A poster wakes no worker while a worker searches. So a searcher that leaves with another task
+// must look for the post.
 TEST(Defects, TheLastSearcherLeavesWorkBehind) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
     for (int round = 0; round != 3'000; ++round) {
-        // The first two block two workers; the third must reach the last worker, whichever searched.
+        // The first two block two workers; the third must reach the last worker, whichever
+        // searched.
         std::latch third_ran{1};
         for (int i = 0; i != 2; ++i) scheduler.post([&] { third_ran.wait(); });
         scheduler.post([&] { third_ran.count_down(); });
@@ -373,8 +375,8 @@ TEST(Defects, TheLastSearcherLeavesWorkBehind) {
     }
 }
 
-// A worker fails to get the role from a holder that is about to leave, and sleeps. The holder leaves
-// without another look. Then no worker waits for the deadline.
+// A worker fails to get the role from a holder that is about to leave, and sleeps. The holder
+// leaves without another look. Then no worker waits for the deadline.
 TEST(Defects, TheRoleIsLeftToNobody) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -387,7 +389,8 @@ TEST(Defects, TheRoleIsLeftToNobody) {
     }
 }
 
-// A deadline races with its cancellation. The task runs once, whichever wins; the loser does nothing.
+// A deadline races with its cancellation. The task runs once, whichever wins; the loser does
+// nothing.
 TEST(Defects, TimerCancelVersusFire) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};

@@ -117,7 +117,8 @@ bool sleeps(pid_t thread) {
 }
 
 // 1. The worker has looked for a drain and found none. 2. A thread calls drain, which wakes all
-// sleepers: there are none. 3. The worker goes to sleep. It must look again, or drain waits for ever.
+// sleepers: there are none. 3. The worker goes to sleep. It must look again, or drain waits for
+// ever.
 TEST(Drain, IsSeenByAWorkerThatIsAboutToSleep) {
     test::watchdog guard;
     for (int round = 0; round != 50; ++round) {

@@ -102,8 +102,8 @@ TEST(OrderInAGroup, PostsOfAStepRunInTheirOrder) {
 
 constexpr std::uint64_t rounds_max = 6;  // until a lane is served
 
-// Far more tasks than a round admits stand in some of the three lanes: the lane that goes first, the
-// groups, and the default group. One task in each of the other lanes, posted behind them, runs
+// Far more tasks than a round admits stand in some of the three lanes: the lane that goes first,
+// the groups, and the default group. One task in each of the other lanes, posted behind them, runs
 // within a few rounds.
 TEST(Admission, EveryLaneHasItsRoundUnderOverload) {
     for_each_seed(20, [](std::mt19937_64& random) {

@@ -94,8 +94,7 @@ TEST(Group, ItsTasksSleepAndAreWoken) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
-// The second group waits while the first has its turn. The third group is ready, but its limit
-// throttles it.
+// The second group waits while the first has its turn. A group without a limit is never throttled.
 TEST(Group, WaitsAreMeasuredAndThrottlesCounted) {
     simulation sim;
     group first{sim.scheduler, {.weight = 100}};

@@ -131,7 +131,8 @@ TEST_P(Handover, TheNextStepsLoseTheirSlotsToo) {
     EXPECT_EQ(ran, 12 * 2 * static_cast<int>(GetParam().workers));
 }
 
-// A drain returns after the blocked step has ended, and not before, though no other thread is awake.
+// A drain returns after the blocked step has ended, and not before, though no other thread is
+// awake.
 TEST_P(Handover, ADrainWaitsForTheStep) {
     scheduler scheduler{options()};
     for (int round = 0; round != 10; ++round) {

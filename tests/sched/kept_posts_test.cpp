@@ -96,17 +96,16 @@ TEST(KeptPosts, AreWatchedWhateverElseArrives) {
             done.count_down();
         });
         posted.wait();
-        scheduler.post(
-            [&] {  // occupies the worker that is woken for it: perhaps the watcher
-                kept_ran.wait();
-                done.count_down();
-            });
+        scheduler.post([&] {  // occupies the worker that is woken for it: perhaps the watcher
+            kept_ran.wait();
+            done.count_down();
+        });
         done.wait();
     }
 }
 
-// No worker sleeps, so none watches. The other worker takes its own posts without a round, but looks
-// for kept posts of this one.
+// No worker sleeps, so none watches. The other worker takes its own posts without a round, but
+// looks for kept posts of this one.
 TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
     test::watchdog guard;
     for (const int posts : {1, 2}) {

@@ -269,8 +269,8 @@ TEST(Stop, IsBoundedThoughAStepIsStuckAndNamesIt) {
     EXPECT_TRUE(ended) << "the destructor waits for the step";
 }
 
-// No step runs any more. The second stop, in the destructor, must not wait until its limit for tasks
-// that no worker will run.
+// No step runs any more. The second stop, in the destructor, must not wait until its limit for
+// tasks that no worker will run.
 TEST(Stop, TheDestructorGoesOnAsSoonAsTheStuckStepEnds) {
     test::watchdog guard{20s};
     std::latch started{1};

@@ -87,8 +87,8 @@ task<> tree(test::manual_clock& clock, std::string& log, int depth) {
     }
 }
 
-// A tree of forks computes in one step. Its joins yield to other tasks after the slice, and the forks
-// go on after that.
+// A tree of forks computes in one step. Its joins yield to other tasks after the slice, and the
+// forks go on after that.
 TEST(Slice, JoinsOfForksTakeTurnsWhenItIsUsedUp) {
     simulation sim;
     std::string log;

@@ -333,7 +333,8 @@ TEST(RateOfAGroup, APauseSavesABurstAndNoMore) {
     EXPECT_EQ(all.at, (std::vector<duration>{10s, 10s, 10'100ms, 10'200ms, 10'300ms}));
 }
 
-// A group that waited behind a higher priority, for however long, makes up for one burst and no more.
+// A group that waited behind a higher priority, for however long, makes up for one burst and no
+// more.
 TEST(RateOfAGroup, WhileItWaitsForItsTurnItSavesABurstAndNoMore) {
     simulation sim;
     group high{sim.scheduler, {.priority = priority::high}};

@@ -258,8 +258,8 @@ TEST(Deadlines, WhoIsAlwaysLateOvertakesForAnEighthOfTheTime) {
     EXPECT_LE(sim.asleep_for, sim.limit / 4);
 }
 
-// There are more late sleepers than an eighth of the time can serve. The rest overtakes no task, but
-// stands in line with the 16 tasks there.
+// There are more late sleepers than an eighth of the time can serve. The rest overtakes no task,
+// but stands in line with the 16 tasks there.
 TEST(Deadlines, WhoMayNotOvertakeStandsInLineAfterAnInterval) {
     late_sleepers sim{16, 50};
     sim.sleep_again = false;
@@ -268,8 +268,8 @@ TEST(Deadlines, WhoMayNotOvertakeStandsInLineAfterAnInterval) {
     EXPECT_EQ(sim.wakeups, 50);
 }
 
-// The time of an overtaking step ends with the step. The time until the next look, here the caller's
-// own, is not part of it.
+// The time of an overtaking step ends with the step. The time until the next look, here the
+// caller's own, is not part of it.
 TEST(Deadlines, OnlyItsStepIsTheTimeOfWhoOvertakes) {
     simulation sim;
     std::deque<scripted> busy;

@@ -121,8 +121,8 @@ TEST(Shares, AreByWeight) {
     }
 }
 
-// Clients come and go, with steps up to a slice. No client is owed more than a slice and a step, and
-// none owes more.
+// Clients come and go, with steps up to a slice. No client is owed more than a slice and a step,
+// and none owes more.
 TEST(Shares, LagIsBounded) {
     std::mt19937 random{3};
     shares all;
@@ -193,8 +193,8 @@ TEST(Shares, WhoLeavesStillOwes) {
     EXPECT_NEAR(evader.service / busy.service, 1, 0.02);
 }
 
-// Pauses between two steps cost a client nothing: a client that always has its next step gets no more
-// than its share.
+// Pauses between two steps cost a client nothing: a client that always has its next step gets no
+// more than its share.
 TEST(Shares, WhoPausesForAMomentKeepsItsShare) {
     shares all;
     client busy{1};
@@ -219,8 +219,8 @@ TEST(Shares, WhoPausesForAMomentKeepsItsShare) {
     EXPECT_LE(pausing.service / busy.service, 3.02);
 }
 
-// Two clients of one weight. The client with short slices waits less often for a long slice than the
-// other client waits for a short one.
+// Two clients of one weight. The client with short slices waits less often for a long slice than
+// the other client waits for a short one.
 TEST(Shares, ShortSlicesAreServedSooner) {
     shares all;
     client patient{1, 10ms};

@@ -91,7 +91,8 @@ TEST(Worker, AStepThatBlocksKeepsNoOtherTask) {
     }
 }
 
-// A task waits for the next task, which was dealt right behind it to the run queue of the same worker.
+// A task waits for the next task, which was dealt right behind it to the run queue of the same
+// worker.
 TEST(Worker, ATaskMayWaitForOneDealtBehindIt) {
     test::watchdog guard;
     for (const unsigned workers : {2U, 4U}) {

@@ -63,8 +63,8 @@ public:
 
     [[nodiscard]] static decisions* running() noexcept { return running_; }
 
-    /// Whether others take some steps now. Few of a worker's accesses lie between what it looks at
-    /// last and its sleep.
+    /// Whether the other threads run for a while now. A worker makes few accesses between its last
+    /// look and its sleep, so chance alone rarely interrupts it there.
     [[nodiscard]] bool goes_slowly() const { return topic_ == about::kept_posts && choose(4) == 0; }
 
     /// The one of the scenario.
@@ -139,7 +139,7 @@ public:
             return;
         }
         if (topic_ == about::destructor) {
-            // Whether there is nobody else was found out some accesses before these.
+            // The code decides whether there is another thread some accesses before these points.
             const bool exact = what != "give_back" && what != "defer" && what != "all_left";
             say(std::string{what}, "<<" + values + ">>", "0", exact);
             return;
@@ -154,7 +154,7 @@ public:
         if ((what == "take" || what == "take_posts" || what == "arrived") && !in_round_[thread])
             return;
         if (what == "take_posts" && values == "<<>>") return;  // whose front was empty is not said
-        // These are said some accesses after the one that decided them.
+        // The code reports these some accesses after the access that decided them.
         const bool exact = what != "claim" && what != "steal" && what != "answer" &&
                            what != "rescue" && what != "stay";
         const bool is_post = what == "push" || what == "keep";
@@ -201,7 +201,8 @@ private:
     [[nodiscard]] std::string tla(bool value) const { return value ? "TRUE" : "FALSE"; }
     [[nodiscard]] std::string tla(const char* name) const { return '"' + std::string{name} + '"'; }
     [[nodiscard]] std::string tla(std::size_t value) const { return std::to_string(value); }
-    /// 1: the one deadline of the scenarios has come; 0: not yet; 2: never; -1: nobody has looked.
+    /// 1: the one deadline of the scenarios has come; 0: not yet; 2: never; -1: no thread has
+    ///    looked.
     [[nodiscard]] std::string tla(time_point time) const {
         if (time == never) return "2";
         if (time == immediately) return "-1";

@@ -1,6 +1,6 @@
 // Traces of the destructor of a scheduler without workers, for DestructionTrace: one thread
-// destroys it, while two others wake some of its tasks and end the operations that the others wait
-// for.
+// destroys it. Two more threads wake some of its tasks and end the operations that the remaining
+// tasks wait for.
 #include "decisions.hpp"
 #include "recordings.hpp"
 

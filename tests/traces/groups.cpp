@@ -1,6 +1,6 @@
 // Traces of a group with a limit, for GroupsTrace: thread 1 pauses and resumes it, and raises its
-// limit; the others are workers, without their loops: each runs rounds, and ends the step that one
-// has dealt to it.
+// limit. The other threads are workers without their loops: each runs rounds, and ends the step
+// that a round has dealt to it.
 #include "history.hpp"
 #include "recordings.hpp"
 
@@ -28,7 +28,7 @@ public:
         group_->let_go();
         static_cast<void>(core_.role.try_acquire());
         core_.abandon_all();
-        const std::size_t ended = ended_.load(sync::relaxed);  // the others have ended
+        const std::size_t ended = ended_.load(sync::relaxed);  // the other steps have ended
         for (std::size_t i = 0; i != ended; ++i) {
             core_.slots[0]->next = dealt_[i];
             core_.abandon_all();

@@ -1,6 +1,5 @@
-// Traces of who joins a coroutine, for JoinTrace. Of a spawned one: thread 1 ends it, thread 2 has
-// its handle. Or of three children: threads 3, 4 and 5 are these, and thread 6 is who waits for
-// them.
+// Traces of joins, for JoinTrace. Of a spawned coroutine: thread 1 ends it, thread 2 has its
+// handle. Or of three children: threads 3, 4 and 5 run the children, and thread 6 waits for them.
 #include "history.hpp"
 #include "recordings.hpp"
 
@@ -45,7 +44,8 @@ template <class Call>
     return done;
 }
 
-// Says what its end has found: the handle, a joiner, or nobody, so that it frees the task.
+// Records what the end of the task has found: the handle, a joiner, or neither. In the last case it
+// frees the task.
 class noted_task final : public coro::spawned<int> {
 public:
     noted_task(scheduler& home, history& calls, bool& has_run, sync::signal& ends)

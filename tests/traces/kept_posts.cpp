@@ -1,5 +1,5 @@
-// Traces of the posts that steps keep, for KeptPostsTrace: thread 1 posts from outside and stops,
-// the others are workers. A step posts others, and goes on for a while after each.
+// Traces of the posts that steps keep, for KeptPostsTrace: thread 1 posts from outside and stops.
+// The other threads are workers. A step posts tasks, and goes on for a while after each.
 #include "decisions.hpp"
 #include "recordings.hpp"
 
@@ -41,7 +41,7 @@ private:
         return all;
     }
 
-    // Time enough for others to fall asleep, or not.
+    // A random time, in which the other workers may fall asleep.
     static void go_on() {
         for (unsigned left = choose(3) * 15; left != 0; --left) linger();
     }

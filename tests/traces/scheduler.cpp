@@ -82,7 +82,8 @@ private:
         notified_[index].fetch_add(1, sync::acq_rel);
     }
 
-    // Who may still be woken goes on, until it is asked to stop. The last one is not woken.
+    // A task that may still be notified goes on, until it is asked to stop. The last task gets no
+    // notifications.
     void step(callback_task& task) {
         const auto index = static_cast<std::size_t>(&task - tasks_.data());
         decisions_.receives(task);

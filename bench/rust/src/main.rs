@@ -1,7 +1,7 @@
 //! The benchmarks of Tokio and Rayon: one program for all workloads, which takes part where it is
-//! linked as <workload>/tokio or <workload>/rayon. It says and is told the same as the programs in
-//! C++, see ../../README.md. What the workloads are stands at the top of their headers,
-//! ../../w1/post_storm.hpp and the others.
+//! linked as <workload>/tokio or <workload>/rayon. It has the options and the output of the
+//! programs in C++, see ../../README.md. The headers of the workloads describe them, such as
+//! ../../w1/post_storm.hpp.
 
 mod echo;
 mod fork_join;

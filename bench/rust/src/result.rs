@@ -38,7 +38,7 @@ impl Measurement {
         )
     }
 
-    /// In microseconds: the value is the percentile `share`; others are beside.
+    /// Reports microseconds: as the value the percentile `share`, and beside it other percentiles.
     pub fn report_percentiles(&mut self, mut values_ns: Vec<i64>, share: f64) {
         values_ns.sort_unstable();
         let at = |share: f64| {

@@ -16,8 +16,8 @@
 // they are printed when it fails, and given back in `options::replay` it fails again.
 //
 // What counts as wrong: a failed `require`; a data race; a touch of something freed or destroyed;
-// an execution in which no thread can go on (a lost wake-up, a deadlock); more than `steps_max` steps
-// (a livelock); memory that is still allocated when all threads have ended, or freed twice.
+// an execution in which no thread can go on (a lost wake-up, a deadlock); more than `steps_max`
+// steps (a livelock); memory that is still allocated when all threads have ended, or freed twice.
 //
 // Searches
 //   exhaustive   depth first over all choices. Sleep sets leave out orders that differ only in

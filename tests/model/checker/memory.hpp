@@ -7,8 +7,8 @@
 // does the reading thread know afterwards?
 //
 // Each location keeps its stores, each with a message: what its writer lets a reader know. A *view*
-// is what a thread or a store knows: for each location the oldest store that may still be read, and a vector
-// clock of steps that have happened before. A thread has three:
+// is what a thread or a store knows: for each location the oldest store that may still be read, and
+// a vector clock of steps that have happened before. A thread has three:
 //     current    what it knows
 //     acquired   what it would know had its relaxed loads been acquire: an acquire fence adds it
 //     released   what it knew at its last release fence: the message of its relaxed stores
@@ -63,8 +63,8 @@ private:
     std::array<std::uint16_t, threads_max> steps_{};
 };
 
-/// What a thread or a store knows. A location beyond `used_` was not seen yet: its first store may be
-/// read.
+/// What a thread or a store knows. A location beyond `used_` was not seen yet: its first store may
+/// be read.
 class view {
 public:
     view() noexcept {}

@@ -6,10 +6,10 @@
 // as `plain`. Clang 16 leaves out a function's own accesses to members of its local variables, even
 // if another thread has the address of the whole: what the test is about must not be local then.
 //
-// For each eight bytes of the scenario's memory the checker keeps the last accesses: the thread, its
-// epoch, and the bytes. A new access is a race if one of the two is a write and the older access has
-// not happened before the new one. The checker's own accesses to its parts of the program's objects
-// do not count.
+// For each eight bytes of the scenario's memory the checker keeps the last accesses: the thread,
+// its epoch, and the bytes. A new access is a race if one of the two is a write and the older
+// access has not happened before the new one. The checker's own accesses to its parts of the
+// program's objects do not count.
 //
 // Source: C. Flanagan, S. Freund, "FastTrack", PLDI 2009; the cells are as those of
 // ThreadSanitizer.

@@ -57,16 +57,16 @@ inline unsigned choose(unsigned count) {
     return static_cast<unsigned>(chance() % count);
 }
 
-/// Others may come in between anywhere, as it is.
+/// Does nothing: the checker can switch to another thread at any access.
 inline void dawdle() {}
-/// Others take some steps.
+/// Lets the other threads run some steps.
 inline void linger() {
     for (unsigned left = choose(20); left != 0; --left) os::yield();
 }
 
-/// A deadline before which something comes, or not. It has passed whenever somebody wakes up.
+/// A deadline that an event may come before. It has passed whenever a thread wakes up.
 inline time_point soon() { return immediately; }
-/// One that comes after it.
+/// A deadline after `soon`.
 inline time_point later() { return time_point{}; }
 
 /// When some of what goes on has come before, and some has not.

@@ -120,7 +120,7 @@ private:
         decisions_.notifies("wake", readers_[index], [&] { readers_[index].wakeup(); });
     }
 
-    // Until an event has come, to nobody as like as not; but not for long.
+    // Waits a short time for an event, which may come while no task waits for it.
     void go_on() {
         const unsigned told = decisions_.events_told();
         for (unsigned left = 20; left != 0 && decisions_.events_told() == told; --left) linger();
