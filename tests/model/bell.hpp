@@ -1,5 +1,5 @@
-// How threads of a scenario sleep when the sleeping itself is not what is checked: an event that
-// stays rung until one waiter has heard it, and orders memory like a mutex.
+// How threads of a scenario sleep when the scenario does not check the sleep itself. A bell stays
+// rung until one waiter has heard it, and orders memory like a mutex.
 #pragma once
 
 #include "model/checker/explorer.hpp"

@@ -1,5 +1,4 @@
-// The ready queue, with blocks of two items: its producer and consumers, blocks that are used
-// again.
+// The ready queue, with blocks of two items: a producer, consumers, and the reuse of blocks.
 #include "model/explore.hpp"
 
 #include <fairlead/detail/lockfree/block_queue.hpp>
@@ -31,7 +30,7 @@ public:
         }
         require(to.push({batch.data(), size}) == size, "there is memory");
     }
-    // Claims up to `at_most`; what one consumer gets comes in order. Returns how many.
+    // Claims up to `at_most` items, which come in order for each consumer. Returns their number.
     std::size_t claim(queue::consumer& from, plain<int>*& last, std::size_t at_most) {
         std::array<plain<int>*, count> taken{};
         const std::size_t size = from.claim({taken.data(), at_most});

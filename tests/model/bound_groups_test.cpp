@@ -34,7 +34,7 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// Which worker runs the step; a spare one has the number of its slot.
+// The worker that runs the step. A spare worker has the number of its slot.
 unsigned here() { return sched::worker::current()->index(); }
 
 // --- the protocol --------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ TEST(ModelBoundGroups, TheWorkerIsWokenOrSeesIt) {
                 futex_driver driver;
                 sched::idle idle{2, driver};
                 sync::atomic<bool> for_it{false};
-                idle.begin_search();  // the worker 0, all the while
+                idle.begin_search();  // worker 0 searches all the time
                 {
                     const thread worker{[&] {
                         idle.begin_search();
@@ -79,8 +79,8 @@ TEST(ModelBoundGroups, TheWorkerIsWokenOrSeesIt) {
     }
 }
 
-// A wish that comes while a round gives turns: the other worker gets the task from this round or
-// the next.
+// A bind comes while a round gives turns. The bound worker gets the task from this round or the
+// next.
 TEST(ModelBoundGroups, ABindIsSeenByThisRoundOrTheNext) {
     model::expect_passes({.preemptions = 2}, [] {
         callback_task task;
@@ -175,7 +175,8 @@ TEST(ModelBoundGroups, NothingIsLost) {
     }
 }
 
-// While it has tasks: those that are posted after the call run where it says, one after the other.
+// The group moves and is released while it has tasks. Tasks that are posted after the call run
+// where the call says, one after the other.
 TEST(ModelBoundGroups, MovesAndIsReleasedAtAnyMoment) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -240,7 +241,8 @@ TEST(ModelBoundGroups, ItsWorkerKeepsItsThread) {
             scheduler scheduler{{.workers = workers, .blocked_after = 5ms}};
             group bound{scheduler};
             counter other;
-            scheduler.post(other.task);  // it may lose its slot, before the call or after
+            scheduler.post(
+                other.task);  // it may lose its slot at any time
             bound.bind(0);
             plain<const void*> where{nullptr};
             plain<int> steps{0};

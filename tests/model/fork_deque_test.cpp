@@ -18,7 +18,7 @@ using model::plain;
 using model::require;
 using model::thread;
 
-// What is forked is written by its owner before the push, and by its taker.
+// The items that are forked. The owner writes an item before the push; its taker writes it again.
 class items {
 public:
     static constexpr std::size_t count = 4;
@@ -45,7 +45,7 @@ private:
     std::array<bool, count> used_{};
 };
 
-// False: there is no room, and the owner keeps it to itself.
+// Pushes a fork. Returns false if there is no room: the owner then runs the fork itself.
 template <std::size_t Capacity>
 bool push_and_open(fork_deque<plain<int>, Capacity>& forks, items& all, std::size_t index) {
     plain<int>& item = all.fill(index);
@@ -123,8 +123,8 @@ TEST(ModelForkDeque, WhatWasHiddenIsOpenedAtOnce) {
     });
 }
 
-// As the posts of steps with policy::stealing: each is opened at once, and the owner now and then
-// takes the oldest, as thieves do.
+// The posts of steps with policy::stealing: the owner opens each item to thieves at once, and
+// sometimes takes the oldest item, as thieves do.
 TEST(ModelForkDeque, EachIsOpenedAtOnceAndTheOwnerTakesBothEnds) {
     const auto scenario = [](bool oldest_first) {
         fork_deque<plain<int>, 2> posts{0};

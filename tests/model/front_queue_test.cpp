@@ -22,10 +22,10 @@ struct node {
 };
 using queue = front_queue<node, &node::next>;
 
-// What the consumer has seen: numbers of two digits, producer and position.
+// The nodes that the consumer has seen, as numbers of two digits: producer and position.
 class ledger {
 public:
-    // Takes what there is; returns how much. The nodes are freed at once.
+    // Takes all nodes and frees them at once. Returns their number.
     std::size_t take(queue& from) {
         std::size_t taken = 0;
         queue::chain all = from.take_all();

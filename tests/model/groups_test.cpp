@@ -84,7 +84,7 @@ TEST(ModelGroups, OfTwoStepsThatEndOneIsTold) {
     });
 }
 
-// A wish that a round does not see yet is left to another one.
+// A wish that comes too late for a round is seen by the next.
 TEST(ModelGroups, AResumeIsSeenByThisRoundOrTheNext) {
     model::expect_passes({.preemptions = 2}, [] {
         callback_task task;
@@ -130,13 +130,14 @@ TEST(ModelGroups, AttentionIsCalledToWhatWasPushed) {
     model::expect_passes({.preemptions = 2}, [] {
         callback_task task;
         parts all{{}};
-        all.core.role.call_attention();  // a round sees that time does not matter any more
+        all.core.role.call_attention();  // then a round sees that it need not regard the time
         model::in_threads([&] { all.round(); }, [&] { all.post(task); });
         require(!all.core.groups_visible() || all.core.role.wants_attention(), "somebody looks");
     });
 }
 
-// What was dealt to a worker and taken back makes room, though no step has ended.
+// A task that was dealt to a worker and is taken back frees its place in the limit, though no step
+// has ended.
 TEST(ModelGroups, WhatIsTakenBackMakesRoom) {
     model::expect_passes([] {
         std::array<callback_task, 2> tasks;
@@ -201,7 +202,7 @@ TEST(ModelGroups, NoTimeOutIsNeededAtALimit) {
     });
 }
 
-// A worker is about to sleep, as all that is left is paused.
+// A worker is about to sleep, because all remaining tasks are in a paused group.
 TEST(ModelGroups, AResumeIsNotLost) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_though_stopped([=](stops how) {
@@ -244,7 +245,7 @@ TEST(ModelGroups, NoTimeOutIsNeededForAResume) {
     }
 }
 
-// A limit that is raised, while the only step that may run waits for the next one.
+// A limit is raised while the only step that may run waits for the next step.
 TEST(ModelGroups, ARaisedLimitIsSeen) {
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
@@ -321,7 +322,7 @@ TEST(ModelGroups, ItsHandleMayGoAsItsLastTaskEnds) {
     }
 }
 
-// What is left in a group is given back with the scheduler.
+// A destroyed scheduler gives back the tasks that are left in a group.
 TEST(ModelGroups, AGroupGoesWithItsScheduler) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {

@@ -100,8 +100,8 @@ TEST(ModelHandover, NothingIsLostOfWhatTheStepPosts) {
     }
 }
 
-// Those that the step waits for can only run if its slot is passed on: no time-out is needed for
-// that.
+// The tasks that the step waits for can run only after its slot is passed on. That must need no
+// time-out.
 TEST(ModelHandover, AStepThatBlocksInPlaceWaitsForOthers) {
     const relieved never{0};
     model::barriers_matter = true;
@@ -128,7 +128,7 @@ TEST(ModelHandover, AStepThatBlocksInPlaceWaitsForOthers) {
     }
 }
 
-// A drain that comes meanwhile is told after the last step, which ends without a slot.
+// A drain that comes meanwhile returns after the last step, which ends without a slot.
 TEST(ModelHandover, ADrainIsToldAfterAStepWithoutASlot) {
     const relieved twice{2};
     for (const unsigned workers : {1U, 2U}) {
@@ -153,7 +153,7 @@ TEST(ModelHandover, AStepOfAStrandKeepsItsPlace) {
         scheduler scheduler{{.workers = 2}};
         {
             group strand{scheduler, {.max_concurrency = 1}};
-            plain<int> value{0};  // which they share without a lock
+            plain<int> value{0};  // the tasks share it without a lock
             task_of second{[&] { value = value + 1; }};
             task_of first{[&] {
                 value = value + 1;
@@ -171,7 +171,7 @@ TEST(ModelHandover, AStepOfAStrandKeepsItsPlace) {
     });
 }
 
-// What has forked keeps its slot; what has lost it forks in itself.
+// A step that has forked keeps its slot. A step without a slot runs its forks itself.
 TEST(ModelHandover, ForksAreRunOnce) {
     const relieved twice{2};
     model::expect_passes_though_stopped([](stops how) {
@@ -191,7 +191,7 @@ TEST(ModelHandover, ForksAreRunOnce) {
     });
 }
 
-// The spare worker has steps of its own, which fork as well.
+// The spare worker runs steps that fork, too.
 TEST(ModelHandover, ForksOfTwoAreRunOnce) {
     const relieved twice{2};
     for (const unsigned workers : {1U, 2U}) {
@@ -216,8 +216,8 @@ TEST(ModelHandover, ForksOfTwoAreRunOnce) {
     }
 }
 
-// A worker that was without a slot, and posted, holds one again, and loses it again: no time-out is
-// needed for that.
+// A worker without a slot has posted. It gets a slot again, and loses it again. No wake-up needs a
+// time-out.
 TEST(ModelHandover, AWorkerIsUsedAgain) {
     const relieved never{0};
     model::barriers_matter = true;

@@ -84,13 +84,13 @@ TEST(ModelJoin, AnAbandonedTaskTellsWhoJoins) {
         try {
             require(waiting.get() == 5, "it has seen the stop");
         } catch (const stopped_error&) {
-            // or not, as it had not begun
+            // or it had not begun
         }
         require(clock::now() == time_point{}, "no time-out was needed");
     });
 }
 
-// Its scheduler is destroyed, which does not wait for the other one.
+// The joiner's scheduler is destroyed. Its destructor does not wait for the joined task.
 TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler elsewhere{{.workers = 1}};
@@ -107,8 +107,8 @@ TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
     });
 }
 
-// The scheduler is destroyed while the body of a scope waits for something else, and a child goes
-// to another scheduler, or is about to: the body's frames stay until the child has ended.
+// The scheduler is destroyed while the body of a scope waits for another event. A child has moved
+// to another scheduler, or is about to. The body's frames stay until the child has ended.
 TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
     struct coroutines {
         static task<> child(scheduler& elsewhere, model::plain<int>& kept) {
@@ -130,7 +130,7 @@ TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
         scheduler home{{.workers = 1, .stop_limit = duration{0}}};
         spawn(home, coroutines::parent(elsewhere)).detach();
     });
-    // A stop of the body wakes it when the child has just ended, and has not said so yet.
+    // A stop wakes the body when the child has just ended and has not reported it yet.
     model::expect_passes_by_priorities([] {
         scheduler elsewhere{{.workers = 1}};
         std::optional<join_handle<void>> handle;
@@ -146,8 +146,8 @@ TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
 
 // --- a request to stop ---------------------------------------------------------------------------
 
-// Waits until it is asked to stop, and once more to clean up, which no stop shortens. Whether it
-// was so.
+// Waits until it is asked to stop, then waits once more to clean up, which no stop shortens.
+// Returns whether both happened.
 task<bool> cleans_up() {
     const bool stopped = co_await receive_signal() == wake_reason::stopped;
     co_return stopped&& co_await shielded(test::ending_of(sleep_for(1ms))) == wake_reason::expired;
@@ -184,7 +184,7 @@ TEST(ModelJoin, ATaskIsAskedToStopAndItsHandleIsDropped) {
     });
 }
 
-// A stop ends the first wait, if the end is not faster; the second is shielded.
+// A stop ends the first wait, unless the end of the task is faster. The second wait is shielded.
 task<int> joins_twice(join_handle<int>& other) {
     const auto first = co_await other.join();
     if (first) co_return *first;
@@ -204,8 +204,8 @@ TEST(ModelJoin, AJoinerIsAskedToStopWhileWhatItJoinsEnds) {
     });
 }
 
-// Its deadline has passed when it begins, so the wait ends when the joiner runs next; unless the
-// end was faster.
+// The deadline has passed when the wait begins. So the wait ends when the joiner runs next, unless
+// the end of the task is faster.
 TEST(ModelJoin, ADeadlineOfAJoinerRacesWithTheEnd) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -269,7 +269,7 @@ TEST(ModelJoin, AForeignResumeRacesWithTheSuspension) {
     });
 }
 
-// The stop is passed on to all children, of which some end meanwhile.
+// All children get the stop, while some of them end.
 TEST(ModelJoin, AStopIsPassedOnToAll) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};

@@ -1,4 +1,4 @@
-// The checker is checked: small programs, and exactly what C++20 lets them read.
+// Tests of the checker: small programs, and exactly the values that C++20 lets them read.
 //
 // An outcome is written with one digit for each value that was read: 10 is "the first thread read
 // 1, the second 0". Two shapes that C++20 allows do not occur here, because stores take effect when
@@ -18,10 +18,10 @@ using cell = sync::atomic<int>;
 
 using namespace sync;  // the memory orders
 
-// What all executions of `program` return, ascending.
+// The results of all executions of `program`, ascending.
 template <class Program>
 numbers outcomes(Program program) {
-    std::bitset<10'000> seen;  // fixed, as nothing may be allocated in a scenario and kept
+    std::bitset<10'000> seen;  // of fixed size: a scenario may not keep an allocation
     const verdict found = explore({}, [&] { seen.set(static_cast<std::size_t>(program())); });
     EXPECT_TRUE(found.passed) << found.what << '\n' << found.trace;
     EXPECT_TRUE(found.complete);
@@ -149,7 +149,8 @@ TEST(Litmus, MessagePassingWithFences) {
     EXPECT_EQ(seen, (numbers{0, 1, 11}));
 }
 
-// A read-modify-write by a third thread, however weak, goes on with what the store released.
+// A read-modify-write by a third thread, even a relaxed one, continues the release sequence of the
+// store.
 TEST(Litmus, AReleaseSequenceGoesThroughExchanges) {
     const numbers seen = outcomes([] {
         cell data{0};
@@ -256,8 +257,8 @@ TEST(Litmus, OnlySequentialConsistencyOrdersIndependentWrites) {
     EXPECT_EQ(std::ranges::count(sequential, 1010), 0);  // they disagree about which came first
 }
 
-// Two sequentially consistent loads of a relaxed store: the second cannot read what is older than
-// what the first has read, whichever thread is the second.
+// Two sequentially consistent loads of a relaxed store: the second load cannot read an older value
+// than the first, whichever thread is second.
 TEST(Litmus, SequentialLoadsAreInOneOrder) {
     const numbers seen = outcomes([] {
         cell x{0};

@@ -1,6 +1,6 @@
-// The checker is checked: protocols of which other tools have said whether they hold under the C++
-// memory model. Each verdict here is that of GenMC with RC11, but where another is named, and in
-// the last part, which has the verdicts of the authors of the algorithms.
+// Tests of the checker: protocols for which other tools have decided whether they hold under the
+// C++ memory model. Each verdict here is that of GenMC with RC11, unless a test names another tool.
+// The last part has the verdicts of the authors of the algorithms.
 #include "model/bell.hpp"
 #include "model/explore.hpp"
 
@@ -92,9 +92,9 @@ TEST(Oracle, SleepersAndTheirWakers) {
 
 // --- a stack: pushes, and all are taken at once --------------------------------------------------
 
-// Treiber's push, and an exchange that takes all: without reclamation, as no push looks into the
-// head. That both must synchronise is said by the standard: nothing else orders the payload's write
-// and its reading.
+// Treiber's push, and an exchange that takes all nodes. It needs no reclamation, because no push
+// reads the head node. By the standard both must synchronise: nothing else orders the write of the
+// payload and its read.
 class stack {
 public:
     struct node {
@@ -187,7 +187,7 @@ void stop_and_signal(early_return how) {
     eager_signal signal{how};
     cell stop{0};
     thread worker{[&] {
-        signal.send();  // to itself: it has just left the role
+        signal.send();  // to this thread, which has just left the role
         while (stop.load(acquire) == 0) signal.receive();
     }};
     stop.store(1, release);
@@ -205,7 +205,8 @@ TEST(Oracle, AStopBeforeAnEarlyReturnIsLost) {
 
 enum class was_empty { by_the_exchange, by_the_first_load };
 
-// A push that finds the queue empty signals, a push that does not relies on the one before.
+// A push that finds the queue empty sends a signal. Any other push relies on the signal of an
+// earlier push.
 void push_and_signal(order push, order take, early_return how,
                      was_empty answer = was_empty::by_the_exchange) {
     eager_signal signal{how};
@@ -300,7 +301,7 @@ void push_and_claim() {
     }
 }
 
-// As Miri says of slots that are read like the data of a sequence lock.
+// The verdict of Miri about slots that are read like the data of a sequence lock.
 TEST(Oracle, ASlotThatIsReadBeforeItsClaimMustBeAtomic) {
     expect_passes(one_stale_read, push_and_claim<cell>);
     expect_fails(one_stale_read, "data race", push_and_claim<plain<int>>);

@@ -1,6 +1,6 @@
-// Parking: workers that look for work and sleep, threads that have some. The real `idle`, with a
-// small worker around it that follows the protocol of sched/worker.cpp, so that all executions can
-// be seen.
+// Parking: workers look for work and sleep, while threads post work. The tests use the real `idle`,
+// with a small worker around it that follows the protocol of sched/worker.cpp. So a search can see
+// all executions.
 #include "model/explore.hpp"
 
 #include "sched/core.hpp"
@@ -32,7 +32,7 @@ struct item {
 };
 using queue = lockfree::front_queue<item, &item::next>;
 
-// One queue, which one worker at a time may empty, as with the role.
+// A queue that one worker at a time may empty, as with the role.
 class yard {
 public:
     explicit yard(unsigned workers) : idle{workers, driver_} {}
@@ -209,8 +209,8 @@ TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
     });
 }
 
-// The worker 1 sleeps in one of the two ways, unless there is a reason to stay awake after the word
-// has changed.
+// Worker 1 sleeps in one of the two ways, unless after its change of the word there is a reason to
+// stay awake.
 template <class Condition>
 void sleep_unless(sched::idle& idle, futex_driver& driver, bool in_driver, const Condition& awake) {
     if (in_driver) {
@@ -224,7 +224,7 @@ void sleep_unless(sched::idle& idle, futex_driver& driver, bool in_driver, const
     }
 }
 
-// What a stop does first, and what it does then.
+// The two actions of a stop, in order.
 void stop_all(sync::atomic<bool>& stopping, sched::idle& idle) {
     stopping.store(true, sync::release);
     idle.wake_all();
@@ -268,7 +268,7 @@ TEST(ModelParking, AStopWakesWhoIsInTheDriverThoughSomebodyPosts) {
                          [] { stop_against_a_sleeper_and_a_poster(true); });
 }
 
-// One is parked, the other in the driver.
+// One worker is parked, the other sleeps in the driver.
 TEST(ModelParking, AStopWakesBothThoughSomebodyPosts) {
     const auto scenario = [] {
         futex_driver driver;
@@ -345,7 +345,7 @@ TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsInTheDriver) {
                          [] { deal_against_a_sleeper(true, true); });
 }
 
-// Its events may come at any time; a poll sees which have come.
+// A driver whose events may come at any time. A poll sees the events that have come.
 class event_driver final : public driver {
 public:
     [[nodiscard]] bool set_deadline(time_point) noexcept override { return true; }
@@ -375,8 +375,8 @@ struct without_threads {
     sched::core core;
 };
 
-// A round makes it a duty to sleep in the driver, while one leaves the driver for a task. The third
-// worker is parked: one of the two must wake it [ID2].
+// A round finds that a worker must sleep in the driver, while a worker leaves the driver for a
+// task. The third worker is parked: one of the two must wake it [ID2].
 TEST(ModelParking, TheDutyToSleepInTheDriverIsLeftToNobody) {
     model::expect_passes([] {
         without_threads scheduler{3};

@@ -33,7 +33,7 @@ struct parts {
     group one;
 };
 
-// Has at most one permit, or waits for it.
+// A thread that has at most one permit, or waits for one.
 class poster final : public sched::permit_waiter {
 public:
     void ask(group& of) {
@@ -131,7 +131,7 @@ TEST(ModelPermits, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
             int granted = 0;
             for (int i = 0; i != 2; ++i) {
                 waited<permit> mine = co_await permit_in(one);
-                if (!mine) continue;  // it was stopped
+                if (!mine) continue;  // a stop ended the wait
                 ++granted;
                 std::move(*mine).post([&] { ran = ran + 1; });
             }
@@ -145,7 +145,7 @@ TEST(ModelPermits, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
     });
 }
 
-// What is dropped is given back, once, and nothing waits for it.
+// A dropped task is given back once, and no thread waits for it.
 TEST(ModelPermits, WhatIsDroppedIsGivenBack) {
     model::expect_passes_though_stopped([](stops how) {
         plain<int> ended{0};

@@ -1,4 +1,4 @@
-// What steps post with each policy, in the whole scheduler; see scheduler_test.cpp.
+// Posts of steps with each policy, in the whole scheduler; see scheduler_test.cpp.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 

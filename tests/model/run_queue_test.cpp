@@ -16,7 +16,7 @@ using model::plain;
 using model::require;
 using model::thread;
 
-// The payload of an item is written by its owner before the push, and by its taker.
+// The payloads of items. The owner writes a payload before the push; the taker writes it again.
 class items {
 public:
     static constexpr std::size_t count = 4;
@@ -55,7 +55,7 @@ void steal_some(run_queue<plain<int>, Capacity>& from, items& all, std::size_t a
     all.use_all(taken, from.steal({taken.data(), at_most}));
 }
 
-// The owner adds one item after the other, when there is room, and takes what is left.
+// The owner adds items one by one while there is room, and then takes the remaining items.
 template <std::size_t Capacity>
 void owner_and_thieves(std::size_t count, int thieves, int thefts) {
     run_queue<plain<int>, Capacity> run;

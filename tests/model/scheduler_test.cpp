@@ -56,13 +56,12 @@ TEST(ModelScheduler, RunsWhatIsPosted) {
     }
 }
 
-// A step that takes long for the scheduler, but not as long as any watch.
+// A step that is long for the scheduler, but shorter than the time-out of a watcher.
 constexpr duration long_step = 30us;
 void take_long() { model::explorer::running()->take_time(long_step / 1ns); }
 
-// While steps are long a worker does not go on with its own post if another keeps an older one, and
-// then the role may be busy. Nothing is left behind: all run, and no time passes but that of the
-// steps.
+// After long steps a worker does not run its own post while another worker keeps an older one. The
+// role may be busy then. No task is left behind: all run, and only the time of the steps passes.
 TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
     constexpr int hops = 3;
     for (const unsigned workers : {2U, 3U}) {
@@ -381,7 +380,7 @@ void drains_and_posts_at_the_same_time(policy policy) {
                     drain(first);
                 }};
                 scheduler.post(posts);
-                drain(second);  // which a step posts
+                drain(second);  // a step posts `second`
             }
             scheduler.drain();
             require(first.steps == 1 && second.steps == 1, "each ran once");
@@ -430,8 +429,8 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
     for (const policy each : policies) stop_ends_with_posts_under_way(each);
 }
 
-// The step that a stop has given up on ends while the stop looks for what is left, and its worker
-// with it.
+// A stop has given up on a step. The step and its worker end while the stop looks for remaining
+// tasks.
 TEST(ModelScheduler, AStopThatGivesUpMayMeetTheEndOfTheStep) {
     const auto scenario = [](unsigned workers) {
         scheduler scheduler{{.workers = workers}};

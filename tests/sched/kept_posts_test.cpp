@@ -191,8 +191,7 @@ private:
 };
 
 // A worker that ends a long step must not go on with what that step posted while another keeps an
-// older
-// post: two tasks would share one worker, and the third have the other for itself.
+// older post: two tasks would share one worker, and the third have the other for itself.
 TEST(KeptPosts, LongStepsTakeTurns) {
     test::watchdog guard;
     constexpr int rounds = 100;
