@@ -241,8 +241,7 @@ TEST(ModelBoundGroups, ItsWorkerKeepsItsThread) {
             scheduler scheduler{{.workers = workers, .blocked_after = 5ms}};
             group bound{scheduler};
             counter other;
-            scheduler.post(
-                other.task);  // it may lose its slot at any time
+            scheduler.post(other.task);  // it may lose its slot at any time
             bound.bind(0);
             plain<const void*> where{nullptr};
             plain<int> steps{0};

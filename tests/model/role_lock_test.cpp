@@ -31,8 +31,8 @@ TEST(ModelRoleLock, OneThreadHasIt) {
     }
 }
 
-// The holder reads the word only after its release. The accesses of the word are relaxed: the failed
-// try and the release alone must order them.
+// The holder reads the word only after its release. The accesses of the word are relaxed: the
+// failed try and the release alone must order them.
 TEST(ModelRoleLock, WhoFailsToGetItIsSeenAfterItsRelease) {
     model::expect_passes([] {
         role_lock lock;
