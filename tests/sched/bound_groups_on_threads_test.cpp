@@ -27,7 +27,8 @@ using namespace std::chrono_literals;
 using test::numbered;
 using test::scripted;
 
-// The threads of the workers, by number, while no slot changes hands: a bound group tells each.
+// The threads of the workers, by number, found with a bound group. Valid while no slot changes
+// hands.
 std::vector<std::thread::id> threads_of(scheduler& scheduler) {
     std::vector<std::thread::id> threads(scheduler.workers());
     group asks{scheduler};
@@ -43,7 +44,7 @@ std::vector<std::thread::id> threads_of(scheduler& scheduler) {
     return threads;
 }
 
-// Tasks of the default group that keep all workers at work until it goes.
+// Tasks of the default group that keep all workers busy until the object is destroyed.
 class load {
 public:
     load(scheduler& on, std::size_t tasks) : on_{on} {
@@ -173,7 +174,7 @@ TEST(BoundGroupOnThreads, WaitsForItsWorkerThoughOthersHaveNothingToDo) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// What is posted after a call is where that says, whatever was before.
+// A task that is posted after a call of bind or release runs where that call says.
 TEST(BoundGroupOnThreads, MovesAndIsReleasedWhileItHasTasks) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3, .blocked_after = 0s}};
@@ -201,7 +202,7 @@ TEST(BoundGroupOnThreads, MovesAndIsReleasedWhileItHasTasks) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// Two steps run at once when it is bound; the next begins when both have ended.
+// Two steps of the group run when it is bound. The next step begins when both have ended.
 TEST(BoundGroupOnThreads, StepsFromBeforeGoOnAndEndFirst) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3, .blocked_after = 0s}};
@@ -231,7 +232,7 @@ TEST(BoundGroupOnThreads, StepsFromBeforeGoOnAndEndFirst) {
     EXPECT_TRUE(there);
 }
 
-// With a release its limit counts again: two steps that wait for each other.
+// After a release the limit of the group counts again. Two steps wait for each other.
 TEST(BoundGroupOnThreads, MayRunSeveralAtOnceAfterARelease) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .blocked_after = 0s}};
@@ -326,7 +327,8 @@ TEST(BoundGroupOnThreads, TheMonitorLeavesItsWorkerAlone) {
     EXPECT_EQ(wrong, 0);
 }
 
-// What is of a priority that has waited elsewhere, and was served there, has waited here still.
+// Another worker serves a group of the low priority. The low group of this worker still counts as
+// waiting, so it gets turns behind the high group.
 TEST(BoundGroupOnThreads, TheLowestStillMovesBehindHigherOnesOfItsWorker) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -351,7 +353,7 @@ TEST(BoundGroupOnThreads, TheLowestStillMovesBehindHigherOnesOfItsWorker) {
     scheduler.drain();
 }
 
-// Its handle may go: what it has left stays where it was.
+// The handle of the group is dropped. Its remaining tasks stay on their thread.
 TEST(BoundGroupOnThreads, ADroppedOneRunsWhatItHasOnItsThread) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -373,7 +375,7 @@ TEST(BoundGroupOnThreads, ADroppedOneRunsWhatItHasOnItsThread) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// What is no more keeps no thread, as soon as the worker has had another round.
+// A dropped group no longer keeps its thread after the worker has had another round.
 TEST(BoundGroupOnThreads, ADroppedOneLeavesItsWorker) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -407,7 +409,7 @@ TEST(BoundGroupOnThreads, ManyAreBoundMovedAndDroppedWhileTheyHaveTasks) {
     }
 }
 
-// Stops give up on a step that goes on; what is bound behind it is kept, and runs after the start.
+// Stops give up on a step that goes on. The bound tasks behind it are kept and run after the start.
 TEST(BoundGroupOnThreads, GoesOnAfterAStopOnTheSameWorker) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .blocked_after = 0s}};

@@ -74,7 +74,7 @@ TEST(BoundGroup, StaysMovesAndIsReleased) {
     one.release();
     one.release();
     EXPECT_EQ(one.stats().bound_to, std::nullopt);
-    // What it was bound to does not count any more, nor a group that has gone.
+    // An earlier binding does not count any more, nor a group that was destroyed.
     group other{scheduler};
     other.bind(1);
     { const group gone{scheduler, {.bound = true}}; }
@@ -154,7 +154,7 @@ TEST(BoundGroup, HigherPrioritiesGoFirstAndTheLowestStillMoves) {
     EXPECT_GE(low.stats().used, 200us);
 }
 
-// It may be paused, sleep and be woken as any.
+// Tasks of a bound group sleep and are woken as any, and the group may be paused.
 TEST(BoundGroup, ItsTasksSleepAndItMayBePaused) {
     simulation sim;
     group one{sim.scheduler, {.bound = true}};

@@ -1,5 +1,5 @@
-// Defects of other schedulers, each reproduced as the shape that it has there. A test that is not
-// deterministic repeats the shape a bounded number of times.
+// Defects of other schedulers. Each test repeats the interleaving of the defect. A test that is not
+// deterministic repeats it a bounded number of times.
 //
 // Sources of the names: the analysis of serverbox (its numbers are given), and the known pitfalls
 // of the algorithms used here.
@@ -31,8 +31,9 @@ using test::simulation;
 
 // --- serverbox -----------------------------------------------------------------------------------
 
-// 1. A waker that finds the task woken already leaves after a plain load, and its data, still in
-// the store buffer, is missed by the run that was about to begin.
+// 1. A waker finds the task already woken and leaves after a plain load. Its data is still in the
+//    store
+// buffer, and the run that was about to begin misses it.
 TEST(Defects, LostWakeupWhenAlreadyReady) {
     test::watchdog guard;
     constexpr int rounds = 20'000;
@@ -148,15 +149,15 @@ TEST(Defects, TheLastOwnerHasNotSeenTheOthersWrites) {
     }
 }
 
-// 7. "Is it empty?" reads worker A as idle; A takes the last task; worker B is read as idle, and
-// the queues are empty: yes, while A still runs. A chain of tasks that wander between workers shows
-// it.
+// 7. A check for "empty" reads that worker A is idle. A takes the last task. The check reads that
+// worker B is idle and that the queues are empty, and answers yes while A still runs. A chain of
+// tasks that wander between workers shows the defect.
 TEST(Defects, WaitEmptyFalsePositive) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
         scheduler scheduler{{.workers = workers}};
         for (int round = 0; round != 300; ++round) {
-            std::atomic<int> left{2'000};  // so many that an idle worker asks meanwhile
+            std::atomic<int> left{2'000};  // enough tasks that an idle worker asks meanwhile
             scripted chain{[&](scripted& self) {
                 if (--left != 0) scheduler.post(self);
             }};
@@ -167,7 +168,7 @@ TEST(Defects, WaitEmptyFalsePositive) {
     }
 }
 
-// 7b. The same with a task that only sleeps: it is nowhere in the queues.
+// 7b. The same with a task that only sleeps, so it is in no queue.
 TEST(Defects, WaitEmptyForgetsInfiniteWaits) {
     simulation sim;
     scripted task;
@@ -206,8 +207,7 @@ TEST(Defects, SubQueueSizeOne) {
     EXPECT_EQ(ran, 1);
 }
 
-// 9. A far deadline overflows on the way to the system's sleep, which then returns at once, for
-//    ever.
+// 9. A far deadline overflows on its way to the system's sleep, so each sleep returns at once.
 TEST(Defects, FarDeadlinesDoNotSpin) {
     test::watchdog guard;
     for (const time_point far : {never - 1ns, never - 1s, clock::now() + std::chrono::years{280}}) {
@@ -308,7 +308,7 @@ TEST(Defects, WasEmptyFromTheFirstLoad) {
     scheduler.drain();
 }
 
-// A push that touches its node after the exchange: the node has run and is gone.
+// A push touches its node after the exchange. The node may have run and be freed by then.
 TEST(Defects, NodeTouchedAfterPush) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -398,7 +398,7 @@ TEST(Defects, TimerCancelVersusFire) {
         std::atomic<int> runs{0};
         scripted task{[&](scripted& self) {
             ++runs;
-            // The reason is one of the two, or both.
+            // The reason is the deadline, the signal, or both.
             EXPECT_TRUE(self.expired() || self.signalled());
             if (!self.receive_signal())
                 scheduler.post_wait(self);  // expired: the signal is to come

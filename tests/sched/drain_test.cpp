@@ -1,4 +1,4 @@
-// Drain: whether everything is done, and waiting until it is.
+// Drain: it waits until all tasks have ended.
 #include "support/gate_driver.hpp"
 #include "support/tasks.hpp"
 #include "support/threads.hpp"

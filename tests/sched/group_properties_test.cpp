@@ -30,9 +30,9 @@ using test::simulation;
 
 // --- order, of two posters -----------------------------------------------------------------------
 
-// A step posts to a group, and a thread from outside between its posts: each waits for the other,
-// so all stand in one line. The other worker is in a step meanwhile, so no round takes some of them
-// before the last is there.
+// A step posts to a group, and a thread posts from outside between these posts. Each waits for the
+// other, so all posts stand in one line. The other worker is in a step meanwhile, so no round takes
+// posts before the last post.
 class one_line {
 public:
     explicit one_line(std::mt19937_64& random) : random_{random} {
@@ -142,8 +142,8 @@ TEST(Admission, EveryLaneHasItsRoundUnderOverload) {
 
 // --- charges -------------------------------------------------------------------------------------
 
-// Steps of some groups one after the other on one slot, of which some give it up at their end: each
-// group is charged the time of its steps at least.
+// Steps of several groups run one after the other on one slot. Some give the slot up at their end.
+// Each group is charged at least the time of its steps.
 TEST(Charges, AreTheTimeOfAllStepsAlsoOfThoseThatLoseTheirSlot) {
     const test::watchdog guard;
     for_each_seed(20, [](std::mt19937_64& random) {

@@ -74,7 +74,7 @@ TEST(Group, RunsItsTasksInTheOrderOfPosts) {
     EXPECT_EQ(one.stats().queued, 0U);
 }
 
-// What waits, sleeps and is woken in a group comes back to it.
+// A task that waits or sleeps in a group returns to the group.
 TEST(Group, ItsTasksSleepAndAreWoken) {
     simulation sim;
     group one{sim.scheduler};
@@ -119,7 +119,7 @@ TEST(Group, WaitsAreMeasuredAndThrottlesCounted) {
     EXPECT_EQ(second.stats().throttled, 0U);
 }
 
-// What is paused waits for nothing but its resume.
+// The time of a pause does not count as a wait.
 TEST(Group, APauseIsNoWait) {
     simulation sim;
     group one{sim.scheduler};
@@ -133,7 +133,7 @@ TEST(Group, APauseIsNoWait) {
     EXPECT_EQ(one.stats().waited, 0s);
 }
 
-// Two steps at once on two workers, of which one may run.
+// Two tasks are ready on two workers, but the limit lets one run.
 TEST(GroupOnThreads, ThrottlesAreCounted) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .blocked_after = 0s}};
@@ -262,7 +262,7 @@ TEST(Group, WhoWakesUpDoesNotWaitForTheLineOfOthers) {
     EXPECT_LE(sim.steps_before, 10 + 20 + 3);
 }
 
-// Not for a burst of another group either.
+// A control message does not wait for a burst of another group either.
 TEST(Group, AControlMessageDoesNotWaitForABurst) {
     simulation sim;
     group busy{sim.scheduler};
@@ -376,7 +376,7 @@ TEST(Group, AResumeDoesNotWaitForTheLineOfOthers) {
     EXPECT_LE(before, 100U);
 }
 
-// Between two steps: those that run are not interrupted.
+// The pause begins between two steps: running steps are not interrupted.
 TEST(Group, MayBePausedByItsOwnTask) {
     simulation sim;
     group one{sim.scheduler};
@@ -508,7 +508,7 @@ TEST(GroupOnThreads, WhoIsPostedByAStepDoesNotWaitForTheLineOfOthers) {
     EXPECT_LE(begun_before, 20 + 60) << "of 300";
 }
 
-// With one at a time none needs a lock, on any worker.
+// With one step at a time the steps need no lock, on any worker.
 TEST(GroupOnThreads, OneAtATimeIsAStrand) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 4}};
@@ -523,7 +523,7 @@ TEST(GroupOnThreads, OneAtATimeIsAStrand) {
     EXPECT_EQ(order.size(), 6'000U);
 }
 
-// A post that comes after another, as its poster has seen, stands behind it, whichever workers the
+// A post whose poster has seen an earlier post stands behind that post, whichever workers the
 // posters run on.
 TEST(GroupOnThreads, AStrandHasTheOrderOfItsPosts) {
     test::watchdog guard;
@@ -575,7 +575,7 @@ TEST(GroupOnThreads, AGroupMayBeTheLastThingOfItsTask) {
     scheduler.drain();
 }
 
-// A poster from outside, idle workers: nothing is forgotten when all sleep.
+// A thread outside posts to idle workers. A resume must find all tasks, though all workers sleep.
 TEST(GroupOnThreads, AResumeWakesWhoSleeps) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};

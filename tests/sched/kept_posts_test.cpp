@@ -1,4 +1,4 @@
-// What a step posts is kept for its own worker, and nevertheless nothing waits for a long step.
+// The posts of a step are kept for its own worker, but none of them waits for a long step.
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -23,8 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 using test::scripted;
 
-// Posts itself again until `hops` steps have run, and counts how often another thread than before
-// runs it.
+// A task that posts itself again until `hops` steps have run. It counts how often its thread
+// changes.
 class hopping {
 public:
     hopping(scheduler& home, int hops) : home_{home}, left_{hops} {}
@@ -46,7 +46,7 @@ private:
     callback_task task_{[this](callback_task&) { step(); }};
 };
 
-// Otherwise every hop costs a wake-up, and a way through the caches.
+// On another worker every hop would cost a wake-up and cache misses.
 TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
     test::watchdog guard;
     constexpr int hops = 100'000;
@@ -62,8 +62,8 @@ TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
     EXPECT_LT(wakeups, 100 + 2 * watches);
 }
 
-// The worker that frees a post from behind a stuck step also takes a task of its run: none of the
-// two may be hidden behind the other.
+// A worker takes over a post from behind a stuck step, and also a task of that worker's run queue.
+// Neither may be hidden behind the other.
 TEST(KeptPosts, AreNotHiddenByWhatIsTakenOverWithThem) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -204,8 +204,8 @@ TEST(KeptPosts, LongStepsTakeTurns) {
     }
 }
 
-// The first stands behind a burst in the shared front, which another worker takes while the step
-// goes on.
+// The first post of the step stands behind a burst in the shared front. Another worker takes the
+// front while the step goes on.
 TEST(KeptPosts, OfAStepKeepTheirOrderWhileARoundTakesTheFirst) {
     test::watchdog guard;
     constexpr std::size_t own = 1'000;

@@ -1,5 +1,5 @@
-// Stop, start and the destructor, and what drain says of them; deterministic where one thread can
-// show it.
+// Stop, start and the destructor, and the answers of drain. The tests are deterministic where one
+// thread can show the case.
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using test::scripted;
 using test::simulation;
 
-// Sleeps again after each step, until it is allowed to end.
+// A task that sleeps again after each step, until it is allowed to end.
 struct stubborn {
     explicit stubborn(scheduler& where)
         : task{[this, &where](scripted& self) {
@@ -380,7 +380,7 @@ TEST(Restart, TheSecondStopTellsSleepersAgain) {
     }
 }
 
-// Though an earlier stop has told it, and it does not sleep yet.
+// A stop tells the task again, though an earlier stop has told it and it does not sleep yet.
 TEST(Restart, EachStopTellsWhatIsStillInTheFront) {
     scripted task;
     for (int home = 0; home != 2; ++home) {
@@ -394,7 +394,7 @@ TEST(Restart, EachStopTellsWhatIsStillInTheFront) {
     EXPECT_EQ(task.runs, 2 * 299);
 }
 
-// The stop of another scheduler has told it, and that of this one comes while it runs.
+// The stop of another scheduler has told the task. The stop of this scheduler comes while it runs.
 TEST(Restart, AStopTellsWhatAnotherHasTold) {
     test::watchdog guard;
     for (const bool in_a_batch : {false, true}) {
@@ -422,7 +422,7 @@ TEST(Restart, AStopTellsWhatAnotherHasTold) {
     }
 }
 
-// What was left queued keeps its order and its reason to run.
+// The tasks that a stop left queued keep their order and their reasons to run.
 TEST(Restart, KeepsOrderAndReason) {
     test::watchdog guard;
     std::latch started{1};

@@ -101,7 +101,7 @@ TEST(Slice, JoinsOfForksTakeTurnsWhenItIsUsedUp) {
     EXPECT_GT(log.find('|'), 9U);
 }
 
-// What an await does that has nothing to wait for.
+// Repeats an await that need not wait.
 template <class Await>
 task<> goes_on(Await each, const std::atomic<bool>& over) {
     while (!over) co_await each();
@@ -147,7 +147,7 @@ TEST(Budget, WhoAwaitsWhatHasEndedLetsOthersHaveTheirTurn) {
 
 // --- on threads ----------------------------------------------------------------------------------
 
-// One worker, which a task computes on for ever. Without the monitor no other would run.
+// A task computes for ever on the only worker. Without the monitor no other task would run.
 TEST(Monitor, AsksWhoHasUsedUpItsSlice) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -192,7 +192,7 @@ TEST(Monitor, WakesUpForEachStepThatIsLong) {
     }
 }
 
-// However long its worker has slept before.
+// The slice begins with the step, however long the worker has slept before.
 TEST(Monitor, DoesNotAskWhoHasOnlyJustBegun) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1, .slice = 100ms}};
@@ -210,7 +210,7 @@ TEST(Monitor, DoesNotAskWhoHasOnlyJustBegun) {
     EXPECT_FALSE(asked_early);
 }
 
-// Sleepers need not wait for the end of a slice.
+// The monitor asks a step to yield for a sleeper that is due, before the end of the slice.
 TEST(Monitor, AsksSomebodyForWhoIsDue) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .slice = 10s}};

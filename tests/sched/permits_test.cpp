@@ -50,7 +50,7 @@ TEST(Permits, APostThatFindsTheQueueFullIsRefused) {
     sim.scheduler.run_until_idle();
 }
 
-// A permit is free when the step begins: so a task may post its successor.
+// A permit is free when its step begins, so a task may post its successor.
 TEST(Permits, OneIsFreeWhenTheStepBegins) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
@@ -65,7 +65,8 @@ TEST(Permits, OneIsFreeWhenTheStepBegins) {
     EXPECT_EQ(sim.scheduler.run_until_idle(), 101U);
 }
 
-// What has begun is not held up: it sleeps, wakes and posts itself, however full the queue is.
+// A task that has begun needs no permit: it sleeps, wakes and posts itself, however full the queue
+// is.
 TEST(Permits, WhatHasBegunNeedsNone) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
@@ -209,7 +210,7 @@ TEST(DropOldest, WhatIsDroppedIsDestroyedThoughTheGroupIsPaused) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-// Only what was posted with a permit and has not begun.
+// Only tasks that were posted with a permit and have not begun are dropped.
 TEST(DropOldest, LeavesOthersAlone) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 2, .drop_oldest = true}};
@@ -239,7 +240,7 @@ TEST(DropOldest, LeavesOthersAlone) {
     EXPECT_EQ(log, (std::vector{0, 3, 1, 2, 8, 9}));
 }
 
-// A task of the user's is its user's again, and can be posted once more.
+// A dropped task belongs to its user again, and can be posted once more.
 TEST(DropOldest, ATaskThatWasDroppedCanBePosted) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1, .drop_oldest = true}};
@@ -343,8 +344,7 @@ TEST(DropOldest, APermitThatIsNotUsedDropsNothing) {
     EXPECT_EQ(one.stats().dropped, 1U);
 }
 
-// What was dealt for a turn that ended early stands in the queue again, and is older than what is
-// posted after that.
+// A turn ends early. Its dealt tasks stand in the queue again, and are older than later posts.
 TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 10, .drop_oldest = true}};
@@ -374,8 +374,8 @@ TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
     EXPECT_EQ(log, wanted);
 }
 
-// Each is run or given back, once, whatever happens: posts of many threads, a stop in between, and
-// the end.
+// Each task is run or given back once, with posts of many threads, a stop in between, and the
+// destructor.
 TEST(DropOldest, NothingIsLostOnThreads) {
     test::watchdog guard;
     struct outcome {
@@ -428,7 +428,7 @@ TEST(DropOldest, NothingIsLostOnThreads) {
 
 namespace sched {
 
-// Against a plain deque, with any mixture.
+// Compares the queue with a plain deque, for random operations.
 TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
     struct entry {
         basic_task* task;

@@ -1,4 +1,4 @@
-// A limit of the rate at which tasks of a group begin: of the bucket, in simulated time, and on
+// A limit of the rate at which tasks of a group begin: the bucket alone, in simulated time, and on
 // threads.
 #include "sched/rate_limit.hpp"
 
@@ -61,7 +61,7 @@ TEST(RateLimit, SavesABurstInAPause) {
     EXPECT_EQ(one.next(), start + 1h + 1ms);
 }
 
-// Whatever the times, no more than the burst and what the rate allows.
+// In any interval no more tasks begin than the burst and the rate allow.
 TEST(RateLimit, NeverMoreThanTheRateInAnyTime) {
     rate_limit one{3'000, 7};
     std::deque<time_point> taken;
@@ -134,7 +134,7 @@ TEST(RateOfAGroup, OptionsAreChecked) {
     }
 }
 
-// When each of so many tasks begins that are posted with permits at once.
+// Posts a number of tasks with permits at once, and records when each begins.
 struct begins {
     begins(simulation& in, group& of, int count) : sim{in} {
         for (int i = 0; i != count; ++i) {
@@ -174,7 +174,7 @@ TEST(RateOfAGroup, AfterAPauseAFewBeginAtOnce) {
     EXPECT_EQ(again.at, (std::vector<duration>{0ms, 0ms, 0ms, 0ms, 10ms}));
 }
 
-// What is dropped has used up nothing: at most so many begin, and no fewer.
+// A dropped task has used no token: exactly as many tasks begin as the rate allows.
 TEST(RateOfAGroup, DropsTakeNothingFromTheRate) {
     for (const std::size_t most : {1U, 2U, 8U}) {
         for (const unsigned burst : {1U, 5U}) {
@@ -239,7 +239,7 @@ TEST(RateOfAGroup, ALowerRateCountsAtOnce) {
     EXPECT_TRUE(sim.scheduler.drain_for(1s));
 }
 
-// Neither of the two starves the other.
+// Tasks that enter and tasks that go on do not starve each other.
 TEST(RateOfAGroup, WhoEntersAndWhoGoesOnTakeTurns) {
     simulation sim;
     group one{sim.scheduler, {.max_concurrency = 1, .rate_max = 1e9, .rate_burst = 1'000'000}};
@@ -256,7 +256,8 @@ TEST(RateOfAGroup, WhoEntersAndWhoGoesOnTakeTurns) {
     EXPECT_GE(goes_on.runs, 50);
 }
 
-// A task that has begun is not held up, nor what needs no permit; both go before those that wait.
+// The rate holds up neither a task that has begun nor a post without a permit. Both go before tasks
+// that wait for the rate.
 TEST(RateOfAGroup, WhatHasBegunGoesOn) {
     simulation sim;
     group one{sim.scheduler, {.rate_max = 1}};
@@ -318,7 +319,7 @@ TEST(RateOfAGroup, OthersAreNotHeldUp) {
     EXPECT_EQ(waits.at, (std::vector<duration>{0s, 1s, 2s}));
 }
 
-// While it is paused or full no rate is used up.
+// A group that is paused or at its limit uses no tokens.
 TEST(RateOfAGroup, APauseSavesABurstAndNoMore) {
     simulation sim;
     group one{sim.scheduler, {.rate_max = 10, .rate_burst = 2}};
@@ -462,7 +463,7 @@ TEST(RateOfAGroup, NobodyIsForgotten) {
 
 // --- on threads ----------------------------------------------------------------------------------
 
-// All sleep until the next may begin, and are never late for good.
+// All workers sleep until the next task may begin, and each task begins in the end.
 TEST(RateOfAGroupOnThreads, AllBeginAndNotTooEarly) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
@@ -482,7 +483,7 @@ TEST(RateOfAGroupOnThreads, AllBeginAndNotTooEarly) {
     }
 }
 
-// The limit holds for what begins, not for what may: though its bucket fills up while it is full.
+// The bucket fills up while the group is at its limit. It saves no more than a burst.
 TEST(RateOfAGroup, AtItsLimitItSavesABurstAndNoMore) {
     simulation sim;
     group one{sim.scheduler, {.max_concurrency = 1, .rate_max = 1'000, .rate_burst = 10}};
@@ -499,8 +500,8 @@ TEST(RateOfAGroup, AtItsLimitItSavesABurstAndNoMore) {
     }
 }
 
-// While another waits for its rate: what is no more keeps no thread, as soon as the worker has had
-// another round.
+// A group waits for its rate. Another, dropped group no longer keeps its thread after the worker
+// has had another round.
 TEST(RateOfAGroupOnThreads, WhoWaitsKeepsNoOtherGroup) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};

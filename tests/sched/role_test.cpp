@@ -109,8 +109,8 @@ TEST(Deadlines, TheEndOfTimeIsAWait) {
     EXPECT_FALSE(task.was_expired);
 }
 
-// What is due when the caller asks runs, though nothing arrived and the last round was a moment
-// ago.
+// Tasks that are due when the caller asks run, though nothing arrived and the last round was a
+// moment ago.
 TEST(Deadlines, RunUntilIdleRunsWhatIsDue) {
     simulation sim;
     scripted task{[&](scripted& self) {

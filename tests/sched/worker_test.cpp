@@ -368,9 +368,9 @@ private:
     std::deque<scripted> tasks_;
 };
 
-// Each waits for its next turn no longer than the order allows, and none has much more turns than
-// its share. A thread that the system stops delays for once what it has in hand: a few turns are
-// late, and seldom one task has a worker for itself meanwhile. A task that starves is late every
+// Each task waits for its next turn no longer than the order allows, and none has many more turns
+// than its share. A thread that the system stops delays the tasks in its hands: a few turns are
+// late, and sometimes one task has a worker for itself meanwhile. A task that starves is late every
 // time, and a task that is pinned to a worker with few tasks has too much in each game.
 TEST(Worker, TasksThatYieldGetEvenTurns) {
     test::watchdog guard;
@@ -390,8 +390,8 @@ TEST(Worker, TasksThatYieldGetEvenTurns) {
 // --- order ---------------------------------------------------------------------------------------
 
 // The k-th post starts among the first k + bound starts. The machine may stop a thread between the
-// start of a step and its note here, and with a run in its hands, so a few may be later; a
-// scheduler that pins tasks, or takes the newest first, would make it many.
+// start of a step and its record here, or with a run queue in its hands, so a few may be later. A
+// scheduler that pins tasks, or takes the newest first, would make many later.
 TEST(Worker, StartsAreInOrderUpToTheBound) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
@@ -436,7 +436,7 @@ void expect_within_bound(Round&& round) {
 
 constexpr std::size_t later_posts = 5'000;
 
-// What a step posted comes before what another thread posts after it, whatever the number.
+// A task that a step posted comes before any number of tasks that another thread posts after it.
 std::size_t start_of_post_from_a_step(scheduler& scheduler) {
     std::latch both_busy{2};
     std::latch posted{1};
@@ -565,7 +565,7 @@ TEST(Worker, TasksHopBetweenSchedulers) {
     EXPECT_EQ(wrong, 0);
 }
 
-// A step may own a scheduler: that it is a worker's concerns only that worker's scheduler.
+// A step may own a scheduler: that the thread is a worker matters only to the worker's scheduler.
 TEST(WorkerDeathTest, AStepMayMakeAndDestroyAnotherScheduler) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto nested = [] {
