@@ -157,8 +157,9 @@ TEST_F(abandon, those_who_join_each_other) {
 
 // --- parents and children ------------------------------------------------------------------------
 
-// 1. Children sleep on after a stop. 2. The first is given back; that is a failure, so its siblings
-// are asked to stop. 3. They are about to be given back too, and must not be woken any more.
+// 1. Children sleep on after a stop. 2. The first child is given back. That is a failure, so its
+// siblings are asked to stop. 3. The siblings are about to be given back, too: no thread may wake
+// them.
 TEST_F(abandon, a_when_all_with_children_that_sleep_on) {
     static constexpr auto parent = [](std::atomic<int>& count, counted held) -> task<> {
         static_cast<void>(held);
@@ -177,7 +178,7 @@ TEST_F(abandon, a_when_all_with_children_that_sleep_on) {
 task<> tree(int depth, std::atomic<int>& count) {
     const counted held{count};
     if (depth == 0) {
-        while (count >= 0) co_await sleep_for(1h);  // for ever, which clang must not know
+        while (count >= 0) co_await sleep_for(1h);  // for ever; clang must not know that
         co_return;
     }
     co_await when_all(tree(depth - 1, count), tree(depth - 1, count));
@@ -209,7 +210,7 @@ TEST_F(abandon, a_scope_that_is_joined) {
     simulation.reset();
 }
 
-// The body of the scope waits for something else than its children, as every server does.
+// The body of the scope waits, but not for its children, as every server does.
 TEST_F(abandon, a_scope_whose_body_still_waits) {
     static constexpr auto parent = [](std::atomic<int>& count) -> task<> {
         co_await with_scope([&count](scope& all) -> task<> {
@@ -250,7 +251,7 @@ TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
     EXPECT_EQ(log.entries(), (std::vector<std::string>{"child", "child", "parent"}));
 }
 
-// A child may use what its parent holds, to its own end.
+// A child may use its parent's objects until its own end.
 TEST_F(abandon, children_go_before_the_frames_that_they_refer_to) {
     static constexpr auto child = [](journal& into) -> task<> {
         const obituary local{into, "child"};
@@ -349,7 +350,7 @@ TEST_F(abandon, tasks_that_listen_to_a_stop_end_in_order) {
 }
 
 // 1. A task is ready, and has not begun. 2. The scheduler is told to stop. 3. The task runs, and
-// then waits for the first time: it must be told, or the stop takes its whole limit.
+// then waits for the first time. It must be told of the stop, or the stop takes its whole limit.
 TEST_F(abandon, a_stop_reaches_tasks_that_have_not_begun) {
     static constexpr auto polite = [](std::vector<wake_reason>& into) -> task<> {
         into.push_back(co_await test::ending_of(sleep_for(24h)));
@@ -377,7 +378,8 @@ TEST_F(abandon, a_stop_reaches_tasks_that_take_turns) {
 
 // --- races with wakers ---------------------------------------------------------------------------
 
-// A waker is between "it sleeps, so I must push it" and the push when the scheduler goes.
+// The scheduler is destroyed when a waker has won the duty to push the task and has not pushed it
+// yet.
 TEST(abandon_on_threads, wakers_race_with_the_destructor) {
     const watchdog guard;
     for (int round = 0; round != 300; ++round) {

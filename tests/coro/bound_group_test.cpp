@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What runs on one thread, without a lock.
+// Counts runs, which must all be on one thread, without a lock.
 class runs_there {
 public:
     explicit runs_there(std::thread::id where) : where_{where} {}
@@ -49,7 +49,7 @@ task<> leaf(runs_there& runs) {
     runs.run();
 }
 
-// Loops, forks, children, joins, sleeps and calls that block within each other.
+// Nested loops, forks, children, joins, sleeps and blocking calls.
 task<int> nested(int depth, runs_there& runs) {
     runs.run();
     if (depth == 0) {
@@ -128,7 +128,7 @@ TEST(BoundGroupOfCoroutines, TheyComeAndGo) {
     }
 }
 
-// It is bound and released while its coroutines fork: each of them ends, once.
+// A group is bound and released while its coroutines fork. Each coroutine ends once.
 TEST(BoundGroupOfCoroutines, MayBeBoundWhileTheyFork) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};

@@ -1,4 +1,4 @@
-// Coroutines in groups: what they start belongs to theirs.
+// Coroutines in groups: a coroutine starts its children in its own group.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
@@ -104,7 +104,7 @@ TEST(GroupOfCoroutines, ForksThatAreTakenAreCharged) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
-// Also those that are taken by a worker that had nothing to do.
+// A group is charged for its forks on idle workers, too.
 TEST(GroupOfCoroutines, TheTimeOfForksThatAreTakenIsCharged) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -150,7 +150,7 @@ TEST(GroupOfCoroutines, AScopeKeepsItsGroup) {
     EXPECT_TRUE(ran);
 }
 
-// As many run at once as may, whatever they start.
+// Counts the steps that run at once: no more than the limit, whatever the coroutines start.
 class counted_runs {
 public:
     explicit counted_runs(int most) : most_{most} {}
@@ -174,7 +174,7 @@ task<> leaf(counted_runs& runs) {
     co_return;
 }
 
-// Loops, forks, children and joins within each other.
+// Nested loops, forks, children and joins.
 task<> nested(int depth, counted_runs& runs) {
     if (depth == 0) {
         co_await for_each_index(50, [&](std::size_t) { runs.run(); }, {.slice = 10us});

@@ -129,7 +129,8 @@ TEST_F(spawn_on_caller, reports_an_exception_when_the_handle_goes_after_the_end)
     EXPECT_EQ(unhandled.size(), 1U);
 }
 
-// 1. The task throws, and its handle is kept. 2. The scheduler is destroyed. 3. The handle goes.
+// 1. The task throws, and its handle is kept. 2. The scheduler is destroyed. 3. The handle is
+// destroyed.
 TEST_F(spawn_on_caller, a_handle_of_a_failed_task_may_outlive_the_scheduler) {
     auto handle = spawn(*simulation, throws());
     simulation->run_until_idle();
@@ -145,7 +146,7 @@ TEST(spawn_on_threads, counts_every_unhandled_exception_once) {
         scheduler_options options{.workers = 3};
         options.on_unhandled = [&](std::exception_ptr, const char*) { ++reported; };
         scheduler threads{std::move(options)};
-        // Some handles go before the end, some after it, some meanwhile.
+        // Some handles are dropped before the end of their task, some after it, some meanwhile.
         for (int i = 0; i != 2000; ++i) spawn(threads, throws()).detach();
         threads.drain();
     }
@@ -258,9 +259,8 @@ TEST(spawn_on_threads, a_stop_by_token_races_with_the_end) {
 
 // --- stop of a task that waits for tasks ---------------------------------------------------------
 
-// 1. A when_all has ended, and its stop callback is gone. 2. The task joins a handle. 3. The task
-//    is
-// asked to stop: the callback of 1 must not be called.
+// 1. A when_all has ended, and its stop callback is gone. 2. The task joins a handle. 3. A stop of
+// the task must not call the callback of 1.
 TEST_F(spawn_on_caller, a_stop_while_joining_does_not_reach_an_older_when_all) {
     static constexpr auto waits_for_both = [](join_handle<int> other) -> task<int> {
         co_await when_all(sleeps(1s), sleeps(1s));

@@ -98,7 +98,7 @@ TEST(task, throws_where_it_is_awaited) {
     EXPECT_THROW(run(throws("to the thread")), std::runtime_error);
 }
 
-// What a return_value throws is an exception of the task, not the end of the program.
+// An exception in return_value is an exception of the task. It does not end the program.
 struct throws_when_moved {
     throws_when_moved() = default;
     throws_when_moved(throws_when_moved&&) { throw std::domain_error{"moved"}; }
@@ -194,7 +194,7 @@ task<int> nested(int depth) {
     co_return 1 + co_await nested(depth - 1);
 }
 
-// Each level suspends before it returns, so that the way up begins at a resumption by the root.
+// Each level suspends before it returns, so the root resumes each level on the way up.
 task<int> nested_to_a_yield(int depth) {
     if (depth == 0) {
         co_await yield();
