@@ -7,17 +7,17 @@
 %%
 %% Timers are set in whole milliseconds. `receive after` rounds the time from now up twice, to
 %% milliseconds and to the next tick of a millisecond; a timer with an absolute time is rounded
-%% once. The sleeper has one, of the first millisecond that is not before the deadline, and its
-%% lateness is from the deadline.
+%% once. The sleeper has such a timer, for the first millisecond that is not before the deadline.
+%% Its lateness counts from the deadline.
 %%
-%% A process begins in the line of the scheduler that spawned it, and lines are evened out rarely,
-%% so most of the busy ones would share one for a second. The sleeper begins when the lines are
-%% even.
+%% A process begins in the run queue of the scheduler that spawned it, and Erlang balances the
+%% queues rarely. So most of the busy processes would share one queue for a second. The sleeper
+%% begins when the queues are even.
 -module(saturated).
 -export([measure/1]).
 
 -define(NS_OF_MS, 1_000_000).
--define(READINGS, 100).     % of a sample; few are interrupted
+-define(READINGS, 100).     % in a sample; few of them are interrupted
 -define(SAMPLES, 2000).
 -define(LOOK_EVERY_MS, 10).
 -define(LOOKS_MAX, 500).
@@ -41,7 +41,7 @@ measure(#{"--case" := Name, "--workers" := Workers} = Asked) when Name =:= "satu
 measure(_) ->
     not_offered.
 
-%% So many processes, each of which calls the function once.
+%% Spawns the processes, each of which calls the function once.
 start(Count, Function) ->
     Caller = self(),
     [spawn_link(fun() -> Caller ! {self(), Function()} end) || _ <- lists:seq(1, Count)].
@@ -56,7 +56,7 @@ read_clock(Times) ->
     _ = erlang:monotonic_time(),
     read_clock(Times - 1).
 
-%% Of one reading, the median.
+%% The median time of one reading.
 reading_ns(Workers) ->
     Sample = fun(_) ->
         Began = erlang:monotonic_time(nanosecond),
@@ -90,8 +90,7 @@ wait_for_even_lines(Workers, Looks) ->
 
 %% --- the sleeper ---------------------------------------------------------------------------------
 
-%% For each sleep: how long after the deadline it woke, and how long after the millisecond of the
-%% timer, in ns.
+%% For each sleep the lateness in ns: after the deadline, and after the millisecond of the timer.
 sleep_often(0, _, _, Late) -> Late;
 sleep_often(Count, SpanNs, Random, Late) ->
     {DelayNs, NextRandom} = rand:uniform_s(SpanNs, Random),
@@ -117,7 +116,7 @@ cpu_ms() ->
     {Ms, _} = erlang:statistics(runtime),
     Ms.
 
-%% Of sorted values: the least that the share of them does not exceed. 1: the greatest.
+%% The least of the sorted values that is not below the share of them. 1: the greatest.
 percentile(Sorted, Share) ->
     Rank = trunc(Share * length(Sorted)),
     lists:nth(min(Rank + 1, length(Sorted)), Sorted).

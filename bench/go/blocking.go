@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A sleep that the runtime does not know of.
+// Sleeps in a system call, without the timers of the runtime.
 func blockFor(span time.Duration) {
 	left := syscall.NsecToTimespec(int64(span))
 	for syscall.Nanosleep(&left, &left) == syscall.EINTR {

@@ -16,7 +16,7 @@ import (
 	"runtime"
 )
 
-// What is asked, see ../support/options.hpp.
+// The options, see ../support/options.hpp.
 type options struct {
 	name                              string
 	workers, producers, count, chains int
@@ -26,7 +26,7 @@ type options struct {
 
 const notOffered = 3
 
-// A workload's cases. nil, nil: there is none of that name.
+// Runs a case of a workload. Returns nil, nil if there is no case of that name.
 var workloads = map[string]func(asked options) (*measurement, error){
 	"w1": postStorm, "w2": repost, "w3": avalanche, "w4": recursive, "w7": pingPong, "w9": timers, "w10": memory,
 	"w11": saturated, "w12": wakeUp, "w13": echo, "w15": tenants, "w16": blocking,
@@ -45,7 +45,7 @@ func parse() (asked options) {
 	return asked
 }
 
-// The folder that the program was called from.
+// The folder of the path by which the program was called: the workload.
 func home() string {
 	path, err := filepath.Abs(os.Args[0])
 	if err != nil {

@@ -36,7 +36,7 @@ func postStorm(asked options) (*measurement, error) {
 
 type chain struct {
 	left int
-	next func() // hop: made once, and not for each hop
+	next func() // the function hop, made once instead of for each hop
 	end  time.Time
 	done *sync.WaitGroup
 	_    [64]byte // the next chain may run at the same time

@@ -62,7 +62,7 @@ def process_ticks():
 
 
 def busy_processes(before, after, seconds):
-    """Names and shares of a processor of those that used more than BUSY_SHARE of one."""
+    """The processes that used more than BUSY_SHARE of a processor: names and shares."""
     shares = []
     for process, (name, ticks) in after.items():
         share = (ticks - before.get(process, (name, ticks))[1]) / TICKS_PER_SECOND / seconds
@@ -72,7 +72,7 @@ def busy_processes(before, after, seconds):
 
 
 def warnings(sleep, seconds=1.0):
-    """What speaks against measuring now, as sentences."""
+    """The reasons against a measurement now, as sentences."""
     before = process_ticks()
     sleep(seconds)
     found = [f"{name} uses {100 * share:.0f} % of a processor"

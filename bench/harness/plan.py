@@ -25,8 +25,8 @@ RUNTIMES = {
     "W13": ("asio", "epoll"),
     "W15": ("fairlead_ungrouped", "asio"),
 }
-# Guests: rivals that are slow, have few of the workloads, or are of other languages. They take part
-# in a few cases of each workload, named here as the programs call them; with --full in all.
+# Guests: rivals that are slow, have few workloads, or are in other languages. They take part in a
+# few cases of each workload, with --full in all. The names of the cases are those of the programs.
 GUESTS = {
     "W1 one_shot": ("go", "tokio", "rayon", "qt"),
     "W1 coroutine": ("go", "tokio"),
@@ -59,7 +59,7 @@ MILLION = 1_000_000
 class Case:
     workload: str
     label: str          # names the case in rows and tables
-    program_case: str   # what the programs call it
+    program_case: str   # the name of the case in the programs
     arguments: tuple    # of (option, number)
     runtimes: tuple     # ours first
     weight: int         # about how long it takes, for the progress bar
@@ -165,7 +165,7 @@ def w4(size):
                             workers=workers, count=count)
 
 
-# Of each problem of W5: the size with --quick, otherwise, and by the definition.
+# The sizes of each problem of W5: with --quick, by default, and by the definition.
 FORK_JOIN_SIZES = {"fib": (25, 32, 39), "skynet": (10**4, 10**6, 10**6), "nqueens": (9, 12, 14),
                    "matmul": (512, 1024, 2048)}
 
@@ -174,7 +174,7 @@ def w5(size):
     for name, sizes in FORK_JOIN_SIZES.items():
         count = sizes[2 if size.full else 0 if size.quick else 1]
         for workers in size.threads:
-            rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # serial is
+            rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # serial has one worker
             yield make_case("W5", f"{name} {count} W={workers}", name, rivals, MILLION,
                             workers=workers, count=count)
 
@@ -182,7 +182,7 @@ def w5(size):
 def w6(size):
     for name, count in (("tiny", 10 * MILLION), ("skewed", MILLION)):
         for workers in size.threads:
-            rivals = RUNTIMES["W6"] if workers == 1 else RUNTIMES["W6"][:-1]  # serial is
+            rivals = RUNTIMES["W6"] if workers == 1 else RUNTIMES["W6"][:-1]  # serial has one worker
             yield make_case("W6", f"{name} W={workers}", name, rivals, MILLION, workers=workers,
                             count=size.scaled(count))
 
@@ -227,7 +227,7 @@ def w10(size):
                             count=count)
 
 
-# Of W11: how long the steps of the busy tasks are, and how often the sleeper sleeps.
+# W11: the length of the steps of the busy tasks, and the number of sleeps.
 SATURATIONS = ((50_000, "50 us", 200), (1_000_000, "1 ms", 200), (10_000_000, "10 ms", 50))
 
 
@@ -265,7 +265,7 @@ def w12(size):
                         workers=workers, count=for_ms)
 
 
-# Of W13: the label, how many messages take about a second on two busy processors, and the options.
+# W13: the label, the number of messages in about a second on two busy processors, and the options.
 ECHOES = (
     ("C=1", 30_000, {"connections": 1}),
     ("C=2", 30_000, {"connections": 2}),
@@ -342,7 +342,7 @@ def q1(size):
 WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W9": w9,
              "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "W16": w16, "Q1": q1}
 
-# What the numbers of a workload mean, above its table.
+# The meaning of the numbers of a workload, printed above its table.
 CAPTIONS = {
     "W1": "ns per task, from the first post to the end of the last task; "
           "P producers outside, W workers",

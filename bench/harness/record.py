@@ -10,18 +10,18 @@ import re
 
 from harness import plan, rows
 
-# one for each turn
+# Lists with an element for each turn.
 MEASURED = ("value", "cpu_seconds", "peak_rss_bytes", "items", "contended", "total")
-DEPTH = 4   # to which the file has lines of their own: a case is one
+DEPTH = 4   # entries down to this depth have their own line: a case is one
 
 
 @dataclasses.dataclass
 class Record:
     results: dict = dataclasses.field(default_factory=dict)     # {workload: [Result]}
-    captions: dict = dataclasses.field(default_factory=dict)    # {workload: what its numbers mean}
+    captions: dict = dataclasses.field(default_factory=dict)    # {workload: meaning of its numbers}
     remarks: list = dataclasses.field(default_factory=list)
-    counted: dict | None = None     # what ./do counts has found
-    # that the results are of; the newest is the last
+    counted: dict | None = None     # the results of ./do counts
+    # The runs of the results, the newest last.
     runs: list = dataclasses.field(default_factory=list)
 
     def newest(self):
@@ -139,5 +139,5 @@ def parse(source):
 
 
 def read(path):
-    """Empty if there is none."""
+    """Reads the record of a machine; empty if there is none."""
     return parse(path.read_text(encoding="utf-8")) if path.is_file() else Record()

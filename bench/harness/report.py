@@ -1,4 +1,4 @@
-"""Tables: for the terminal, and the pages of bench/results/, which are made of what is kept of a
+"""Tables: for the terminal, and for the pages of bench/results/, made of the record of a
 machine."""
 
 import statistics
@@ -9,7 +9,7 @@ TIMES = ("not repeated", "repeated once", "repeated twice")
 
 
 def number(value):
-    """Three digits that matter."""
+    """A number with three significant digits."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
@@ -25,7 +25,7 @@ def marks(result):
 
 
 def contention(result, runtime):
-    """How often threads met, of a queue that was counted. Ours is counted in a twin of its own."""
+    """How often threads met, for a queue that counts. Ours is counted in a program of its own."""
     counted = plan.COUNTED if runtime == plan.OURS else runtime
     found = [1000 * sample.contended / sample.items
              for sample in result.samples.get(counted, ()) if sample.contended is not None]
@@ -33,7 +33,7 @@ def contention(result, runtime):
 
 
 def beside(result, runtime):
-    """The medians of what was measured besides the value."""
+    """The medians of the measurements besides the value."""
     samples = result.samples[runtime]
     return [f"{name} {number(statistics.median(each.beside[name][0] for each in samples))} {unit}"
             for name, (_, unit) in samples[0].beside.items()]
@@ -47,7 +47,7 @@ def resources(result, runtime):
 
 
 def by_turn(result, runtime):
-    """How far the ratio goes from turn to turn."""
+    """The range of the ratio over the turns."""
     found = result.ratios(runtime)
     return f"{min(found):.2f} to {max(found):.2f}" if found else ""
 
@@ -200,7 +200,7 @@ def marked(lines, mark):
 
 
 def origins(workload, results, record):
-    """Of which runs a section is, and how they differ from the newest."""
+    """The runs of a section, and their differences from the newest run."""
     text = ""
     for run in reversed(record.runs):
         count = sum(result.run == run for result in results)
@@ -214,7 +214,7 @@ def origins(workload, results, record):
 
 
 def counted(found):
-    """What ./do counts has found: a table for each section, whose paths have the same costs."""
+    """The results of ./do counts: a table for each section, whose paths have the same costs."""
     parts = [f"## Counted\n\nFor one operation, of {found['build']}, at commit {found['commit']}: instructions, "
              "accesses of atomics, and cache lines that go from one processor to the other, as `./do counts --write` "
              "has written them. [Performance](../../docs/internals/performance.md) tells what they mean. "
@@ -228,7 +228,7 @@ def counted(found):
 
 
 def files(name, record):
-    """What lies beside the JSON of a machine: {path in bench/results: text}."""
+    """The files beside the JSON of a machine: {path in bench/results: text}."""
     found = {f"{name}.md": page(name, record)}
     for workload, results in record.results.items():
         drawn = plot.plot(workload, results)
@@ -238,7 +238,7 @@ def files(name, record):
 
 
 def figures(name, record):
-    """For another page: how Fairlead stands beside each rival, in all workloads together."""
+    """For another page: the comparison with each rival over all workloads."""
     where = record.newest().machine
     commits = dict.fromkeys(result.run.machine["commit"] for results in record.results.values() for result in results)
     renamed = [plan.dataclasses.replace(result, case=plan.dataclasses.replace(

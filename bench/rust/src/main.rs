@@ -14,7 +14,7 @@ use result::Outcome;
 use std::path::PathBuf;
 use std::process::exit;
 
-/// What is asked, see ../../support/options.hpp.
+/// The options, see ../../support/options.hpp.
 #[derive(Default)]
 pub struct Options {
     name: String,
@@ -66,7 +66,7 @@ fn parse(arguments: &[String]) -> Options {
     asked
 }
 
-/// Where the program was called from: <workload>/<runtime>.
+/// The end of the path by which the program was called: <workload>/<runtime>.
 fn called_as() -> PathBuf {
     let path = PathBuf::from(std::env::args_os().next().unwrap_or_default());
     std::env::current_dir().unwrap_or_default().join(path)

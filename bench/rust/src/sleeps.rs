@@ -1,4 +1,4 @@
-//! W7 and W9 to W12 with Tokio: tasks that wait, for each other or for a time.
+//! W7 and W9 to W12 with Tokio: tasks that wait for each other or for a time.
 
 use crate::posts::tokio_runtime;
 use crate::result::*;
@@ -68,7 +68,7 @@ fn sleepers(runtime: &Runtime, count: u64) -> Outcome {
     late.report(found)
 }
 
-/// One task that sleeps so often, for less than `span` each time.
+/// A task that sleeps a number of times, for less than `span` each time.
 async fn sleep_often(count: u64, span: Duration) -> Lateness {
     let late = Lateness::new(count);
     let mut random = Random(1);
@@ -87,7 +87,7 @@ fn single(runtime: &Runtime, count: u64) -> Outcome {
     late.report(watch.per_item(count))
 }
 
-/// Sets all timers, and is ready: to set one is to look at it for the first time.
+/// Sets all timers and is ready then: the first poll of a timer sets it.
 struct SetAll<'a>(&'a mut [Pin<Box<Sleep>>]);
 
 impl Future for SetAll<'_> {
@@ -98,7 +98,7 @@ impl Future for SetAll<'_> {
     }
 }
 
-/// To cancel a timer is to drop it.
+/// Cancels a timer by dropping it.
 async fn set_and_cancel(count: u64) -> Outcome {
     let watch = Stopwatch::start();
     let mut timers: Vec<_> = (0..count).map(|_| Box::pin(sleep(HOUR))).collect();
@@ -215,7 +215,7 @@ fn wakes(runtime: &Runtime, count: u64) -> Measurement {
     found
 }
 
-/// Context switches, of both kinds, of all threads of this process but the main one.
+/// Context switches of both kinds, of all threads of this process except for the main thread.
 fn switches_of_workers() -> u64 {
     let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let workers = threads.filter(|thread| thread.file_name() != std::process::id().to_string().as_str());
