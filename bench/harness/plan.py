@@ -174,7 +174,7 @@ def w5(size):
     for name, sizes in FORK_JOIN_SIZES.items():
         count = sizes[2 if size.full else 0 if size.quick else 1]
         for workers in size.threads:
-            rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # serial has one worker
+            rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # without serial
             yield make_case("W5", f"{name} {count} W={workers}", name, rivals, MILLION,
                             workers=workers, count=count)
 
@@ -182,7 +182,7 @@ def w5(size):
 def w6(size):
     for name, count in (("tiny", 10 * MILLION), ("skewed", MILLION)):
         for workers in size.threads:
-            rivals = RUNTIMES["W6"] if workers == 1 else RUNTIMES["W6"][:-1]  # serial has one worker
+            rivals = RUNTIMES["W6"] if workers == 1 else RUNTIMES["W6"][:-1]  # without serial
             yield make_case("W6", f"{name} W={workers}", name, rivals, MILLION, workers=workers,
                             count=size.scaled(count))
 

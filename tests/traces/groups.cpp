@@ -23,7 +23,7 @@ public:
     scenario(const scenario&) = delete;
     scenario& operator=(const scenario&) = delete;
 
-    // All that was dealt is given back.
+    // Gives all dealt tasks back.
     ~scenario() {
         group_->let_go();
         static_cast<void>(core_.role.try_acquire());
@@ -43,7 +43,7 @@ public:
 private:
     static constexpr std::size_t count_of_tasks = 4;  // as GroupsTrace has it
 
-    // Time enough for a round of the other, or not.
+    // A random time, in which the other worker may run a round.
     static void go_on() {
         for (unsigned left = choose(3) * 10; left != 0; --left) linger();
     }
@@ -84,7 +84,7 @@ private:
         }
     }
 
-    // How many were dealt; -1: another has the role.
+    // The number of dealt tasks; -1 if another thread has the role.
     int round(sched::slot& own) {
         if (!core_.role.try_acquire()) return -1;
         core_.role.round(own);
@@ -103,7 +103,8 @@ private:
 
     static scheduler_options two_workers() {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after =
+            duration::zero();  // no specification of the traces models the monitor
         options.workers = 2;
         return options;
     }

@@ -31,7 +31,8 @@ private:
 
     static scheduler_options options_of(unsigned workers) {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after =
+            duration::zero();  // no specification of the traces models the monitor
         options.workers = workers;
         return options;
     }

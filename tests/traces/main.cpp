@@ -1,7 +1,8 @@
-// Writes traces of what the concurrent parts of the library do. tools/traces.py runs it:
-//     trace_recorder FOLDER TRACES PLANTED       so many of the code, and of each bug in the
-//     scenarios trace_recorder_with_SPECIFICATION.BUG FOLDER SPECIFICATION.BUG PLANTED
-//                                                of a library in which a bug is planted
+// Writes traces of the concurrent parts of the library. tools/traces.py runs it:
+//     trace_recorder FOLDER TRACES PLANTED
+//         TRACES traces of the code, and PLANTED of each bug in the scenarios
+//     trace_recorder_with_SPECIFICATION.BUG FOLDER SPECIFICATION.BUG PLANTED
+//         PLANTED traces of a library in which a bug is planted
 #include "execution.hpp"
 #include "recordings.hpp"
 

@@ -20,7 +20,7 @@ namespace {
 constexpr unsigned posters = 2;
 constexpr unsigned workers = 3;
 
-// The last searcher does not know that it is.
+// The last searcher does not learn that it is the last.
 struct last_searcher_is_not_told : sched::idle {
     using idle::idle;
     bool end_search() {
@@ -45,7 +45,7 @@ public:
         }
     }
 
-    // Until all that is posted was taken.
+    // Works until all posts were taken.
     void work(unsigned thread) {
         while (!ends()) {
             if (take(thread)) continue;
@@ -78,7 +78,7 @@ private:
         return count != 0;
     }
 
-    // If there is something to take [RL1], and needlessly now and then.
+    // Wakes a worker if there are posts [RL1], and sometimes without need.
     void wake_another(unsigned thread) {
         if (posted_.load(sync::acquire) == 0 && choose(4) != 0) return;
         calls_.note_done(thread, "wake_one", 0, [&] { idle_.wake_one(); });

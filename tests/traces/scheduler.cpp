@@ -14,7 +14,7 @@ namespace fairlead::traces {
 namespace {
 
 constexpr std::size_t count_of_tasks = 4;
-// How often each is woken or signalled; the last one: how many steps it makes in a row.
+// How often each task is woken or signalled; for the last task the number of its steps in a row.
 constexpr std::array<unsigned, count_of_tasks> notifications{3, 2, 2, 3};
 
 class scenario {
@@ -47,7 +47,8 @@ public:
 private:
     static scheduler_options options_of(unsigned workers) {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after =
+            duration::zero();  // no specification of the traces models the monitor
         options.workers = workers;
         return options;
     }
@@ -55,7 +56,7 @@ private:
         return {&tasks_[0], &tasks_[1], &tasks_[2], &tasks_[3]};
     }
 
-    // What a task waits for, next: nothing, a deadline, or to be woken.
+    // The next wait of a task: none, a deadline, or a wake-up.
     time_point some_time() const {
         switch (choose(3)) {
             case 0:
