@@ -1,5 +1,5 @@
-// What both policies promise: everything but the order. Each test runs with each policy, on the
-// caller and on several numbers of workers. The order of each has tests of its own:
+// The promises of both policies: all except for the order. Each test runs with each policy, on the
+// caller and with several numbers of workers. The order of each policy has its own tests:
 // sched/worker_test.cpp, sched/stealing_test.cpp.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
@@ -37,7 +37,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::scripted;
 
-// Workers: 0 is the caller.
+// The policy and the number of workers; 0 runs on the caller.
 class policies : public testing::TestWithParam<std::tuple<policy, unsigned>> {
 protected:
     static scheduler_options options() {

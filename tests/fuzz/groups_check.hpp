@@ -4,14 +4,14 @@
 //
 // The model has for each group the tasks posted without a permit and those posted with a permit, in
 // order; the sleepers with their deadlines; and a bucket of tokens. From these follows:
-//   - plain posts of a group run in their order, and those with places in theirs;
-//   - the time of all steps of a group is what it is charged, to the nanosecond;
-//   - no token is lost and none is made: when all is idle a task waits for its rate only if its
+//   - plain posts of a group run in their order, and posts with permits in theirs;
+//   - a group is charged exactly the time of all its steps, to the nanosecond;
+//   - no token is lost or created: in an idle scheduler a task waits for the rate only if the
 //     bucket is empty;
-//   - one call runs everything that may run, also what is due at exactly this moment;
-//   - what is paused begins no step beyond what was dealt before;
-//   - places are refused if, and only if, all are taken; and each task runs once, or is dropped
-//     where it may be.
+//   - one call runs all tasks that may run, also those that are due at exactly this moment;
+//   - a paused group begins no step except for tasks that were dealt before;
+//   - a permit is refused if, and only if, all are taken; and each task runs once, or is dropped
+//     if the options allow that.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -37,8 +37,8 @@ namespace fairlead::fuzz {
 
 using namespace std::chrono_literals;
 
-// Tokens, counted whenever one is used: at the beginning of a step, which is later than the library
-// does it.
+// The tokens of the model. It takes a token at the beginning of a step, later than the library
+// does.
 class reference_bucket {
 public:
     reference_bucket(double per_second, unsigned burst, time_point now)
@@ -51,7 +51,7 @@ public:
     void use_one(time_point now) {
         earn(now);
         tokens_ -= 1;
-        // It may have been dealt a turn and a step before: so much earlier it was taken.
+        // The library may have dealt the task a turn and a step before, and taken the token then.
         FAIRLEAD_ASSERT(tokens_ > -2 - of(5ms), "the rate is not exceeded");
     }
     [[nodiscard]] bool has_one(time_point now) {
@@ -97,7 +97,7 @@ private:
 
     struct tenant;
 
-    // A task, for as long as the callable that was posted for it lives.
+    // A task. It lives as long as the callable that was posted for it.
     class ticket {
     public:
         ticket(groups_check& of, tenant& in, bool placed, std::uint64_t number)
@@ -213,7 +213,7 @@ private:
         const std::size_t how = bytes_.below(8);
         if (!one.own) return;
         if (how == 0) {
-            one.own.reset();  // which resumes it
+            one.own.reset();  // this resumes the group
             one.paused = false;
         } else if (how < 4) {
             one.own->set_max_concurrency(static_cast<unsigned>(how) - 1);
@@ -306,8 +306,8 @@ private:
         ++of.dropped;
     }
 
-    // What a step does, and how long it takes: most are short, now and then one is long, and some
-    // end exactly when a sleeper is due.
+    // Runs a step. Most steps are short, a few are long, and some end exactly when a sleeper is
+    // due.
     void begin(tenant& of) {
         if (of.paused) {
             FAIRLEAD_ASSERT(of.may_begin != 0, "what is paused begins no step");
@@ -387,7 +387,7 @@ private:
     std::optional<scheduler> home_;
     std::array<tenant, 4> tenants_;
     std::uint64_t posts_ = 0;
-    bool idle_ = true;  // nothing was dealt that has not begun
+    bool idle_ = true;  // each dealt task has begun
     bool ending_ = false;
 };
 

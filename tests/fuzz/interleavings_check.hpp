@@ -1,7 +1,7 @@
-// The real scheduler in the model checker of tests/model: the first bytes choose a small program of
-// posts, deadlines, waits, wake-ups and signals by two threads and its end by drain, stop or
-// neither, or by a stop from a third thread meanwhile; the other bytes choose the interleaving and
-// what loads return.
+// The real scheduler in the model checker of tests/model. The first bytes choose a small program of
+// posts, deadlines, waits, wake-ups and signals by two threads, and its end: a drain, a stop,
+// neither, or a stop from a third thread meanwhile. The remaining bytes choose the interleaving and
+// the values that loads return.
 //
 // Each task runs as often as it was posted, not before its deadline or a stop. No task needs a
 // time-out to be found. A stop reports the tasks that it leaves; they run after the next start.
@@ -51,7 +51,7 @@ enum class ending : std::uint8_t {
     count
 };
 
-// What the first bytes choose.
+// The program that the first bytes choose.
 struct program {
     explicit program(input& bytes)
         : workers{1 + static_cast<unsigned>(bytes.below(3))},

@@ -36,7 +36,7 @@ inline constexpr std::size_t text_max = 1024;
 inline constexpr savegames::json_limits saves_limits{
     .size_max = 512, .depth_max = 6, .values_max = 40};
 
-// What is checked.
+// The code that is checked.
 struct saves_code {
     static auto unpack(const save& record, std::size_t size_max) {
         return savegames::unpack(record, size_max);
@@ -102,7 +102,7 @@ void check_garbage(input& bytes) {
 
 // --- checking ------------------------------------------------------------------------------------
 
-// What the parser meets.
+// Counts the values and the depth that the parser meets.
 class counted final : public nlohmann::json_sax<json> {
 public:
     bool null() override { return value(); }

@@ -1,4 +1,4 @@
-// The epoll driver: misuse, registration that fails, and what a wait leaves behind.
+// The epoll driver: misuse, failed registrations, and the state after a wait.
 #include "support/sockets.hpp"
 
 #include <fairlead/io/epoll_driver.hpp>

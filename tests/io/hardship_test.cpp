@@ -1,5 +1,5 @@
-// What a server meets besides good clients: a crowd that does nothing, signals, no descriptors
-// left, and workers that are busy.
+// A server under hard conditions: a crowd of idle clients, signals, no descriptors left, and busy
+// workers.
 #include "support/ending_of.hpp"
 #include "support/sockets.hpp"
 #include "support/switches.hpp"
@@ -117,10 +117,11 @@ private:
 
 constexpr int crowd_size = 10'000;
 
-// The clients, in a process of their own because of its descriptors: connects, says so, and for
-// each byte that it is told lets every hundredth have its echo. Ends when it is told no more.
+// The clients, in their own process because of the limit of descriptors. The process connects them
+// and reports that. For each byte that it receives, every hundredth client gets an echo. It ends at
+// the end of its input.
 [[noreturn]] void be_the_crowd(std::vector<int>& clients, const address& to, int told, int says) {
-    const linger at_once{.l_onoff = 1, .l_linger = 0};  // leaves nothing behind in the kernel
+    const linger at_once{.l_onoff = 1, .l_linger = 0};  // a reset, so the kernel keeps no state
     char good = 1;
     for (int& client : clients) {
         client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -186,7 +187,7 @@ TEST_F(hardship, without_descriptors_it_goes_on_as_soon_as_there_are_some) {
     std::vector<raw_socket> clients;
     const descriptor_limit limit;
     for (int i = 0; i != 20; ++i) clients.push_back(raw_socket::made());
-    // Room for about ten more in this process: what the server accepts.
+    // Room for about ten more descriptors in this process: the connections that the server accepts.
     const int next = ::dup(clients.back().fd());
     ::close(next);
     limit.set(static_cast<rlim_t>(next) + 10);

@@ -32,8 +32,7 @@ using test::simulation;
 // --- serverbox -----------------------------------------------------------------------------------
 
 // 1. A waker finds the task already woken and leaves after a plain load. Its data is still in the
-//    store
-// buffer, and the run that was about to begin misses it.
+// store buffer, and the run that was about to begin misses it.
 TEST(Defects, LostWakeupWhenAlreadyReady) {
     test::watchdog guard;
     constexpr int rounds = 20'000;

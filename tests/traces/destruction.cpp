@@ -51,8 +51,7 @@ public:
 private:
     static scheduler_options options() {
         scheduler_options options;
-        options.blocked_after =
-            duration::zero();  // no specification of the traces models the monitor
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.run_on_caller = true;
         options.stop_limit = duration::zero();
         return options;

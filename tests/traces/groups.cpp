@@ -103,8 +103,7 @@ private:
 
     static scheduler_options two_workers() {
         scheduler_options options;
-        options.blocked_after =
-            duration::zero();  // no specification of the traces models the monitor
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.workers = 2;
         return options;
     }

@@ -47,8 +47,7 @@ public:
 private:
     static scheduler_options options_of(unsigned workers) {
         scheduler_options options;
-        options.blocked_after =
-            duration::zero();  // no specification of the traces models the monitor
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.workers = workers;
         return options;
     }

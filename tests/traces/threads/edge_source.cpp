@@ -97,7 +97,7 @@ private:
 
     static scheduler_options options() {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.workers = 2;
         options.driver = std::make_unique<io::epoll_driver>();
         return options;
