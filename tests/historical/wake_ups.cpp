@@ -62,7 +62,8 @@ void unlocks_and_looks_for_waiters(bool fixed) {
     if (locked.load(acquire) == 1) woken.wait();
 }
 
-// Announce, then look; push, then look: without fences each may miss the other.
+// The sleeper announces itself and looks; the poster pushes and looks. Without fences each may miss
+// the other.
 void parks_without_fences(bool fixed) {
     cell ready{0};
     cell sleeping{0};
@@ -116,8 +117,8 @@ void stops_while_the_signal_is_sent(bool fixed) {
     if (is_first) woken.ring();
 }
 
-// 1. The task is ready: it will run. 2. A waker writes its data, loads the state, and leaves: it
-// will run anyway. 3. The run begins, reads the data from before, and the task sleeps.
+// 1. The task is ready: it will run. 2. A waker writes its data, loads the state, and leaves,
+// because the task will run. 3. The run begins and reads the old data, and the task sleeps.
 void wakes_a_task_that_is_ready(bool fixed) {
     enum : int { running, ready, waiting };
     cell data{0};
@@ -137,7 +138,8 @@ void wakes_a_task_that_is_ready(bool fixed) {
 }
 
 // The task registers its waker with a read-modify-write, looks whether it is ready, and sleeps. The
-// other sets that and looks for a waker: its load is sequentially consistent, but nothing else is.
+// other thread makes it ready and looks for a waker. Its load is sequentially consistent, but no
+// other access is.
 void registers_a_waker(bool fixed) {
     enum : int { empty, waiting, waking };
     cell ready{0};
@@ -171,7 +173,7 @@ void signals_between_the_look_and_the_wait(bool fixed) {
     mutex.unlock();
 }
 
-// 1. A worker sees, with the mutex, that the pool runs. 2. The destructor clears that and
+// 1. A worker sees, with the mutex, that the pool runs. 2. The destructor clears the flag and
 // notifies, without the mutex. 3. The worker waits, and the destructor joins it.
 void destroys_a_pool(bool fixed) {
     sync::mutex mutex;
@@ -188,7 +190,7 @@ void destroys_a_pool(bool fixed) {
     if (fixed) mutex.unlock();
 }
 
-// A latch that knows one sleeper, shared by two.
+// A latch with room for one sleeper, shared by two.
 class one_sleeper_latch {
 public:
     void wait() {

@@ -1,5 +1,5 @@
-// The calls that a thread is in, from where it says that it is: nothing of the system is needed, so
-// this is tested in emulators, too.
+// The calls of a thread, from a snapshot of its registers and stack. The tests need no function of
+// the system, so they run in emulators, too.
 #include "os/unwinder.hpp"
 
 #include "support/stacks.hpp"
@@ -33,7 +33,7 @@ void copy(const std::byte* from, std::span<std::byte> to) {
     }
 }
 
-// What an object has, as far as it is this program's.
+// Reads memory of an object, if it belongs to this program.
 bool read_object(std::uintptr_t from, std::span<std::byte> to) noexcept {
     Dl_info first{};
     Dl_info last{};
@@ -45,7 +45,7 @@ bool read_object(std::uintptr_t from, std::span<std::byte> to) noexcept {
 
 bool read_nothing(std::uintptr_t, std::span<std::byte>) noexcept { return false; }
 
-// A thread as it is at one instruction.
+// The state of a thread at one instruction.
 struct snapshot {
     [[gnu::noinline]] void take() {
 #if defined(__x86_64__)
@@ -144,8 +144,8 @@ TEST_P(Unwinder, KnowsOnlyWhereItIsWithoutTables) {
     EXPECT_EQ(state_.calls(frames_), 1U);
 }
 
-// Whatever stands there: it ends, and reads nothing but what it is given. Words of the stack are
-// kept, changed or exchanged.
+// With any contents of the stack the unwinder ends, and reads only the given memory. Words of the
+// stack are kept, changed or exchanged.
 TEST_P(Unwinder, EndsWhateverTheStackHas) {
     std::mt19937_64 random{20261123};
     const std::vector<std::byte> whole = state_.stack;
