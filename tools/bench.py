@@ -54,9 +54,9 @@ def parse_arguments(arguments):
                         help="only cases that match, such as 'W1 callback P=1'")
     parser.add_argument("--runs", type=int, metavar="N", help="repetitions (5; with --quick 3)")
     parser.add_argument("--threads", metavar="LIST", help="worker counts (1,2,5,10; quick: 1,2)")
-    parser.add_argument("--only", metavar="RUNTIMES", help="only these, separated by commas")
+    parser.add_argument("--only", metavar="RUNTIMES", help="only these runtimes, separated by commas")
     parser.add_argument("--report", action="store_true",
-                        help="also take it into bench/results/, where other cases are kept")
+                        help="also write the results into bench/results/, and keep its other cases")
     parser.add_argument("--compare", nargs=2, metavar=("BEFORE", "AFTER"),
                         help="two commits instead of rivals, and what moved between them "
                              "beyond the noise; 10 repetitions")
@@ -278,7 +278,7 @@ def run_all(cases, options, command_of):
             repeat_noisy(results, measure_again, lambda: TIME_LIMIT_S - (time.monotonic() - begin),
                          owed=1 if options.report else 0)
     except KeyboardInterrupt:
-        print("\ninterrupted: what is complete follows", file=sys.stderr)
+        print("\ninterrupted: the complete results follow", file=sys.stderr)
     progress.clear()
     return results
 
@@ -286,7 +286,7 @@ def run_all(cases, options, command_of):
 def compare_commits(cases, options):
     trees = dict(compare.checkout(REPOSITORY, name) for name in options.compare)
     if len(trees) == 1:
-        print("bench: that is one commit", file=sys.stderr)
+        print("bench: the two are the same commit", file=sys.stderr)
         return 1
     workloads = [name for name in options.workloads
                  if all(compare.has(tree, name) for tree in trees.values())]

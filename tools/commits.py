@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the messages of the commits after BASE: a subject that a log shows whole, an empty line,
-and a body with the reason.
+"""Checks the messages of the commits after BASE.
+
+A message is a subject that a log shows whole, an empty line, and a body with the reason.
 
 Merges are not checked: git writes their messages. Without a history back to BASE, as in an archive
 or a shallow clone, there is nothing to check.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how long a file that includes all of Fairlead takes to compile, and a file that includes
-all of Asio.
+"""Measures the time to compile a file with all of Fairlead, and one with all of Asio.
 
     ./do bench --compile-time [--runs N]
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Counts what hot paths cost for each operation: instructions, atomic accesses, readings of the
-clock, cache lines.
+"""Counts what an operation of each hot path costs.
+
+The costs are instructions, atomic accesses, readings of the clock, and cache lines.
 
 bench/counts/ runs each path with two sizes; the difference, divided by the operations, is the cost.
 Callgrind counts the instructions of one program. A second program, compiled with atomics that

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that each function that the library calls is made to fail by a sweep, or spared for a
-reason.
+"""Checks that a sweep makes each function fail that the library calls, but for those with a reason.
 
 Reads what `faults_test --gtest_output=json:FILE` writes, where a sweep records what it has swept,
 the symbols that the libraries do not define themselves, and tools/faults.toml, which has the

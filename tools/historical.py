@@ -191,7 +191,7 @@ def check(root, results, write=False):
         (root / PAGE).write_text(page, encoding="utf-8")
     committed = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).is_file() else ""
     if without_times(committed) != without_times(page):
-        messages.append(f"{PAGE}: is not what the test has recorded; "
+        messages.append(f"{PAGE}: differs from the record of the test; "
                         f"run tools/historical.py {results} --write")
     return messages
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the model tests for about ten minutes: each search that goes by chance has its share, with
-another seed.
+"""Runs the model tests for about ten minutes, with a new seed.
+
+Each random search has its share of the time.
 
 Prints a table and writes build/verify/models.json. Fails if a test fails, whose output is printed
 with the choices that lead to the failure, or if there were too few executions for the time. With
@@ -80,7 +81,7 @@ def main(arguments=None):
     parser.add_argument("--program", type=pathlib.Path, help="the model tests",
                         default=tree.REPOSITORY / "build/release/tests/model/model_test")
     parser.add_argument("--output", type=pathlib.Path, default=tree.REPOSITORY / "build/verify/models.json")
-    parser.add_argument("--times", type=float, default=1, metavar="FACTOR", help="as long as usual, times this")
+    parser.add_argument("--times", type=float, default=1, metavar="FACTOR", help="multiplies the usual time")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: the time")
     parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args(arguments)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Weakens each memory order of the public headers, and of the lock of the role, by one notch and
-sees whether a model test fails.
+"""Weakens each memory order by one notch and sees whether a model test fails.
+
+The orders are those of the public headers and of the lock of the role.
 
 A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the
 written one stays. Neither more nor less may stand there, and each order must be run by some test.

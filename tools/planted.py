@@ -209,7 +209,7 @@ def check(root):
     for mutant in mutants_of(root):
         place = f"{MUTANTS}/{mutant['from']}: {mutant['name']}"
         if names.count(mutant["name"]) != 1:
-            messages.append(f"{place}: the name stands there twice")
+            messages.append(f"{place}: two bugs have this name")
         if mutant["test"] not in tests:
             messages.append(f"{place}: there is no test {mutant['test']}")
         file = root / mutant["file"]
@@ -266,9 +266,9 @@ def run_mutants(root, only):
 
 def main():
     parser = argparse.ArgumentParser(prog="./do verify planted", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--only", default="", metavar="TEXT", help="only those with this in their name")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only bugs whose name contains this text")
     parser.add_argument("--historical", action="store_true", help="those of other projects; the rest stay as they are")
-    parser.add_argument("--check", action="store_true", help="only whether each has its place in the code")
+    parser.add_argument("--check", action="store_true", help="only check that each bug has its place in the code")
     asked = parser.parse_args()
     root = tree.REPOSITORY
     messages = check(root)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the pages and plots in bench/results/ are what the JSON beside them says, and the
-figures in other pages.
+"""Checks that the results of the benchmarks in the pages agree with the JSON in bench/results/.
+
+These are the pages and plots in bench/results/, and figures in other pages.
 
 `./do bench --report` writes them all. With --write they are made anew of the JSON, without
 measuring.
@@ -55,7 +56,7 @@ def check(root):
         if not path.is_file():
             yield f"{path.relative_to(root)}: is missing; run ./do docs --write"
         elif path.read_text(encoding="utf-8") != text:
-            yield f"{path.relative_to(root)}: is not what the JSON says; run ./do docs --write"
+            yield f"{path.relative_to(root)}: differs from the JSON; run ./do docs --write"
 
 
 def write(folder, pages):
@@ -68,7 +69,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=pathlib.Path, default=tree.REPOSITORY,
                         help="the repository to check (default: this one)")
-    parser.add_argument("--write", action="store_true", help="make them anew first")
+    parser.add_argument("--write", action="store_true", help="write the pages and plots anew first")
     options = parser.parse_args()
     if options.write:
         write(options.root / FOLDER, pages_of(options.root))

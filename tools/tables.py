@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the tables of docs/internals/verification.md name all that is verified now, and
-nothing else.
+"""Checks that the tables of docs/internals/verification.md name exactly what is verified now.
 
 - Specifications: a row for each model of spec/models.toml that is not deep, with its constants, its
   number of distinct states if it stands there, and all seeded bugs found.
@@ -53,7 +52,7 @@ def check_specifications(root):
     for (name, constants, distinct, bugs), row in zip(wanted, rows):
         shown = (row[0], row[1], int(row[2].replace(",", "")) if distinct else None, row[5])
         if shown != (name, constants, distinct, bugs):
-            yield f"{name} {constants} {distinct or ''} {bugs}: the row is another: {' | '.join(row)}"
+            yield f"{name} {constants} {distinct or ''} {bugs}: the row differs: {' | '.join(row)}"
             return  # the rows after this one do not match the models one by one
     if len(wanted) != len(rows):
         yield f"{len(wanted)} models, and {len(rows)} rows"

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Records traces of the code, and checks with TLC that the specifications in spec/ allow each
-trace.
+"""Records traces of the code, and checks with TLC that the specifications allow each trace.
 
 spec/traces/ connects the traces with the specifications.
 
@@ -199,7 +198,7 @@ def main():
                         help="where the recorders were built (default: build/release)")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
     parser.add_argument("--traces", type=int, metavar="N",
-                        help="so many of the code for each specification, and a quarter of the scheduler")
+                        help="traces of the code for each specification; a quarter of that for the scheduler")
     parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args()
     everything = not asked.only and asked.traces is None

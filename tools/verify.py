@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the specifications in spec/ with TLC, as spec/models.toml says, and that each seeded bug
-is found.
+"""Checks the specifications in spec/ with TLC, and that each seeded bug is found.
+
+spec/models.toml has the models.
 
 Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant
 survives, or the number of distinct states of a model differs from spec/models.toml. With --write
@@ -239,8 +240,8 @@ class Report:
 
 def main():
     parser = argparse.ArgumentParser(prog="./do verify", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--deep", action="store_true", help="larger models as well, for hours")
-    parser.add_argument("--quick", action="store_true", help="one small model each, neither liveness nor mutants")
+    parser.add_argument("--deep", action="store_true", help="larger models, too, for hours")
+    parser.add_argument("--quick", action="store_true", help="one small model of each specification, without liveness and mutants")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
     parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args()

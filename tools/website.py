@@ -96,7 +96,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=pathlib.Path, default=tree.REPOSITORY,
                         help="the repository (default: this one)")
-    parser.add_argument("--reference", action="store_true", help="only check that all of the reference can be made")
+    parser.add_argument("--reference", action="store_true", help="only check the reference")
     options = parser.parse_args()
     messages = unnamed_headers(options.root)
     for message in messages:

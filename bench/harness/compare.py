@@ -1,5 +1,4 @@
-"""Two commits beside each other: Fairlead's own programs of both, and what moved beyond the
-noise."""
+"""Compares Fairlead's own programs of two commits, and finds changes beyond the noise."""
 
 import dataclasses
 import math

@@ -1,5 +1,4 @@
-"""Tables: for the terminal, and for the pages of bench/results/, made of the record of a
-machine."""
+"""Tables for the terminal and for the pages of bench/results/, made of the record of a machine."""
 
 import statistics
 

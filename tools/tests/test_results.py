@@ -377,12 +377,12 @@ class Check(TemporaryTree):
             with self.subTest(path):
                 old = (self.root / path).read_text()
                 self.write(path, re.sub(r"\b25\b|\b2\.50\b", "26", old))
-                self.assert_finds(list(check.check(self.root)), path, "is not what the JSON says")
+                self.assert_finds(list(check.check(self.root)), path, "differs from the JSON")
                 self.write(path, old)
 
     def test_figures_of_a_workload_on_another_page(self):
         self.write("docs/manual/fairness.md", "<!-- figures: bench box W1 -->\n<!-- /figures -->\n")
-        self.assert_finds(list(check.check(self.root)), "docs/manual/fairness.md", "is not what the JSON says")
+        self.assert_finds(list(check.check(self.root)), "docs/manual/fairness.md", "differs from the JSON")
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
         self.assertIn("| callback P=1 W=1, ns | 10.0 | 25.0 |", (self.root / "docs/manual/fairness.md").read_text())
         self.assertEqual(list(check.check(self.root)), [])
@@ -393,7 +393,7 @@ class Check(TemporaryTree):
 
     def test_a_page_without_json_is_left_and_has_no_figures(self):
         (self.root / "bench/results/box.json").unlink()
-        self.assert_finds(list(check.check(self.root)), "docs/internals/performance.md", "is not what the JSON says")
+        self.assert_finds(list(check.check(self.root)), "docs/internals/performance.md", "differs from the JSON")
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
         self.assertIn("<!-- figures: bench box -->\n<!-- /figures -->\n", (self.root / "docs/internals/performance.md").read_text())
         self.assertEqual(list(check.check(self.root)), [])
