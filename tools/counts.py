@@ -5,10 +5,9 @@ The costs are instructions, atomic accesses, readings of the clock, and cache li
 
 bench/counts/ runs each path with two sizes; the difference, divided by the operations, is the cost.
 Callgrind counts the instructions of one program. A second program, compiled with atomics that
-count, counts the accesses.
-What two threads hand over is traced by lackey, and the cache lines that go between them are counted
-here. Nothing depends on the time or on the machine's load. bench/counts/bounds.toml has what each
-may cost.
+count, counts the accesses. Lackey traces the hand-overs of two threads, and this tool counts the
+cache lines that go between them. Nothing depends on the time or on the machine's load.
+bench/counts/bounds.toml has what each may cost.
 """
 
 import argparse
@@ -77,8 +76,8 @@ def run(command, **options):
 
 
 def environment():
-    """Nothing depends on the machine: all symbols are bound at the start, and the C library does
-    not choose its string functions by the processor."""
+    """The environment of the programs. With it nothing depends on the machine: all symbols are
+    bound at the start, and the C library does not choose its string functions by the processor."""
     return os.environ | {"LC_ALL": "C", "LD_BIND_NOW": "1",
                          "GLIBC_TUNABLES": f"glibc.cpu.hwcaps={','.join(f'-{each}' for each in NEWER)}"}
 

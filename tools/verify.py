@@ -102,8 +102,7 @@ class Run:
                 "output": str(folder / "output.txt")}
 
     def machine(self):
-        """TLC finds a mutant in a second or two, so the JIT compiler of Java shall optimise
-        little."""
+        """TLC finds a mutant in a second or two, so Java compiles it with little optimisation."""
         return ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if self.bug else ["-XX:+UseParallelGC"]
 
     def when_to_check(self):
