@@ -47,9 +47,9 @@ check    doxygen                makes the reference and reports what has no comm
 site     doxygen                makes the reference of the site
 site     python3-venv           keeps the packages from PyPI that make the site in build/
 clang    clang-16               the preset clang-release
-fuzz     clang-16               the preset fuzz
-fuzz     libclang-rt-16-dev     libFuzzer, and the sanitizers of clang
-fuzz     llvm-16                names of functions in the reports of the sanitizers
+asan     clang-16               the preset asan
+asan     libclang-rt-16-dev     libFuzzer, and the sanitizers of clang
+asan     llvm-16                names of functions in the reports of the sanitizers
 aarch64  g++-aarch64-linux-gnu  the preset aarch64
 aarch64  qemu-user              runs the tests of the preset aarch64
 '
@@ -63,8 +63,8 @@ Usage: ./do COMMAND [OPTIONS]
   demo      build, run the save-game service against its baselines, print a table  [--quick]
               --tenants: a noisy game beside a quiet one instead, with groups and without
   test      build and run all tests, with and without sanitizers
-              --preset P    only this preset (repeatable; default: release, asan, tsan, fuzz,
-                            and the specifications; also: debug, clang-release, aarch64,
+              --preset P    only this preset (repeatable; default: release, asan with the
+                            fuzz targets, tsan, and the specifications; also: debug, clang-release, aarch64,
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
@@ -190,7 +190,7 @@ cpp_files() {
 setup() {
     case ${1:-} in
         "") need build test demo check counts ;;
-        --all) need build test demo check counts verify clang fuzz aarch64 site ;;
+        --all) need build test demo check counts verify clang asan aarch64 site ;;
         *) fail "setup: unknown option $1; see ./do help" ;;
     esac
     echo "Everything is installed."
@@ -241,7 +241,6 @@ run_tests() {
     local everything=false
     if ((${#presets[@]} + ${#ctest_options[@]} == 0)); then everything=true; fi
     ((${#presets[@]} > 0)) || presets=(release asan tsan)
-    if $everything; then presets+=(fuzz); fi
 
     need build test counts
     if $everything; then need verify; fi
@@ -251,7 +250,7 @@ run_tests() {
         case $preset in
             clang-release) need clang ;;
             aarch64*) need aarch64 ;;
-            fuzz) need fuzz ;;
+            asan) need asan ;;
         esac
         test_preset "$preset" "${ctest_options[@]}"
         # What TLC checks needs the recorders of the preset release.
@@ -306,7 +305,7 @@ test_preset() {
     end_beside
     # The sanitizers of GCC 12 and clang 16 cannot run where a newer kernel spreads addresses too
     # widely. Some containers forbid to change that; there we take the chance.
-    if [[ $preset == [at]san || $preset == fuzz ]] && setarch --addr-no-randomize true 2>/dev/null; then
+    if [[ $preset == [at]san ]] && setarch --addr-no-randomize true 2>/dev/null; then
         fixed_addresses=(setarch --addr-no-randomize)
     fi
     "${fixed_addresses[@]}" ctest --preset "$preset" --parallel "$jobs" --no-tests=ignore "$@" |

@@ -21,7 +21,6 @@ COLUMNS = 100
 
 # Files and folders that are not plain yet. Remove an entry after its comments are rewritten.
 EXCEPTED = (
-    "apps",
     "bench/results",
     "CHANGELOG.md",
     "docs/features.md",

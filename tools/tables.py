@@ -67,7 +67,7 @@ def check_traces(root):
     rows = rows_of(root, "traces")
     wanted = {path.name.removesuffix("Trace.tla") for path in (root / "spec" / "traces").glob("?*Trace.tla")}
     yield from differ("specification", wanted, {row[0] for row in rows})
-    planted = set(re.findall(r"^add_recorder_with\((\w+ [\w-]+) ", (root / PLANTED).read_text(encoding="utf-8"),
+    planted = set(re.findall(r"^plant\((\w+ [\w-]+) ", (root / PLANTED).read_text(encoding="utf-8"),
                              re.MULTILINE))
     shown = {f"{row[0]} {bug}" for row in rows for bug in re.findall(r"\d+ of \d+ `?([\w-]+)", row[6])}
     # Scenarios have further bugs.

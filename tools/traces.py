@@ -167,10 +167,10 @@ def record(build, only, most):
         folder.mkdir(parents=True)
         recorders = build / "tests" / "traces"
         subprocess.run([recorders / recorder, folder, str(most or count), str(in_scenarios)], check=True)
-        for program in (recorders / "planted.txt").read_text().split():
-            of, _, name = program.partition("_with_")
+        for line in (recorders / "planted.txt").read_text().splitlines():
+            of, bug = line.split()
             if of == recorder:
-                subprocess.run([recorders / program, folder, name, str(in_library)], check=True)
+                subprocess.run([recorders / recorder, folder, bug, str(in_library)], check=True)
         for path in sorted(folder.glob("*.trace")):
             specification, variant, _ = path.name.split(".")
             if only and specification != only:

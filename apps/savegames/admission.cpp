@@ -29,9 +29,14 @@ bool names_loopback(std::string_view host) {
 std::optional<response> refuse_access(const http_head& head, const route& where,
                                       const token_table* tokens, bool peer_is_local) {
     if (tokens == nullptr) {
-        if (head.has_origin) return forbidden("web pages need a service with tokens");
+        if (head.has_origin)
+            return forbidden(
+                "requests with an Origin field, as web pages send them, need a service with "
+                "tokens");
         if (!head.host.empty() && !names_loopback(head.host)) {
-            return forbidden("without tokens, call this service by a loopback address");
+            return forbidden(
+                "a service without tokens accepts only a Host that is a loopback address or "
+                "localhost");
         }
         return std::nullopt;
     }
@@ -40,15 +45,17 @@ std::optional<response> refuse_access(const http_head& head, const route& where,
     }
     if (where.kind == request_kind::stats) {
         if (peer_is_local) return std::nullopt;
-        return forbidden("statistics are for clients on the same machine");
+        return forbidden("statistics are only for clients on the same machine: ask from there");
     }
     const auto token = bearer_token(head.authorization);
     if (!token) {
-        response answer = make_error(401, "unauthorized", "a bearer token is needed");
+        response answer = make_error(401, "unauthorized",
+                                     "a token is needed: send \"Authorization: Bearer TOKEN\"");
         answer.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"savegames\"");
         return answer;
     }
-    if (!tokens->allows(where.game, *token)) return forbidden("not the token of this game");
+    if (!tokens->allows(where.game, *token))
+        return forbidden("the token is not the token of this game");
     return std::nullopt;
 }
 

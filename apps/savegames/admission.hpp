@@ -1,4 +1,4 @@
-// Who may do what: checked when only the head of a request is known.
+// Access control: which client may do what. Checked as soon as the head of a request is known.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,19 @@
 #include "savegames/tokens.hpp"
 
 namespace savegames {
-
-// Why the request is refused, or nothing.
+// The answer that refuses the request; nothing if the client may make it.
 //
-// With tokens: 401 without one, 403 with one that is not the game's; /stats is for clients on this
-// machine; /healthz and /readyz for everybody.
+// With tokens: a request without a token gets 401, a request with another game's token 403.
+// `/stats` is only for clients on this machine. `/healthz` and `/readyz` need no token.
 //
-// Without tokens the service listens on loopback only, and everybody on this machine may do
-// everything, except for the web pages in their browsers: 403 for requests that a page sent
-// (Origin), and for those to a name that is not this machine's (Host), which a page's own server
-// can make resolve to 127.0.0.1.
+// Without tokens the service listens on loopback only, and every program on this machine may do
+// everything. Web pages in a browser on this machine may do nothing: a request that a page sent
+// (it has an Origin field) gets 403. So does a request whose Host is not this machine: a web site
+// can let its own name resolve to 127.0.0.1.
 [[nodiscard]] std::optional<response> refuse_access(const http_head& head, const route& where,
                                                     const token_table* tokens, bool peer_is_local);
 
-// Whether a Host field ("localhost:8080", "127.0.0.1", "[::1]:80") names this machine's loopback.
+// Whether a Host field ("localhost:8080", "127.0.0.1", "[::1]:80") names the loopback interface.
 [[nodiscard]] bool names_loopback(std::string_view host);
 
 }  // namespace savegames

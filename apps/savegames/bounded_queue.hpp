@@ -1,23 +1,24 @@
-// A queue between the callers of a store and its threads: bounded in items and in bytes, and shared by games.
+// A queue between the callers of a store and the threads of that store. It is bounded in items and
+// in bytes, and all games share it.
 //
-// Each game has a lane. Items are taken from the lanes in turn, and in a lane in order; and no lane may fill the queue
-// (see budget.hpp). So what a game has queued neither delays nor refuses the items of others, however much it is.
+// Each game has a lane. The queue takes one item from each lane in turn, and the items of one lane
+// in order. No lane may fill the queue (see budget.hpp). So the items of one game, however many,
+// neither delay nor refuse the items of another game.
 //
-// Thread-safe by one mutex. A full queue refuses, so that overload shows at once instead of as
+// Thread-safe by one mutex. A full queue refuses an item: overload shows at once, not as growing
 // memory.
 //
-// Callers of `push` are workers of a scheduler: a worker that waits for a lock is a worker lost. So
-// under the mutex nothing is allocated, freed or moved but pointers, and no thread is woken: a
-// woken thread would take the processor of the thread that holds the mutex, and every caller would
-// wait until the kernel gives it back. What a call needs is made before the mutex, and what a call
-// drops goes after it.
+// `push` is called by workers of a scheduler, and a worker that waits for a lock runs no task. So
+// under the mutex the queue allocates and frees nothing, moves only pointers, and wakes no thread.
+// A woken thread could take the processor of the thread that holds the mutex; every caller would
+// then wait until the kernel lets that thread go on. `push` and `take` therefore allocate before
+// they lock the mutex, and free after they unlock it.
 //
-// Each taker sleeps on a semaphore of its own. Rejected: a condition variable, because the one of
-// glibc makes a caller of notify_one wait in the kernel until threads that were notified earlier
-// have run.
+// Each taker sleeps on its own semaphore. Rejected: a condition variable. In glibc, notify_one
+// makes its caller wait in the kernel until threads that were notified earlier have run.
 //
-// A queue ends after every call of `push` has returned: the call wakes a taker when the item may be
-// served already.
+// Destroy a queue only after every call of `push` has returned: `push` may wake a taker after that
+// taker's item has been served.
 #pragma once
 
 #include <algorithm>
@@ -42,18 +43,17 @@ class bounded_queue {
 public:
     struct limits {
         std::size_t items_max;
-        std::size_t
-            bytes_max;  // of payload, as told to `push`; one item always fits an empty queue
+        std::size_t bytes_max;  // of payload, as passed to `push`; an empty queue takes any item
     };
 
-    // `takers`: how many threads take at once, at most.
+    // `takers`: how many threads call `take` at the same time, at most.
     explicit bounded_queue(limits bound, std::size_t takers = 1)
         : limits_{bound}, sleepers_(takers) {
         last_.reserve(id_size_max);  // names of games are assigned to it under the mutex
     }
 
-    // Unless granted, `item` stays as it was. A closed queue is exhausted. O(log lanes). Throws
-    // std::bad_alloc.
+    // Queues `item`. Unless the answer is `granted`, `item` is unchanged. A closed queue answers
+    // `exhausted`. O(log lanes). Throws std::bad_alloc.
     [[nodiscard]] grant push(std::string game, T& item, std::size_t bytes) {
         std::list<entry> added;
         added.push_back({std::nullopt, bytes});
@@ -68,9 +68,9 @@ public:
         return answer;
     }
 
-    // Waits for items; puts as many as fit both bounds, at least one, into `to`, which is empty and
-    // has room for `count_max`. None only when the queue is closed and nothing is left. Allocates
-    // nothing.
+    // Waits for items, and appends to `to` as many as fit both bounds, but at least one. `to` is
+    // empty and has room for `count_max`. Appends nothing only if the queue is closed and empty.
+    // Allocates nothing.
     void take(std::vector<T>& to, std::size_t count_max, std::size_t bytes_max) {
         std::list<entry> taken;
         lane_map emptied;
@@ -82,7 +82,7 @@ public:
         for (entry& each : taken) to.push_back(std::move(*each.item));
     }
 
-    // No more pushes. What is queued can still be taken.
+    // Ends `push`. Items that are queued can still be taken.
     void close() {
         const std::lock_guard lock{mutex_};
         closed_ = true;
@@ -108,7 +108,7 @@ private:
         std::list<entry> items;
         std::size_t bytes = 0;
     };
-    // What one taker sleeps on. Those that are woken still need theirs.
+    // What one taker sleeps on. A woken sleeper is free again when its taker has the mutex.
     struct sleeper {
         enum class state : std::uint8_t { free, asleep, woken };
 
@@ -126,8 +126,8 @@ private:
         return grant_of(has ? found->second.bytes : 0, bytes, bytes_, limits_.bytes_max);
     }
 
-    // `added` is one item, and `fresh` is the lane for it if there is none. Nodes of lists and maps
-    // change hands.
+    // Moves `added`, one item, into its lane. `fresh` becomes the lane if there is none yet. Only
+    // nodes of lists and maps move.
     grant add(std::list<entry>& added, lane_map& fresh, sleeper*& to_wake) {
         const std::size_t bytes = added.front().bytes;
         const std::lock_guard lock{mutex_};
@@ -144,7 +144,7 @@ private:
         return grant::granted;
     }
 
-    // Until an item is pushed or the queue is closed.
+    // Returns when an item is pushed or the queue is closed.
     void sleep(std::unique_lock<std::mutex>& lock) {
         sleeper& mine = *std::ranges::find(sleepers_, sleeper::state::free, &sleeper::is);
         mine.is = sleeper::state::asleep;
@@ -154,7 +154,7 @@ private:
         mine.is = sleeper::state::free;
     }
 
-    // Requires the mutex. A taker that sleeps, for the caller to wake, or null.
+    // Marks a sleeping taker as woken. The caller must wake it. Null: none sleeps. Requires mutex_.
     [[nodiscard]] sleeper* call() {
         const auto found = std::ranges::find(sleepers_, sleeper::state::asleep, &sleeper::is);
         if (found == sleepers_.end()) return nullptr;
@@ -162,7 +162,7 @@ private:
         return &*found;
     }
 
-    // Requires the mutex. Nodes change hands here, too.
+    // Moves items from the lanes to `taken`, and empty lanes to `emptied`. Requires mutex_.
     void pick(limits bound, std::list<entry>& taken, lane_map& emptied) {
         std::size_t bytes = 0;
         while (size_ != 0 && taken.size() < bound.items_max) {
@@ -180,7 +180,7 @@ private:
         }
     }
 
-    // In the order of their names, round and round.
+    // The lane after the latest one, in the order of names; after the last name, the first.
     [[nodiscard]] typename lane_map::iterator next_lane() {
         const auto at = lanes_.upper_bound(last_);
         return at != lanes_.end() ? at : lanes_.begin();
@@ -189,8 +189,8 @@ private:
     const limits limits_;
     mutable std::mutex mutex_;
     std::list<sleeper> sleepers_;
-    lane_map lanes_;    // those with items
-    std::string last_;  // whose turn was last
+    lane_map lanes_;    // each has items
+    std::string last_;  // the lane that had the latest turn
     std::size_t size_ = 0;
     std::size_t bytes_ = 0;
     bool closed_ = false;

@@ -1,8 +1,10 @@
-// What many games share, so that none of them uses it up: requests under way, bytes in memory, room in a queue.
+// Resources that many games share: requests under way, bytes in memory, room in a queue. No game
+// may use one up.
 //
-// Besides the bound of all, each game must leave some for others: the more it has, the more, as in switches whose
-// ports share one memory (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998). A game alone gets 8/9 of the
-// whole, one of two 8/17 each, and who has nothing yet always finds some.
+// Besides the limit of the whole, a game may have at most eight times what is still free, as in
+// switches whose ports share one memory (Choudhury and Hahne, Dynamic Queue Length Thresholds,
+// 1998). So one game alone gets 8/9 of the whole, two games get 8/17 each, and a game that has
+// nothing always finds some.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +14,14 @@
 
 namespace savegames {
 
-// Why somebody gets no more.
+// The answer to a request for more.
 enum class grant : std::uint8_t {
     granted,
-    exhausted,   // there is too little left for anybody
-    over_share,  // the rest is for others
+    exhausted,   // too little is free for any game
+    over_share,  // what is free is kept for other games
 };
 
-// Of `max`, all have `all`. May who has `mine` of that have `more`?
+// All games together have `all` of `max`. Whether a game that has `mine` may have `more`.
 [[nodiscard]] constexpr grant grant_of(std::size_t mine, std::size_t more, std::size_t all,
                                        std::size_t max) {
     if (all > max || more > max - all) return grant::exhausted;
@@ -29,16 +31,16 @@ enum class grant : std::uint8_t {
 // Thread-safe by one mutex, held for a few additions.
 class budget {
 public:
-    // `each_min`: what each may have in any case, if there is enough.
+    // `each_min`: what each game may have in any case, if so much is free.
     explicit budget(std::size_t max, std::size_t each_min = 0) : max_{max}, each_min_{each_min} {}
 
     struct counts {
         std::size_t used = 0;
-        std::uint64_t granted = 0;  // so often
-        std::uint64_t refused = 0;
+        std::uint64_t granted = 0;  // requests for more that were granted
+        std::uint64_t refused = 0;  // requests for more that were refused
     };
 
-    // What one game has. Outlives its shares.
+    // What one game has. It outlives its shares.
     class account {
     public:
         account() = default;
@@ -51,7 +53,7 @@ public:
         std::size_t max_ = std::numeric_limits<std::size_t>::max();
     };
 
-    // What one request or connection has, given back when destroyed.
+    // What one request or one connection has. The destructor gives it back.
     class share {
     public:
         share(budget& of, account& owner) noexcept : of_{of}, owner_{owner} {}
@@ -59,14 +61,14 @@ public:
         share& operator=(const share&) = delete;
         ~share() { of_.give_back(owner_, size_); }
 
-        // Takes all or nothing.
+        // Takes all of `size`, or nothing.
         [[nodiscard]] grant try_grow(std::size_t size) {
             const grant answer = of_.take(owner_, size, false);
             if (answer == grant::granted) size_ += size;
             return answer;
         }
 
-        // Takes it, even if it is too much.
+        // Takes `size`, even beyond every limit.
         void grow(std::size_t size) {
             (void)of_.take(owner_, size, true);
             size_ += size;
@@ -74,7 +76,7 @@ public:
 
         [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-        // Part of what it has.
+        // Gives back a part.
         void give_back(std::size_t size) {
             of_.give_back(owner_, size);
             size_ -= size;
@@ -86,7 +88,7 @@ public:
         std::size_t size_ = 0;
     };
 
-    // A bound of this game's own. What it has already it may keep.
+    // Sets a limit for this game alone. The game keeps what it has already.
     void limit(account& owner, std::size_t max) {
         const std::lock_guard lock{mutex_};
         owner.max_ = max;

@@ -13,7 +13,7 @@
 namespace savegames {
 namespace {
 
-// Contexts that are not in use. One mutex, held for two pointers.
+// The contexts that no call uses. One mutex, held for the change of two pointers.
 template <class Context, Context* (*Make)(), std::size_t (*Free)(Context*)>
 class context_pool {
     struct kept {
@@ -27,7 +27,7 @@ class context_pool {
     };
 
 public:
-    // The use of one context: of its maker's thread.
+    // The use of one context, on one thread. The destructor returns the context to the pool.
     class loan {
     public:
         explicit loan(context_pool& pool) : pool_{pool}, kept_{pool.take()} {}
@@ -37,7 +37,7 @@ public:
             if (kept_ != nullptr) pool_.give_back(std::move(kept_));
         }
 
-        // Null: there is no memory.
+        // Null: memory is short.
         [[nodiscard]] Context* get() const noexcept { return kept_ ? kept_->context : nullptr; }
 
     private:
@@ -86,7 +86,8 @@ decompressors& all_decompressors() {
 }
 
 std::unexpected<failure> out_of_memory() {
-    return std::unexpected(failure{error::store_failed, "not enough memory for the codec"});
+    return std::unexpected(
+        failure{error::store_failed, "the service has too little memory; try again later"});
 }
 
 std::unexpected<failure> corrupt(std::string message) {
@@ -130,7 +131,7 @@ std::expected<std::string, failure> unpack(const save& stored, std::size_t size_
             failure{error::too_large,
                     fmt::format("the save has {} bytes, the limit is {}", stored.size, size_max)});
     }
-    // The capacity below is the recorded size: a frame that claims more cannot write more.
+    // The capacity below is the recorded size, so a frame that claims more cannot write more.
     if (ZSTD_getFrameContentSize(stored.data.data(), stored.data.size()) != stored.size) {
         return corrupt("the compressed frame is broken, or not of the recorded size");
     }

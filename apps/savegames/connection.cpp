@@ -10,6 +10,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "savegames/admission.hpp"
 #include "savegames/receive_buffer.hpp"
 #include "savegames/routes.hpp"
@@ -19,15 +21,16 @@ namespace {
 
 namespace fl = fairlead;
 
-// What each connection counts for besides its buffer and its head: its task, and the parser. About.
+// What a connection counts in the budget besides its buffer and its head: its task and its parser,
+// about.
 constexpr std::size_t connection_bytes = std::size_t{4} << 10;
 
-// After an answer to a request that was not read to its end, the rest is read and dropped for a
-// while: closing at once would reset the connection, and the client might lose the answer.
+// After an answer to a request that was not read to its end, the service reads and drops the rest
+// for a while. Closing at once would reset the connection, and the client might lose the answer.
 constexpr std::chrono::seconds linger_time{2};
 constexpr std::size_t linger_bytes = std::size_t{16} << 20;
 
-// The answer to a request for which an allocation has failed. Sending it allocates nothing.
+// The answer to a request for which an allocation failed. Sending it allocates nothing.
 constexpr std::string_view no_memory_answer =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
     "Content-Length: 69\r\nConnection: close\r\n\r\n"
@@ -53,6 +56,14 @@ std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span{text.data(), text.size()});
 }
 
+// The answer to a request for which a budget has no room. `what`: the unit of the budget.
+response no_room(grant answer, std::string_view what) {
+    const bool over_share = answer == grant::over_share;
+    return make_error(over_share ? error::over_share : error::overloaded,
+                      fmt::format("{} has as many {} under way as it may; try again later",
+                                  over_share ? "this game" : "the service", what));
+}
+
 class connection {
 public:
     connection(const service_parts& service, fl::io::tcp_stream stream, connection_table::seat seat,
@@ -76,11 +87,11 @@ public:
 
     void sit(fl::basic_task& self) { seat_.sit(self); }
 
-    // Serves one request. False: the connection ends. Throws std::bad_alloc.
+    // Serves one request. False: close the connection. Throws std::bad_alloc.
     fl::task<bool> serve_request();
 
-    // What a client gets whose request has failed for want of memory; empty if part of an answer
-    // was sent. Then the connection ends.
+    // The answer to a request that failed because memory was short; empty if a part of an answer
+    // was sent already. Close the connection after it.
     [[nodiscard]] std::string_view answer_without_memory() noexcept;
     [[nodiscard]] fl::io::tcp_stream& stream() noexcept { return stream_; }
     [[nodiscard]] fl::time_point write_deadline() const {
@@ -90,7 +101,7 @@ public:
 private:
     enum class input : std::uint8_t { got, ended, timed_out, too_long };
 
-    // What a request has of its game's part while it is under way.
+    // What a request under way holds of its game's budgets.
     struct holdings {
         std::optional<budget::share> request{};
         std::optional<budget::share> memory{};
@@ -123,15 +134,15 @@ private:
     connection_table::seat seat_;
     const std::size_t number_;
     bool peer_is_local_ = false;
-    std::shared_ptr<tenant_table::stay> game_;  // of the latest request that named one
-    fl::executor runs_in_;                      // its group, from its first request on
+    std::shared_ptr<tenant_table::stay> game_;  // of the latest request that named a game
+    fl::executor runs_in_;                      // the group of that game; at first the scheduler
     http_parser parser_;
-    budget::share own_;           // for the task and the head
-    std::size_t head_bytes_ = 0;  // of these, for the head
+    budget::share own_;           // pays for the task, the parser and the head
+    std::size_t head_bytes_ = 0;  // how much of own_ is for the head
     receive_buffer buffer_;
-    bool answering_ = false;      // some of the answer may have been sent
-    time_point started_{};        // of the request; later, when it had come as a whole
-    time_point read_deadline_{};  // of the request
+    bool answering_ = false;      // a part of the answer may have been sent
+    time_point started_{};        // when the request began; in run_route, when it was complete
+    time_point read_deadline_{};  // for reading the request
 };
 
 fl::task<bool> connection::serve_request() {
@@ -157,17 +168,17 @@ fl::task<bool> connection::serve_request() {
     const bool goes_on = co_await run_route(std::move(*where), held);
     if (!goes_on) co_return false;
     begin_next();
-    // Other tasks come before the next request that this client has sent already.
+    // The client has sent its next request already; other tasks run before it.
     if (!buffer_.empty()) co_await fl::yield();
     co_return true;
 }
 
-// Until the head is there or has failed. False: the connection ends without an answer, or with one
-// that was sent.
+// Reads until the head is complete or broken. False: close the connection; an answer was sent if
+// the client expects one.
 fl::task<bool> connection::read_head() {
     started_ = clock::now();
     read_deadline_ = started_ + service_.limits.read_timeout;
-    bool slow = false;  // the head has come in parts
+    bool slow = false;  // the head comes in parts
     for (;;) {
         feed_parser();
         if (parser_.at() != http_parser::stage::head) {
@@ -210,33 +221,34 @@ fl::task<bool> connection::read_body() {
     co_return true;
 }
 
-// More of a request of which some has come. False: the connection ends, with an answer if the
+// Reads more of a request that has begun. False: close the connection; an answer was sent if the
 // client may wait for one.
 fl::task<bool> connection::read_rest() {
     const bool of_head = parser_.at() == http_parser::stage::head;
     const bool may_wait =
         of_head ? seat_.become_reading_head(started_) : seat_.become_reading_body();
     const input got = may_wait ? co_await read_more(read_deadline_) : input::ended;
-    const bool stays = of_head && got == input::got;  // among the slow heads until it is whole
+    const bool stays = of_head && got == input::got;  // in the list of slow heads until it is whole
     if (!may_wait || !(stays || seat_.become_busy())) {
         co_await give_up();
         co_return false;
     }
     if (got == input::timed_out || got == input::too_long) {
-        response answer = got == input::timed_out
-                              ? make_error(408, "timeout", "the request took too long to arrive")
-                              : make_error(400, "bad_request", "malformed HTTP: the body");
+        response answer =
+            got == input::timed_out
+                ? make_error(408, "timeout", "the request took too long to arrive")
+                : make_error(400, "bad_request", "malformed HTTP: a line of the body is too long");
         co_await refuse(std::move(answer), request_kind::other, true);
     }
     co_return got == input::got;
 }
 
-// The connection was asked to stop inside a request. If it makes room for another one, it is closed
-// without a word.
+// The connection was asked to stop inside a request. If the service goes on, the connection only
+// makes room for another one, and is closed without an answer.
 fl::task<> connection::give_up() {
     if (!service_.table.draining()) co_return;
-    // Without linger: the service does not wait for this client any more.
-    response answer = make_error(error::store_failed, "the service is stopping");
+    // No linger: the service does not wait for this client any longer.
+    response answer = make_error(error::store_failed, "the service is stopping; nothing was done");
     count(request_kind::other, answer.status);
     co_await send(std::move(answer), false);
 }
@@ -262,7 +274,7 @@ void connection::count_head(std::size_t size) {
     head_bytes_ += size;
 }
 
-// Ready for the next request.
+// Makes the connection ready for its next request.
 void connection::begin_next() {
     answering_ = false;
     parser_.reset();
@@ -270,7 +282,8 @@ void connection::begin_next() {
     if (buffer_.empty()) buffer_.shrink();
 }
 
-// What pays for the texts that a job makes: a part of its game's. A job may outlive the connection.
+// Reserves memory for the texts of a job, out of the game's share. The job may outlive the
+// connection.
 reserve_function connection::reserving() const {
     return [&memory = service_.tenants.memory(),
             game = game_](std::size_t bytes) -> std::expected<reservation, grant> {
@@ -288,7 +301,7 @@ reserve_function connection::reserving() const {
     };
 }
 
-// What the head alone decides.
+// Decides what the head alone decides: where the request leads, or the answer that refuses it.
 std::expected<route, response> connection::admit(holdings& held) {
     const http_head& head = parser_.head();
     auto where = find_route(head.method, head.target);
@@ -300,7 +313,9 @@ std::expected<route, response> connection::admit(holdings& held) {
     const std::size_t body_max = service_.limits.http.body_max;
     const std::uint64_t size = head.has_body ? head.body_size.value_or(body_max) : 0;
     if (size > body_max) {
-        return std::unexpected(make_error(413, "too_large", "the body is too large"));
+        return std::unexpected(
+            make_error(413, "too_large",
+                       fmt::format("the body has {} bytes, the limit is {}", size, body_max)));
     }
     if (auto taken = take_part(*where, size, held); !taken) {
         return std::unexpected(std::move(taken.error()));
@@ -308,7 +323,7 @@ std::expected<route, response> connection::admit(holdings& held) {
     return where;
 }
 
-// Goes to the request's game, and takes of that game's part what the request needs.
+// Enters the game of the request, and takes what the request needs from that game's budgets.
 std::expected<void, response> connection::take_part(const route& where, std::uint64_t body_size,
                                                     holdings& held) {
     tenant_table& tenants = service_.tenants;
@@ -324,25 +339,12 @@ std::expected<void, response> connection::take_part(const route& where, std::uin
         }
         memory = &game_->memory();
         const grant begun = held.request.emplace(tenants.requests(), game_->requests()).try_grow(1);
-        if (begun == grant::over_share) {
-            return std::unexpected(
-                make_error(error::over_share, "this game has too many requests under way"));
-        }
-        if (begun == grant::exhausted) {
-            return std::unexpected(
-                make_error(error::overloaded, "too many requests are under way"));
-        }
+        if (begun != grant::granted) return std::unexpected(no_room(begun, "requests"));
     }
     budget::share& bytes = held.memory.emplace(tenants.memory(), *memory);
     if (body_size == 0 && !is_job(where.kind)) return {};
     const grant given = bytes.try_grow(body_size);
-    if (given == grant::over_share) {
-        return std::unexpected(
-            make_error(error::over_share, "this game has too many large saves under way"));
-    }
-    if (given == grant::exhausted) {
-        return std::unexpected(make_error(error::overloaded, "too many large saves at once"));
-    }
+    if (given != grant::granted) return std::unexpected(no_room(given, "bytes of saves"));
     return {};
 }
 
@@ -358,8 +360,10 @@ fl::task<bool> connection::run_route(route where, holdings& held) {
                             .reserve = reserving()};
         auto work = std::make_unique<job>(std::move(request), service_.jobs);
         const std::unique_ptr<job> finished = co_await service_.run.run(std::move(work));
-        answer = finished != nullptr ? std::move(finished->answer())
-                                     : make_error(error::store_failed, "the service is stopping");
+        answer = finished != nullptr
+                     ? std::move(finished->answer())
+                     : make_error(error::store_failed,
+                                  "the service is stopping; a write may have happened");
     } else {
         answer = answer_directly(where.kind);
     }
@@ -384,7 +388,7 @@ response connection::answer_directly(request_kind kind) const {
             {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}};
 }
 
-// Answers a request without running it. A body that was not read ends the connection.
+// Answers a request without running it. If its body was not read, closes the connection.
 fl::task<bool> connection::refuse(response answer, request_kind kind, bool must_close) {
     const bool unread = must_close || parser_.at() == http_parser::stage::body;
     count(kind, answer.status);
@@ -405,7 +409,7 @@ fl::task<bool> connection::refuse_failed() {
     co_return goes_on;
 }
 
-// A stop that came before the answer was ready does not keep it from the client.
+// Sends `text`. A stop that came before does not keep the answer from the client.
 fl::task<bool> connection::write(std::string_view text, time_point deadline) {
     answering_ = true;
     const bool stopping = co_await fl::stop_requested();
@@ -417,7 +421,7 @@ fl::task<bool> connection::write(std::string_view text, time_point deadline) {
     co_return sent.has_value();
 }
 
-// False: the connection ends after it, as the answer says, or because it cannot be sent.
+// Sends the answer. False: close the connection, because the answer says so or could not be sent.
 fl::task<bool> connection::send(response answer, bool keep_alive) {
     const http_framing framing{.keep_alive = keep_alive && !service_.table.crowded(),
                                .http_1_0 = parser_.head().http_1_0,
@@ -452,8 +456,8 @@ void connection::count(request_kind kind, int status) {
     service_.stats.count_request(number_, kind, status, clock::now() - started_);
 }
 
-// Its frame is there before memory is short, and operations on streams allocate nothing: so a
-// client is answered, and can read the answer, when no allocation succeeds.
+// Answers a client also when no allocation succeeds: the frame of this coroutine exists before
+// memory is short, and operations on streams allocate nothing.
 fl::task<> serve_requests(connection& client, service_stats& stats) {
     bool short_of_memory = false;
     try {
@@ -487,9 +491,9 @@ fl::task<> serve_connection(const service_parts& service, fl::io::tcp_stream str
         connection client{service, std::move(stream), std::move(seat), number, home};
         client.sit(self);
         co_await serve_requests(client, service.stats);
-    } catch (const fl::stopped_error&) {  // the stop waits no longer for the client's next request
+    } catch (const fl::stopped_error&) {  // the stop came between two requests
     } catch (const std::exception&) {
-        service.stats.count_failure();  // memory is short: this client goes, the others stay
+        service.stats.count_failure();  // memory is short: only this client is closed
     }
 }
 

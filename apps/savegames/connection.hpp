@@ -1,4 +1,4 @@
-// One client: reads its requests one after the other, runs them, answers in order.
+// One client: reads its requests one after another, runs them, and answers them in order.
 #pragma once
 
 #include <fairlead/coro/task.hpp>
@@ -24,13 +24,13 @@ namespace savegames {
 
 struct connection_limits {
     http_limits http{};
-    std::chrono::milliseconds read_timeout{10'000};    // head and body of one request
+    std::chrono::milliseconds read_timeout{10'000};    // for the head and the body of one request
     std::chrono::milliseconds idle_timeout{60'000};    // between two requests
-    std::chrono::milliseconds write_timeout{30'000};   // of one answer
+    std::chrono::milliseconds write_timeout{30'000};   // for sending one answer
     std::chrono::milliseconds request_timeout{5'000};  // from the whole request to its answer
 };
 
-// What all connections share. Outlives them.
+// What all connections share. It outlives them.
 struct service_parts {
     connection_limits limits;
     const job_context& jobs;
@@ -39,14 +39,14 @@ struct service_parts {
     tenant_table& tenants;
     connection_table& table;
     memory_trimmer& trimmer;
-    std::function<std::shared_ptr<const token_table>()> tokens;  // null: none are needed
+    std::function<std::shared_ptr<const token_table>()> tokens;  // null: requests need no token
     std::function<std::string()> stats_json;
-    // The error says, without a path, why writes fail.
+    // Whether a write would succeed. The error says why not, without a path.
     std::function<std::expected<void, std::string>()> ready;
 };
 
-// Serves `stream` until it ends, or the client misbehaves, or the task is asked to stop. Throws
-// nothing. `number` tells connections apart.
+// Serves `stream` until the client closes it or breaks a rule, or the task is asked to stop. Throws
+// nothing. `number` is different for each connection.
 fairlead::task<> serve_connection(const service_parts& service, fairlead::io::tcp_stream stream,
                                   connection_table::seat seat, std::size_t number);
 

@@ -77,7 +77,7 @@ std::optional<connection_table::seat> connection_table::enter(fairlead::basic_ta
     if (const auto first = first_to_go(now)) {
         *retry = (*first)->since + grace;
         if (*retry <= now) {
-            *retry = time_point::max();  // its end signals
+            *retry = time_point::max();  // the end of that connection signals the acceptor
             ++evicted_;
             stop_task(*first);
         }
@@ -85,8 +85,8 @@ std::optional<connection_table::seat> connection_table::enter(fairlead::basic_ta
     return std::nullopt;
 }
 
-// The longest idle connection or the slowest head. If both have waited for `grace`: that of the
-// network with more connections.
+// The longest idle connection or the slowest head. If both have waited for `grace`, the one whose
+// network has more connections; else the connection that has waited longer.
 std::optional<connection_table::place> connection_table::first_to_go(time_point now) {
     if (idle_.empty() && reading_.empty()) return std::nullopt;
     if (idle_.empty()) return reading_.begin();
@@ -109,8 +109,8 @@ void connection_table::put(place where, activity at) {
     std::list<entry>& to = list_of(at);
     to.splice(to.end(), list_of(where->at), where);
     where->at = at;
-    // The task that waits for room does not know when this one may be ended, unless another is
-    // before it.
+    // The waiting acceptor must learn when this connection may be ended. If the list has an earlier
+    // connection, the acceptor already waits for that one.
     if ((at == activity::idle || at == activity::reading_head) && to.size() == 1) wake_acceptor();
 }
 
@@ -180,7 +180,7 @@ void connection_table::stop_task(place where) {
     where->task->request_stop();
 }
 
-// Returns when the next one is due.
+// Ends connections that have been idle for `grace`. Returns when the next one is due.
 time_point connection_table::end_idle(time_point now) {
     while (!idle_.empty()) {
         const time_point due = idle_.front().since + grace;

@@ -1,27 +1,26 @@
-// Who is connected, who is idle, and whether there is room: the limit on connections, and the
-// means to end those that wait for nothing.
+// All connections: what each is doing, how many there may be, and which ones end to make room.
 //
-// Every method may be called from any thread; one mutex, held for a list operation. Each
-// connection's task is known here from `sit` until its seat is gone, so it exists while we ask it
-// to stop.
+// Every method may be called from any thread. One mutex, held for a list operation. The table knows
+// the task of a connection from `sit` until the seat is destroyed; so the task exists while the
+// table asks it to stop.
 //
-// At the limit the newest connection, accepted already, waits for room, and those after it wait in
-// the kernel's backlog. Meanwhile answers say "Connection: close" (see `crowded`), and connections
-// are closed that were idle, or at the head of one request, for `grace`: of the longest idle one
-// and the slowest head the one whose network has more connections, and if these are equal the one
-// that waits longer. So a crowd is served in turns, and slow heads keep no place from other
-// clients.
+// At the limit, the newest connection is accepted already and waits for room; later ones wait in
+// the backlog of the kernel. Meanwhile answers say "Connection: close" (see `crowded`), and the
+// table ends connections that have been idle, or at the head of one request, for `grace`. It
+// chooses between the longest idle connection and the slowest head. It ends the one whose network
+// has more connections; of equal networks, the connection that has waited longer. So a crowd is
+// served in turns, and a slow head keeps no place from another client.
 //
 // A network may have a limit of its own. A newcomer from a network at its limit takes the place of
-// a connection of that network that is idle or slow, or is closed.
+// an idle or slow connection of that network; if there is none, the newcomer is closed.
 //
-// When the service ends (`drain`), a connection ends by what it is at:
+// After `drain`, a connection ends according to its activity:
 //
-//     busy      a request is whole, it runs or is answered: after its answer, which says that the
-//               connection ends
-//     reading   some of a request has come: at once, nothing was begun
-//     idle      nothing has come: when it was idle for `grace`. A client that goes on asking has
-//               sent its next request by then, which makes the connection busy.
+//     busy      The request is whole; it runs, or its answer is being sent. The connection ends
+//               after the answer, which says so.
+//     reading   Some of a request has come. The connection ends at once: nothing was begun.
+//     idle      Nothing has come. The connection ends after `grace`. A client that goes on asking
+//               sends its next request before that, which makes the connection busy.
 #pragma once
 
 #include <fairlead/sched/task.hpp>
@@ -47,13 +46,13 @@ class connection_table {
         reading_head,
         reading_body,
         idle,
-        stopped,  // it was asked to end
+        stopped,  // its task was asked to end
     };
 
     struct entry {
-        fairlead::basic_task* task = nullptr;  // null until it has started
+        fairlead::basic_task* task = nullptr;  // null until the task has started
         network from{};
-        time_point since{};  // idle or reading a head since then
+        time_point since{};  // when it became idle, or began to read a head
         activity at = activity::busy;
     };
     using place = std::list<entry>::iterator;
@@ -66,12 +65,12 @@ public:
         std::size_t idle = 0;
         std::size_t limit = 0;
         std::uint64_t accepted = 0;
-        std::uint64_t evicted = 0;  // idle and slow ones that made room
-        std::uint64_t refused = 0;  // newcomers from networks at their limit
-        std::uint64_t waited = 0;   // newcomers that had to wait for room
+        std::uint64_t evicted = 0;  // idle and slow connections that were ended to make room
+        std::uint64_t refused = 0;  // newcomers that were closed: their network is at its limit
+        std::uint64_t waited = 0;   // newcomers that waited for room
     };
 
-    // The place of one connection; gives it back when destroyed.
+    // The place of one connection. The destructor gives it back.
     class seat {
     public:
         seat(connection_table& table, place where) noexcept : table_{&table}, place_{where} {}
@@ -82,20 +81,21 @@ public:
             if (table_ != nullptr) table_->leave(place_);
         }
 
-        // The task of the connection has started.
+        // Tells the table the task of the connection, once it has started.
         void sit(fairlead::basic_task& task);
 
-        // It waits for a request.
+        // The connection waits for a request.
         void become_idle(time_point now);
 
-        // It has some of a head, and waits for the rest. False: it was asked to stop meanwhile, or
-        // the service ends; so it must close. Until it is busy again it counts from the first call.
+        // The connection has some of a head and waits for the rest. False: it must close, because
+        // it was asked to stop, or the service ends. The wait counts from the first call since
+        // the connection was busy.
         [[nodiscard]] bool become_reading_head(time_point since);
 
-        // The same for a body, which makes no room for other connections however slow it is.
+        // The same for a body. A slow body is never ended to make room.
         [[nodiscard]] bool become_reading_body();
 
-        // Its wait has ended. False: it was asked to stop meanwhile, so it must close.
+        // The wait has ended. False: the connection must close, because it was asked to stop.
         [[nodiscard]] bool become_busy();
 
     private:
@@ -103,39 +103,39 @@ public:
         place place_;
     };
 
-    // `of_network`: how many connections one network may have; 0: as many as there are places.
+    // `limit`: of all connections. `of_network`: of those of one network; 0: no limit.
     explicit connection_table(std::size_t limit, std::size_t of_network = 0)
         : limit_{limit}, of_network_{of_network} {}
 
-    // --- for the task that accepts --------------------------------------------------------------
+    // --- for the task that accepts ---------------------------------------------------------------
 
-    // Whether `from` may have one more connection. Ends an idle or slow one of the same network for
-    // it if need be. False: the newcomer is to be closed. O(connections) at the limit of a network.
+    // Whether `from` may have one more connection. If need be, ends an idle or slow connection of
+    // the same network. False: close the newcomer. O(connections) at the limit of a network.
     [[nodiscard]] bool admits(const network& from, time_point now);
 
-    // A place for a new connection, if there is room. If not, `acceptor` is signalled when it is
-    // worth to try again, and should try at `*retry` in any case. Throws std::bad_alloc.
+    // Takes a place for a new connection, if there is room. If not, the table signals `acceptor`
+    // when a new try may succeed; the caller also tries again at `*retry`. Throws std::bad_alloc.
     [[nodiscard]] std::optional<seat> enter(fairlead::basic_task& acceptor, time_point now,
                                             time_point* retry, const network& from = {});
 
-    // The task that accepts ends: it is not signalled any more.
+    // The task that accepts ends: the table no longer signals it.
     void forget_acceptor();
 
-    // --- for connections ------------------------------------------------------------------------
+    // --- for connections -------------------------------------------------------------------------
 
-    // Whether answers should end their connections: somebody waits for room, or the service ends.
+    // Whether an answer should end its connection: a newcomer waits for room, or the service ends.
     [[nodiscard]] bool crowded() const;
 
     // Whether the service ends.
     [[nodiscard]] bool draining() const;
 
-    // --- for whoever ends the service -----------------------------------------------------------
+    // --- for the thread that ends the service ----------------------------------------------------
 
-    // The service ends. Each connection ends as told above.
+    // Begins the end of the service. Each connection ends as described at the top.
     void drain(time_point now);
 
-    // After `drain`: ends the connections that are idle for long enough now, and waits until none
-    // is there or `deadline` has passed; returns how many are.
+    // After `drain`: waits until all connections have ended or `deadline` has passed, and
+    // meanwhile ends each connection that has been idle for `grace`. Returns how many are left.
     std::size_t wait_until_empty(time_point deadline);
 
     [[nodiscard]] counters count() const;
@@ -155,8 +155,8 @@ private:
     const std::size_t limit_;
     const std::size_t of_network_;
     mutable std::mutex mutex_;
-    std::condition_variable changed_;  // for wait_until_empty
-    std::list<entry> busy_;            // and those that read a body, or were asked to stop
+    std::condition_variable changed_;  // wakes wait_until_empty
+    std::list<entry> busy_;            // also those that read a body, or were asked to stop
     std::list<entry> reading_;         // those that read a head, slowest first
     std::list<entry> idle_;            // longest idle first
     std::map<network, std::size_t> of_networks_;

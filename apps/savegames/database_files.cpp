@@ -17,17 +17,17 @@
 namespace savegames {
 namespace {
 
-// Beyond every page that SQLite can have, and beyond the bytes that it locks (from 2^30 on).
+// Behind every page that SQLite can have, and behind the bytes that SQLite locks (from 2^30 on).
 constexpr off_t locked_byte = off_t{1} << 60;
 
 std::string system_message() { return std::error_code{errno, std::system_category()}.message(); }
 
-// The databases of this process.
+// The databases that this process has open.
 class claimed_files {
 public:
     std::mutex mutex;
 
-    // These require the mutex.
+    // Require the mutex.
     [[nodiscard]] bool has(const struct stat& status) const {
         return std::ranges::find(files_, key_of(status)) != files_.end();
     }
@@ -48,10 +48,10 @@ claimed_files& claimed() {
 }
 
 std::string in_use(const std::string& path) {
-    return fmt::format("the database is in use by another server ({})", path);
+    return fmt::format("another server uses the database {}; stop it, or give another file", path);
 }
 
-// The kernel gives the lock back when we die.
+// The kernel releases the lock when the process ends.
 std::expected<void, std::string> take_lock(const descriptor& file, const std::string& path) {
     struct flock wanted {};
     wanted.l_type = F_WRLCK;
@@ -72,7 +72,7 @@ std::expected<std::unique_ptr<database_files>, std::string> database_files::clai
     if (::stat(path.c_str(), &status) == 0 && claimed().has(status)) {
         return std::unexpected(in_use(path));
     }
-    // For our user alone: saves are nobody else's business. SQLite gives the log the same rights.
+    // Only the user of this process may read saves. SQLite gives the log the same permissions.
     descriptor opened{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
     if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
         return std::unexpected(
@@ -82,8 +82,8 @@ std::expected<std::unique_ptr<database_files>, std::string> database_files::clai
         return std::unexpected(std::move(locked.error()));
     if (status.st_nlink != 1) {
         return std::unexpected(
-            fmt::format("the database {} has {} hard links: each would have a log of its own. "
-                        "Leave one name, or use symbolic links",
+            fmt::format("the database {} has {} hard links, but each would have its own log: "
+                        "leave one name, or use symbolic links",
                         path, status.st_nlink));
     }
     std::unique_ptr<database_files> made{
@@ -101,11 +101,11 @@ std::expected<std::unique_ptr<database_files>, std::string> database_files::clai
 database_files::~database_files() {
     const std::lock_guard guard{claimed().mutex};
     claimed().remove(database_.device, database_.inode);
-    database_.opened = descriptor{};  // under the mutex: the next one finds it unlocked
+    database_.opened = descriptor{};  // under the mutex: the next claim() finds no lock
 }
 
 std::expected<void, std::string> database_files::open_log(std::uint64_t log_end) {
-    // SQLite follows the symbolic links of the database, and names the log after what it finds.
+    // SQLite follows the symbolic links of the database, and names the log after the real path.
     std::error_code failure;
     const auto real = std::filesystem::canonical(database_.path, failure);
     const std::string path = real.string() + "-wal";
@@ -148,8 +148,8 @@ database_files::intact database_files::begin_write() {
 
 database_files::intact database_files::end_write(std::uint64_t log_end) {
     const std::lock_guard guard{mutex_};
-    // What was appended begins where the log ended. If the log was cut after `begin_write`, the
-    // kernel has filled the gap with a hole, and the size looks right.
+    // A commit appends where the log ended. If the log was cut after `begin_write`, the kernel has
+    // filled the gap with a hole, so the size looks right.
     const bool appended = log_end > log_.size_min;
     if (appended && has_hole_before(log_.size_min)) cut_ = true;
     log_.size_min = log_end;
@@ -186,7 +186,10 @@ database_files::intact database_files::check_both() const {
                static_cast<std::uint64_t>(status.st_size) < each.size_min;
     };
     cut_ = cut_ || cut(database_) || (!writing_ && cut(log_));
-    if (cut_) return std::unexpected("some of the database or of its log was cut off");
+    if (cut_) {
+        return std::unexpected(
+            "a part of the database or of its log was cut off: restart the service");
+    }
     intact result = check_name(database_);
     return result ? check_name(log_) : result;
 }
@@ -201,8 +204,8 @@ database_files::intact database_files::check_name(const watched_file& each) cons
     return {};
 }
 
-// In the block of the file system before the one that has `end`: that one may just have been
-// written. A file system that knows no holes tells of none.
+// Looks at the last byte of the block before the block that has `end`: the block with `end` may
+// just have been written. A file system without holes reports none.
 bool database_files::has_hole_before(std::uint64_t end) const {
     struct stat status {};
     if (::fstat(log_.opened.get(), &status) != 0) return true;

@@ -23,7 +23,7 @@ void delay_line::run_at(time_point when, std::move_only_function<void()> then) {
     const std::uint64_t number = next_number_++;
     heap_.push_back({when, number, std::move(then)});
     std::ranges::push_heap(heap_, later);
-    // Under the lock: without it `then` could run, and its caller end us, before we notify.
+    // Under the lock: otherwise `then` could run, and its caller destroy this, before the notify.
     if (heap_.front().number == number) changed_.notify_one();
 }
 
@@ -56,7 +56,7 @@ void delay_line::serve() {
             heap_.pop_back();
             lock.unlock();
             then();
-            then = nullptr;  // what it captured ends outside the lock
+            then = nullptr;  // destroys the captured values outside the lock
             lock.lock();
         }
     }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The demo: the save-game service on three schedulers, under the same load.
 
-Starts the service on loopback with each scheduler in turn, drives it with savegames-load, measures
-what the server itself used, prints one table, and writes build/demo/summary.json and a plot.
+Starts the service on loopback with each scheduler in turn, drives it with savegames-load, and
+measures the resources that the service used. Prints one table, and writes build/demo/summary.json
+and a plot.
 
     ./do demo [--quick] [--tenants]
 
-With --tenants it is demo_tenants.py that is run.
+With --tenants it runs demo_tenants.py instead.
 """
 
 import argparse
@@ -26,22 +27,22 @@ from demo_service import (OUTPUT, ROOT, DemoError, Service, copy_database, drive
 
 SCHEDULERS = ("fairlead", "updater", "trivial")
 
-# What the first seed reports: ten times the requests, a fifth of the latency.
+# The gain over the updater that the first prototype reported.
 RPS_RATIO_WANTED = 10
 LATENCY_RATIO_WANTED = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is run. The same for each scheduler."""
+    """The settings of a run, the same for each scheduler."""
     measure_s: float
     warm_up_s: float
     connections: int = 32
-    workers: int = 4                # as in the seed
+    workers: int = 4                # as in the first prototype
     store_latency: str = "5ms,0.3"  # databases over a network
     players: int = 2000
-    # Players are nearly alike: a busy one is locked for half a second by the updater, and the queue
-    # for its lock would make errors of what is only slow.
+    # All players are nearly equally frequent. The updater locks a player for half a second; a queue
+    # for the lock of one frequent player would turn slow requests into errors.
     skew: float = 0.3
     mix: str = "10:60:29:1"         # put:get:update:delete
     size_median: int = 8000
@@ -62,7 +63,7 @@ QUICK = Plan(measure_s=3, warm_up_s=0.5)
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """What a process has used up to a moment."""
+    """The resources that a process has used so far."""
     cpu_s: float
     wakeups: int
 
@@ -70,26 +71,26 @@ class Usage:
         return Usage(self.cpu_s - earlier.cpu_s, self.wakeups - earlier.wakeups)
 
 
-# --- what the kernel tells ------------------------------------------------------------------------
+# --- figures from the kernel ----------------------------------------------------------------------
 
 def parse_cpu_seconds(stat, ticks_per_second):
-    """User and system time out of the text of /proc/PID/stat."""
-    # The name, in parentheses, may hold spaces and parentheses itself.
+    """User and system time, from the text of /proc/PID/stat."""
+    # The name stands in parentheses, and may have spaces and parentheses.
     fields = stat[stat.rindex(")") + 1:].split()
     return (int(fields[11]) + int(fields[12])) / ticks_per_second
 
 
 def parse_voluntary_switches(status):
-    """How often a thread went to sleep, out of the text of /proc/PID/task/TID/status."""
+    """How often a thread went to sleep, from the text of /proc/PID/task/TID/status."""
     for line in status.splitlines():
         name, _, value = line.partition(":")
         if name == "voluntary_ctxt_switches":
             return int(value)
-    raise ValueError("no voluntary_ctxt_switches")
+    raise ValueError("the status of the thread has no line voluntary_ctxt_switches")
 
 
 def usage_of(pid):
-    """Of all threads that live; the service starts none and ends none while it serves."""
+    """Sums up the threads that live. The service starts and ends no thread while it serves."""
     process = pathlib.Path("/proc") / str(pid)
     cpu_s = parse_cpu_seconds((process / "stat").read_text(), os.sysconf("SC_CLK_TCK"))
     wakeups = 0
@@ -99,10 +100,10 @@ def usage_of(pid):
     return Usage(cpu_s, wakeups)
 
 
-# --- the service and the load -----------------------------------------------------------------------
+# --- the service and the load ---------------------------------------------------------------------
 
 def prepare(programs, folder, plan):
-    """One database with a save for each player: every scheduler begins with a copy of it."""
+    """Makes a database with a save for each player. Every scheduler begins with a copy of it."""
     database, ledger = folder / "base.db", folder / "base.ledger"
     with Service(programs["savegames"], database, "fairlead",
                  *plan.service_options("fairlead")) as service:
@@ -112,7 +113,7 @@ def prepare(programs, folder, plan):
 
 
 def measure(programs, scheduler, base, folder, plan):
-    """Serves, warms up, and measures one scheduler."""
+    """Starts the service with one scheduler, warms it up, and measures it."""
     database, ledger = copy_database(base, folder, scheduler)
     load = programs["savegames-load"]
     with Service(programs["savegames"], database, scheduler, *plan.service_options(scheduler),
@@ -126,10 +127,10 @@ def measure(programs, scheduler, base, folder, plan):
     return summarize(report, used)
 
 
-# --- the results ------------------------------------------------------------------------------------
+# --- the results ----------------------------------------------------------------------------------
 
 def summarize(report, used):
-    """One scheduler's entry of the summary."""
+    """The entry of one scheduler in the summary."""
     requests = max(report["requests"], 1)
     return {
         "rps": round(report["rps"], 1),
@@ -153,7 +154,7 @@ COLUMNS = (
 
 
 def ratio_text(value, reference):
-    """How many times the reference a value is: "x0.05", "x1.2", "x31"."""
+    """`value` in units of `reference`: "x0.05", "x1.2", "x31"."""
     if reference == 0:
         return ""
     ratio = value / reference
@@ -162,7 +163,7 @@ def ratio_text(value, reference):
 
 
 def table(results):
-    """One row for each scheduler; behind each value how many times Fairlead's it is."""
+    """One row for each scheduler. Behind each value stands its ratio to Fairlead's value."""
     rows = [["scheduler", *(title for title, _, _ in COLUMNS), "errors"]]
     for name, result in results.items():
         row = [name]
@@ -175,7 +176,7 @@ def table(results):
             row.append(value)
         rows.append([*row, str(result["errors"])])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    # A title stands over its numbers, not over the ratios.
+    # The title of a column stands above the values, not above the ratios.
     rows[0][1:-1] = [title + " " * 7 for title in rows[0][1:-1]]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
@@ -184,7 +185,7 @@ def table(results):
 
 
 def verdict(results):
-    """(what was shown, what went wrong): two lists of sentences."""
+    """Two lists of sentences: what the run has shown, and what went wrong."""
     shown, problems = [], []
     for name, result in results.items():
         if result["errors"]:
@@ -192,7 +193,7 @@ def verdict(results):
                               sorted(result["errors_by_kind"].items()))
             problems.append(f"{name}: {result['errors']} errors ({kinds})")
         if not result["requests"]:
-            problems.append(f"{name}: no request succeeded")
+            problems.append(f"{name}: no request succeeded; see build/demo/{name}.log")
     if problems:
         return shown, problems
     fairlead, updater = results["fairlead"], results["updater"]
@@ -214,12 +215,12 @@ TONES = {"fairlead": ("#0b6e4f", "#8fd0b5"), "updater": ("#9a3412", "#f0b48f"),
 
 
 def bar_text(value):
-    """Three digits, or all that stand before the point: "0.402", "31.9", "2095"."""
+    """Three digits, but at least all before the point: "0.402", "31.9", "2095"."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def plot(results, path):
-    """Draws the table. False if matplotlib is not there."""
+    """Draws the results. False if matplotlib is not installed."""
     try:
         import matplotlib
         matplotlib.use("Agg")
@@ -253,7 +254,7 @@ def plot(results, path):
 
 
 def curl_help(program):
-    """Commands that work as they stand, after the service was started by hand."""
+    """Commands that start the service by hand and talk to it."""
     base = "http://127.0.0.1:8080"
     save = f"{base}/games/chess/saves/anna"
     return f"""Talk to it yourself:
@@ -265,7 +266,7 @@ def curl_help(program):
   curl {base}/stats"""
 
 
-# --- the program --------------------------------------------------------------------------------------
+# --- the program ----------------------------------------------------------------------------------
 
 def run(plan, build):
     programs = find_programs(build)
@@ -288,7 +289,7 @@ def run(plan, build):
     if plot(results, OUTPUT / "savegames.svg"):
         written.append(OUTPUT / "savegames.svg")
     else:
-        print("No plot: the Python module matplotlib is not there (python3-matplotlib).")
+        print("No plot: the Python module matplotlib is missing; install python3-matplotlib.")
     shown, problems = verdict(results)
     print(*shown, sep="\n", end="\n\n" if shown else "")
     print(curl_help(shown_path(programs["savegames"])))
@@ -301,11 +302,11 @@ def main():
     parser = argparse.ArgumentParser(prog="./do demo", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a quarter of the time")
     parser.add_argument("--tenants", action="store_true",
-                        help="what a noisy game does to a quiet one, with groups and without")
+                        help="measure how a noisy game disturbs a quiet one")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
                         help="the build folder (default: build/release)")
     options = parser.parse_args()
-    # A demo that is told to end takes its service with it.
+    # At SIGTERM the demo also stops its service.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         if options.tenants:

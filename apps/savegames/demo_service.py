@@ -1,4 +1,4 @@
-"""What the demos share: the service and the load generator, as programs that are started."""
+"""Starts the service and the load generator for the demos."""
 
 import json
 import os
@@ -15,7 +15,7 @@ STOP_LIMIT_S = 15
 
 
 class DemoError(Exception):
-    """Something that a person has to look at; the message says what."""
+    """A failure that ends the demo. The message says what to look at."""
 
 
 def find_programs(build):
@@ -23,12 +23,12 @@ def find_programs(build):
     programs = {name: folder / name for name in ("savegames", "savegames-load")}
     for program in programs.values():
         if not os.access(program, os.X_OK):
-            raise DemoError(f"{program} is not there: build it, or say --build FOLDER")
+            raise DemoError(f"{program} is not executable: build it, or give --build FOLDER")
     return programs
 
 
 class Service:
-    """A running service. A context manager: stops it at the end."""
+    """A running service, as a context manager, which stops it at the end."""
 
     def __init__(self, program, database, name, *options):
         self.name = name
@@ -58,7 +58,7 @@ class Service:
         line = self.process.stdout.readline() if readable else ""
         prefix = "listening on "
         if not line.startswith(prefix):
-            raise DemoError(f"the service {self.name} did not start:\n"
+            raise DemoError(f"the service {self.name} gave no address in {START_LIMIT_S} s:\n"
                             + (line + self.log_tail()).strip())
         return line[len(prefix):].strip()
 
@@ -70,7 +70,7 @@ class Service:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            status = "none: it did not stop"
+            status = f"none: it was killed, {STOP_LIMIT_S} s after SIGTERM"
         self.process.stdout.close()
         return status
 
@@ -79,11 +79,11 @@ class Service:
 
 
 def drive(program, url, *options, json_path=None):
-    """Runs savegames-load to its end; returns its results."""
+    """Runs savegames-load to its end, and returns its results."""
     command = [str(program), "--url", url, *map(str, options)]
     if json_path:
         command += ["--json", str(json_path)]
-    # Its progress bar goes to our standard error, if that is a terminal.
+    # It shows its progress on the standard error of the demo, if that is a terminal.
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise DemoError(f"savegames-load ended with status {done.returncode}: "
@@ -102,6 +102,6 @@ def copy_database(base, folder, name):
 
 
 def shown_path(path):
-    """As a person in the repository would write it."""
+    """The path as seen from the root of the repository."""
     path = path.resolve()
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path

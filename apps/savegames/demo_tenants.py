@@ -1,11 +1,13 @@
-"""What a noisy game does to a quiet one: ./do demo --tenants
+"""Measures how a noisy game disturbs a quiet one: ./do demo --tenants
 
-Two services run side by side: in one each game has a group of the scheduler, in the other all games are in one. A
-quiet game sends a tenth of what the service can do, at fixed times. A noisy one wants ten times its share, which is
-half. Each repetition measures, with both services in turn, the quiet game alone and beside the noisy one.
+Two services run side by side. In the first each game has a group of the scheduler; in the second
+all games are in one group. The quiet game sends, at fixed times, a tenth of the requests that the
+service can serve. The noisy game asks for ten times its share, which is half of that. Each
+repetition measures, with both services in turn, the quiet game alone and beside the noisy game.
 
-It is the sharing of workers that is measured. So, where there is more than one processor, the services have one half of
-them and the load generators the other; and the databases are in memory, as a disk is shared by whoever writes to it.
+The demo measures how the workers are shared, so it keeps other shared resources out. If there is
+more than one processor, the services have half of the processors, and the load generators the other
+half. The databases are in memory, because all programs share the disk.
 """
 
 import contextlib
@@ -21,27 +23,28 @@ import time
 
 from demo_service import OUTPUT, DemoError, Service, drive, find_programs, shown_path
 
-MOVE_WANTED = 0.20  # the noisy game moves the p99 of the quiet one by no more
+MOVE_WANTED = 0.20  # the p99 of the quiet game may rise by at most this part
 MEMORY = pathlib.Path("/dev/shm")
 MODES = {"groups": "a group for each game", "one": "all games in one group"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is run, with each service."""
+    """The settings of a run, the same for both services."""
     measure_s: float
     warm_up_s: float
     repetitions: int
     quiet_connections: int = 32
     noisy_connections: int = 320
-    noise: float = 10               # how many times its share the noisy game wants
-    quiet_part: float = 0.1         # of what the service can do
+    noise: float = 10               # how many times its share the noisy game asks for
+    quiet_part: float = 0.1         # of the requests that the service can serve
     store_latency: str = "5ms,0.3"  # databases over a network
     players: int = 1000             # of each game
     skew: float = 0.3
     mix: str = "10:60:29:1"         # put:get:update:delete
     size_median: int = 8000
-    # A step is not interrupted: of larger saves the longest step, and not the scheduler, would be measured.
+    # A step is not interrupted. With larger saves the demo would measure the longest step, not the
+    # scheduler.
     size_sigma: float = 0.5
 
     def load_options(self, game):
@@ -54,10 +57,10 @@ FULL = Plan(measure_s=6, warm_up_s=1, repetitions=7)
 QUICK = Plan(measure_s=2, warm_up_s=0.5, repetitions=5)
 
 
-# --- processors -------------------------------------------------------------------------------------
+# --- processors -----------------------------------------------------------------------------------
 
 def halves(processors):
-    """Those of the service and those of the load; the same where there is only one."""
+    """The processors of the services and those of the load; the same if there is only one."""
     processors = sorted(processors)
     if len(processors) < 2:
         return set(processors), set(processors)
@@ -66,13 +69,13 @@ def halves(processors):
 
 
 def workers_on(processors):
-    """Two at least: a long step of one leaves the other to others."""
+    """At least two, so that a long step on one worker leaves a worker free."""
     return max(2, len(processors))
 
 
 @contextlib.contextmanager
 def processors_of_children(processors):
-    """What is started meanwhile runs there."""
+    """Programs that are started meanwhile run on `processors`."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, processors)
     try:
@@ -81,7 +84,7 @@ def processors_of_children(processors):
         os.sched_setaffinity(0, before)
 
 
-# --- a measurement ----------------------------------------------------------------------------------
+# --- a measurement --------------------------------------------------------------------------------
 
 class Tenants:
     """A service with two games, and their load."""
@@ -100,7 +103,7 @@ class Tenants:
                 "--ledger", self.folder / f"{self.mode}-{game}.ledger"]
 
     def prepare(self):
-        """A save for each player, and what the service can do."""
+        """Stores a save for each player. Returns how many requests/s the service can serve."""
         for game in ("quiet", "noisy"):
             drive(self.load, self.service.url, *self.options(game, 32), "--preload",
                   "--requests", 0)
@@ -120,12 +123,12 @@ class Tenants:
 
     @contextlib.contextmanager
     def noise(self, capacity):
-        """Sends it meanwhile; gives a list with its report at the end."""
+        """The noisy game sends meanwhile. The list that this yields has its report at the end."""
         path = self.folder / f"{self.mode}-noisy.json"
         command = [self.load, "--url", self.service.url,
                    *self.options("noisy", self.plan.noisy_connections), "--duration", 3600,
                    "--rate", capacity / 2 * self.plan.noise, "--json", path]
-        # Its generator makes way for that of the quiet game: it is the service that is measured.
+        # A lower priority: this generator must not delay that of the quiet game.
         with subprocess.Popen(["nice", "-n", "10", *map(str, command)],
                               stdout=subprocess.DEVNULL) as process:
             reports = []
@@ -136,7 +139,7 @@ class Tenants:
                 process.send_signal(signal.SIGINT)
                 status = process.wait()
             if status != 0:
-                raise DemoError(f"the load of the noisy game ended with status {status}")
+                raise DemoError(f"savegames-load for the noisy game ended with status {status}")
             reports.append(json.loads(path.read_text()))
 
     def measure(self, capacity):
@@ -149,7 +152,7 @@ class Tenants:
                 "noisy_errors": noisy[0]["errors_by_kind"]}
 
 
-# --- the results ------------------------------------------------------------------------------------
+# --- the results ----------------------------------------------------------------------------------
 
 COLUMNS = (
     ("p99 ms alone", "alone_ms", "{:.1f}", 1),
@@ -161,14 +164,14 @@ COLUMNS = (
 
 
 def spread_text(values, form, factor):
-    """The median, the least and the most: "31.2 (30.1 to 33.0)"."""
+    """Median, minimum and maximum: "31.2 (30.1 to 33.0)"."""
     middle, least, most = (form.format(factor * value) for value in
                            (statistics.median(values), min(values), max(values)))
     return f"{middle} ({least} to {most})"
 
 
 def table(samples):
-    """One row for each mode: medians, and in parentheses the least and the most."""
+    """One row for each mode: medians, with minimum and maximum in parentheses."""
     rows = [["", *(title for title, *_ in COLUMNS)]]
     for mode, of_mode in samples.items():
         rows.append([MODES[mode], *(spread_text([each[key] for each in of_mode], form, factor)
@@ -179,7 +182,7 @@ def table(samples):
 
 
 def verdict(samples):
-    """(what was shown, what went wrong): two lists of sentences."""
+    """Two lists of sentences: what the run has shown, and what went wrong."""
     moved = {mode: statistics.median(each["moved"] for each in of_mode)
              for mode, of_mode in samples.items()}
     sentence = (f"The noisy game moves the quiet one's p99 by {100 * moved['groups']:.0f} % with "
@@ -207,11 +210,11 @@ def run(plan, build):
             capacity = min(each.prepare() for each in tenants.values())
             print(f"the service can do {capacity:.0f} requests/s", flush=True)
             for number in range(plan.repetitions):
-                # In turn, so that what the machine does besides meets both.
+                # In turn, so that other load of the machine affects both services.
                 for mode in sorted(MODES, reverse=number % 2 == 1):
                     samples[mode].append(tenants[mode].measure(capacity))
                 print(f"repetition {number + 1} of {plan.repetitions}", flush=True)
-    print("\n" + table(samples) + "\n\nMedians, and in parentheses the least and the most.")
+    print("\n" + table(samples) + "\n\nMedians, with minimum and maximum in parentheses.")
     written = OUTPUT / "tenants.json"
     written.write_text(json.dumps({"capacity_rps": capacity, "plan": dataclasses.asdict(plan),
                                    "samples": samples}, indent=2) + "\n")

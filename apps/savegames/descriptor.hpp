@@ -1,4 +1,4 @@
-// A file descriptor that closes itself; closing gives its locks back.
+// Owns a file descriptor. Closing the descriptor releases its locks.
 #pragma once
 
 #include <unistd.h>

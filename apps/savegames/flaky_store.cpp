@@ -9,8 +9,8 @@ flaky_store::flaky_store(profile_store& profiles, blob_store& blobs, fault_plan 
 
 flaky_store::~flaky_store() { release_held(); }
 
-// Asks the plan and makes `done` do as it says. False when the operation is not to be carried out;
-// `done` has been called then.
+// Asks the plan, and changes `done` accordingly. False: do not carry the operation out; `done` has
+// been called.
 template <class T>
 bool flaky_store::arrange(store_operation operation, const profile_key& key, completion<T>& done) {
     fault chosen;

@@ -1,7 +1,7 @@
-// A decorator for tests: fails chosen operations, or holds their answers until told.
+// A store for tests, around two real ones: it fails chosen operations, or holds their answers back.
 //
-// Held answers make races repeatable: a test decides what happens between the moment at which the
-// store did the work and the moment at which the caller hears of it. Thread-safe.
+// Held answers make races repeatable: the test decides what happens after the store did the work
+// and before the caller gets the answer. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -21,23 +21,23 @@ enum class store_operation : std::uint8_t { acquire, release, get, put, erase };
 struct fault {
     enum class kind : std::uint8_t {
         none,         // the operation passes
-        fail_before,  // it is not carried out, and fails at once on the caller's thread
-        fail_after,   // it is carried out, but its answer is lost: the caller hears the error
-        hold,         // it is carried out, its answer waits for release_held
+        fail_before,  // the operation is not carried out; it fails at once, on the caller's thread
+        fail_after,   // the operation is carried out, but the caller gets the error as its answer
+        hold,         // the operation is carried out; its answer waits for release_held
     };
     kind what = kind::none;
     error code = error::store_failed;
 };
 
-// Chooses the fate of an operation. Called under a lock, one call at a time, in the order in which
-// operations begin; must not call the store.
+// Chooses the fault of an operation. Called under a mutex, in the order in which operations begin.
+// Must not call the store.
 using fault_plan = std::move_only_function<fault(store_operation, const profile_key&)>;
 
 class flaky_store final : public profile_store, public blob_store {
 public:
-    // The stores outlive this, and no operation is under way when this ends.
+    // The stores outlive this object. No operation is under way when it is destroyed.
     flaky_store(profile_store& profiles, blob_store& blobs, fault_plan plan);
-    ~flaky_store() override;  // gives the held answers
+    ~flaky_store() override;  // gives the held answers to their callers
 
     void acquire(const profile_key& key, owner_token owner, std::chrono::milliseconds lease,
                  completion<lock_result> done) override;
@@ -48,13 +48,13 @@ public:
     void erase(const profile_key& key, const write_condition& condition,
                completion<void> done) override;
 
-    // From the next operation on.
+    // Takes effect with the next operation.
     void set_plan(fault_plan plan);
 
     // Blocks until at least `count` answers are held.
     void wait_held(std::size_t count);
 
-    // Gives all held answers, on this thread. Returns how many.
+    // Gives all held answers to their callers, on this thread. Returns their number.
     std::size_t release_held();
 
 private:

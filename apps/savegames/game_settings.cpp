@@ -38,19 +38,24 @@ void assign(game_limits& limits, std::size_t setting, std::uint64_t value) {
     }
 }
 
-// Takes the settings of the rest of a line; what is wrong with it, or nothing.
+// Assigns the settings of the rest of a line. Returns what is wrong with it; empty: nothing.
 std::string take_settings(std::string_view line, game_limits& limits) {
     std::array<bool, known_settings.size()> given{};
     std::string_view word = take_word(line);
-    if (word.empty()) return "a line is \"game setting=number ...\", this one has no setting";
+    if (word.empty()) {
+        return "a line must be \"game setting=number ...\", but this line has no setting";
+    }
     for (; !word.empty(); word = take_word(line)) {
         const std::string_view name = word.substr(0, word.find('='));
         const auto found = std::ranges::find(known_settings, name, &known_setting::name);
         if (found == known_settings.end()) {
-            return fmt::format("\"{}\" is no setting: weight, max_concurrency, max_requests", name);
+            return fmt::format(
+                "\"{}\" is not a setting: use weight, max_concurrency or max_requests", name);
         }
         const auto which = static_cast<std::size_t>(found - known_settings.begin());
-        if (std::exchange(given[which], true)) return fmt::format("{} is given twice", name);
+        if (std::exchange(given[which], true)) {
+            return fmt::format("{} is given twice: give it once", name);
+        }
         const std::string_view text = word.substr(std::min(name.size() + 1, word.size()));
         std::uint64_t value = 0;
         const char* const end = text.data() + text.size();
@@ -86,10 +91,10 @@ std::expected<game_settings, std::string> game_settings::parse(std::string_view 
         const bool for_all = game == "*";
         if (for_all) {
             if (std::exchange(has_default, true))
-                return wrong("there is a line for all games, *, already");
+                return wrong("there is a line for all games, *, already: join the two");
             if (result.size() != 0) return wrong("the line for all games, *, must come first");
         } else if (std::string problem = id_problem(game); !problem.empty()) {
-            return wrong("the game's " + problem);
+            return wrong("game: " + problem);
         }
         game_limits limits = result.for_all_;
         if (std::string problem = take_settings(line, limits); !problem.empty()) {
@@ -98,7 +103,7 @@ std::expected<game_settings, std::string> game_settings::parse(std::string_view 
         if (for_all) {
             result.for_all_ = limits;
         } else if (!result.exceptions_.emplace(game, limits).second) {
-            return wrong(fmt::format("the game \"{}\" has a line already", game));
+            return wrong(fmt::format("the game \"{}\" has a line already: join the two", game));
         }
     }
     return result;

@@ -1,12 +1,12 @@
-// What each game may have: `--games`.
+// The limits of each game: the file of `--games`.
 //
-// A file of lines "game setting=number ...", where "*" stands for all games and comes first; empty lines and lines that
-// begin with # are skipped:
+// The file has lines "game setting=number ...". The line of "*" is for all games, and must come
+// first. Empty lines, and lines that begin with #, are skipped:
 //
 //     *      weight=100 max_requests=500
 //     chess  weight=300 max_concurrency=2
 //
-// What a game's line does not say is as for all.
+// A game has the settings of "*" for what its own line does not say.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,29 @@
 namespace savegames {
 
 struct game_limits {
-    unsigned weight = 100;         // its share of the workers against other games: 1 to 10,000
-    unsigned max_concurrency = 0;  // how many of its steps may run at once; 0: any number
-    std::size_t max_requests = 0;  // how many of its requests may be under way; 0: any number
+    unsigned weight = 100;         // the share of the workers among the games: 1 to 10,000
+    unsigned max_concurrency = 0;  // how many steps of the game may run at once; 0: no limit
+    std::size_t max_requests = 0;  // how many requests may be under way; 0: no limit
 
     friend bool operator==(const game_limits&, const game_limits&) = default;
 };
 
 class game_settings {
 public:
-    // No exceptions.
+    // All games have the default limits.
     game_settings() = default;
 
-    // Reads `path`. Blocks for I/O. The error is a sentence for a person, with the number of the wrong line.
+    // Reads `path`. Blocks for I/O. The error is a sentence for a person, with the number of the
+    // wrong line.
     [[nodiscard]] static std::expected<game_settings, std::string> load(const std::string& path);
 
-    // The same from a text. `name` stands for the file in messages.
+    // Parses a text. `name` stands for the file in messages.
     [[nodiscard]] static std::expected<game_settings, std::string> parse(std::string_view text,
                                                                          std::string_view name);
 
     [[nodiscard]] const game_limits& of(std::string_view game) const noexcept;
 
-    // Games with a line of their own.
+    // How many games have a line of their own.
     [[nodiscard]] std::size_t size() const noexcept { return exceptions_.size(); }
 
 private:

@@ -33,8 +33,8 @@ std::string_view pick(const std::array<std::string_view, Count>& from, std::uint
     return from[index % Count];
 }
 
-// The arguments come in a tuple, because a braced list is evaluated from left to right, and the
-// arguments of a function in any order: draws must not depend on the compiler.
+// The arguments come in a tuple: a braced list is evaluated from left to right, but the arguments
+// of a function in any order. The draws must not depend on the compiler.
 template <class... Args>
 void append(std::string& text, fmt::format_string<const Args&...> format,
             const std::tuple<Args...>& arguments) {
@@ -55,7 +55,7 @@ double save_generator::unit() {
     return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53;  // never 0 or 1
 }
 
-// Box and Muller's method.
+// The Box-Muller method.
 double save_generator::normal() {
     const double radius = std::sqrt(-2 * std::log(unit()));
     return radius * std::cos(2 * std::numbers::pi * unit());
@@ -82,7 +82,7 @@ std::string save_generator::make_save(std::size_t size) {
     std::string text;
     text.reserve(size + 512);
     append_head(text);
-    // What is left is items, then quests, then chunks of the world, a third each.
+    // A third of the rest is for items, a third for quests, and a third for chunks of the world.
     constexpr std::size_t frame = quests_begin.size() + world_begin.size() + end.size();
     const std::size_t used = text.size() + inventory_begin.size() + frame;
     const std::size_t third = size > used ? (size - used) / 3 : 0;

@@ -1,8 +1,8 @@
 // Realistic saves and patches for load generators and tests: JSON as games write it.
 //
-// Deterministic: the same seed gives the same texts with every compiler and library
-// (std::mt19937_64 and own distributions: the standard's differ between libraries). Sizes may
-// differ where the mathematical library rounds otherwise. One thread at a time for each generator.
+// Deterministic: the same seed gives the same texts with every compiler and standard library. So
+// the distributions are written here: those of the standard differ between libraries. Sizes may
+// differ if the mathematical library rounds otherwise. One thread at a time for each generator.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace savegames {
 
-// Sizes of saves: log-normal, as file sizes are, cut to [size_min, size_max] by drawing again.
+// Sizes of saves: log-normal, as file sizes are. Sizes outside [size_min, size_max] are redrawn.
 struct size_distribution {
     std::size_t size_min = 1'000;
     std::size_t size_max = 2'000'000;
     double median = 30'000;
-    double sigma = 1.2;  // of the logarithm: p10 is 6 KB, p90 140 KB, p99 490 KB
+    double sigma = 1.2;  // of the logarithm: p10 is 6 KB, p90 is 140 KB, p99 is 490 KB
 };
 
 class save_generator {
 public:
     explicit save_generator(std::uint64_t seed) : random_{seed} {}
 
-    // A size in bytes.
+    // Draws a size in bytes.
     [[nodiscard]] std::size_t draw_size(const size_distribution& sizes);
 
-    // A save of about `size` bytes, at least some 900: never more than 300 over, and 150 short of
-    // it. It has player, position, stats, settings, inventory, quests, world; zstd makes it 3 to 8
-    // times smaller from some 8 KB on.
+    // Makes a save of about `size` bytes: at most 300 more, at most 150 fewer, and never fewer than
+    // about 900. It has player, position, stats, settings, inventory, quests and world. From about
+    // 8 KB on, zstd makes it 3 to 8 times smaller.
     [[nodiscard]] std::string make_save(std::size_t size);
 
-    // A merge patch of 100 to 600 bytes that fits the saves above: it moves the player, changes
-    // stats, advances a quest, sometimes deletes a field.
+    // Makes a merge patch of 100 to 600 bytes for such saves: it moves the player, changes stats,
+    // and sometimes advances a quest or deletes a field.
     [[nodiscard]] std::string make_patch();
 
 private:

@@ -17,7 +17,7 @@ bool is_plain(char c) {
            marks.find(c) != marks.npos;
 }
 
-// *( unreserved / pct-encoded / sub-delims ); an IPv4 address is such a name, too.
+// *( unreserved / pct-encoded / sub-delims ). An IPv4 address fits this rule, too.
 bool is_name(std::string_view text) {
     while (!text.empty()) {
         const bool escape = text.front() == '%';
@@ -37,7 +37,7 @@ bool is_literal(std::string_view text) {
                std::ranges::all_of(text.substr(point + 1),
                                    [](char c) { return is_plain(c) || c == ':'; });
     }
-    if (text.contains('%')) return false;  // a zone has no meaning for another machine
+    if (text.contains('%')) return false;  // another machine cannot use a zone
     const auto parsed = fairlead::io::address::parse(text, 0);
     return parsed && parsed->is_v6();
 }

@@ -1,7 +1,7 @@
 #include "savegames/http.hpp"
 
-// Beast 1.74 asserts, wrongly, that an empty chunked body does not come in pieces: a stranger could
-// end a build with assertions. Without them the code below that assertion is right.
+// An assertion of Beast 1.74 says, wrongly, that an empty chunked body does not come in pieces. A
+// client could end a build with assertions. The code after that assertion handles the case.
 #define BOOST_DISABLE_ASSERTS
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/status.hpp>
@@ -37,28 +37,34 @@ std::size_t count(const http::fields& fields, http::field name) {
     return static_cast<std::size_t>(std::distance(first, last));
 }
 
-// What is wrong with the fields that say where the body ends. A proxy that reads them in another
-// way would take the end of this body for the next request.
+// Says what is wrong with the fields that give the end of the body. A proxy that reads them in
+// another way would take the end of this body for the next request.
 std::optional<http_failure> framing_failure(const http::fields& fields, bool http_1_0) {
     constexpr std::string_view code = "bad_request";
     const std::size_t codings = count(fields, http::field::transfer_encoding);
     const std::size_t lengths = count(fields, http::field::content_length);
     const beast::string_view coding = fields[http::field::transfer_encoding];
     if (codings != 0 && lengths != 0) {
-        return http_failure{400, code, "malformed HTTP: a length and a transfer coding"};
+        return http_failure{400, code,
+                            "malformed HTTP: Content-Length and Transfer-Encoding exclude each "
+                            "other; send one of them"};
     }
     const beast::string_view length = fields[http::field::content_length];
     if (lengths > 1 || length.find_first_not_of("0123456789") != length.npos) {
-        return http_failure{400, code, "malformed HTTP: one Content-Length, a number, is allowed"};
+        return http_failure{400, code,
+                            "malformed HTTP: send at most one Content-Length, a decimal number"};
     }
     if (codings > 1 || (codings == 1 && coding.empty())) {
-        return http_failure{400, code, "malformed HTTP: one Transfer-Encoding is allowed"};
+        return http_failure{400, code,
+                            "malformed HTTP: send at most one Transfer-Encoding, which names a "
+                            "coding"};
     }
     if (codings == 1 && !beast::iequals(coding, "chunked")) {
-        return http_failure{501, code, "the only transfer coding here is \"chunked\""};
+        return http_failure{501, code, "this service knows no transfer coding but \"chunked\""};
     }
     if (codings == 1 && http_1_0) {
-        return http_failure{400, code, "malformed HTTP: chunked in HTTP/1.0"};
+        return http_failure{400, code,
+                            "malformed HTTP: HTTP/1.0 has no chunked body; send Content-Length"};
     }
     return std::nullopt;
 }
@@ -75,9 +81,10 @@ http_parser::~http_parser() = default;
 void http_parser::reset() {
     auto& fresh = parser_->of_one_request.emplace();
     fresh.header_limit(static_cast<std::uint32_t>(limits_.head_max));
-    // Decided when the head is known. Not "none": 1.74 takes that for less than every size.
+    // `finish_head` sets the limit. Not boost::none: Beast 1.74 takes it for less than any size.
     fresh.body_limit(std::numeric_limits<std::uint64_t>::max());
-    // Each call takes one part at most: the head; the lines before one chunk, or after the last.
+    // Each call of `put` takes one part at most: the head, or the lines before one chunk, or those
+    // after the last chunk.
     fresh.eager(false);
     head_ = {};
     used_ = 0;
@@ -97,14 +104,14 @@ std::size_t http_parser::feed(std::span<const std::byte> bytes) {
     return stage_ == stage::head ? feed_head(bytes) : feed_body(bytes);
 }
 
-// The lines around chunks, the trailers among them, are kept nowhere, but for their limit a client
-// could send them without end.
+// The lines around chunks, trailers included, are not kept. Without a limit a client could send
+// them without end.
 std::size_t http_parser::feed_body(std::span<const std::byte> bytes) {
     std::size_t taken = 0;
     auto& now = *parser_->of_one_request;
-    // Beast asks for memory for the whole body, as large as it claims to be.
+    // Beast allocates the announced size of the body at once.
     if (head_.body_size.value_or(0) > limits_.body_max) {
-        fail(413, "too_large", "the body is too large");
+        fail(413, "too_large", "the body is larger than this service accepts (--body-max)");
     }
     while (stage_ == stage::body && taken != bytes.size()) {
         beast::error_code code;
@@ -114,13 +121,16 @@ std::size_t http_parser::feed_body(std::span<const std::byte> bytes) {
         const std::size_t pending = code == http::error::need_more ? bytes.size() - taken : 0;
         const std::size_t lines = part - (now.get().body().size() - body_before) + pending;
         if (code == http::error::body_limit) {
-            fail(413, "too_large", "the body is too large");
+            fail(413, "too_large", "the body is larger than this service accepts (--body-max)");
         } else if (lines > limits_.head_max) {
-            fail(431, "too_large", "the lines around a chunk of the body are too large");
+            fail(
+                431, "too_large",
+                "the lines around one chunk of the body are larger than this service accepts: send "
+                "fewer trailers and shorter extensions");
         } else if (code == http::error::need_more) {
             break;
         } else if (code) {
-            fail(400, "bad_request", "malformed HTTP: the body");
+            fail(400, "bad_request", "malformed HTTP: the body is not chunked as RFC 9112 says");
         } else if (now.is_done()) {
             stage_ = stage::complete;
         }
@@ -128,14 +138,14 @@ std::size_t http_parser::feed_body(std::span<const std::byte> bytes) {
     return taken;
 }
 
-// Looks at each byte of the head once, before Beast does: Beast joins a line that begins with a
-// space to the line before it, which RFC 9112, 5.2 has a server refuse or replace. `bytes`: the
-// head from byte `used_` on. False: there is such a line.
+// Refuses a line of the head that begins with a space: Beast joins such a line to the line before
+// it, but RFC 9112, 5.2 makes a server refuse or replace it. Looks at each byte once, before Beast
+// does. `bytes`: the head from byte `used_` on. False: there is such a line.
 bool http_parser::scan_lines(std::span<const std::byte> bytes) {
     for (; !head_seen_ && scanned_ - used_ != bytes.size(); ++scanned_) {
         const std::byte each = bytes[scanned_ - used_];
         if (each == std::byte{'\n'}) {
-            head_seen_ = line_size_ == 1;  // a carriage return alone
+            head_seen_ = line_size_ == 1;  // the line has a carriage return alone
             line_size_ = 0;
         } else if (line_size_ != 0) {
             ++line_size_;
@@ -150,7 +160,7 @@ bool http_parser::scan_lines(std::span<const std::byte> bytes) {
 
 std::size_t http_parser::feed_head(std::span<const std::byte> bytes) {
     std::size_t skipped = 0;
-    if (!begun_) {  // RFC 9112, 2.2: empty lines before a request do not count
+    if (!begun_) {  // RFC 9112, 2.2: ignore empty lines before a request
         while (skipped != bytes.size() &&
                (bytes[skipped] == std::byte{'\r'} || bytes[skipped] == std::byte{'\n'})) {
             ++skipped;
@@ -160,19 +170,24 @@ std::size_t http_parser::feed_head(std::span<const std::byte> bytes) {
         begun_ = true;
     }
     if (!scan_lines(bytes)) {
-        fail(400, "bad_request", "malformed HTTP: a line of the head begins with a space");
+        fail(
+            400, "bad_request",
+            "malformed HTTP: a line of the head begins with a space: write each field in one line");
         return skipped;
     }
     auto& now = *parser_->of_one_request;
     beast::error_code code;
     const std::size_t taken = now.put(as_buffer(bytes), code);
     used_ += taken;
-    // Beast takes the head field by field, and limits each part only.
+    // Beast takes the head field by field, and limits only each part.
     const std::size_t pending = code == http::error::need_more ? bytes.size() - taken : 0;
     if (code == http::error::header_limit || used_ + pending > limits_.head_max) {
-        fail(431, "too_large", "the head of the request is too large");
+        fail(431, "too_large",
+             "the head of the request is larger than this service accepts: send fewer or shorter "
+             "fields");
     } else if (code && code != http::error::need_more) {
-        fail(400, "bad_request", "malformed HTTP");
+        fail(400, "bad_request",
+             "malformed HTTP: the head is not a request line and fields as RFC 9112 says");
     } else if (!code && now.is_header_done()) {
         finish_head();
     }
@@ -199,15 +214,15 @@ void http_parser::finish_head() {
         fail(framing->status, framing->code, framing->message);
     } else if (const std::size_t hosts = count(message, http::field::host);
                hosts > 1 || (hosts == 0 && !head_.http_1_0)) {
-        fail(400, "bad_request", "malformed HTTP: one Host field is needed");
+        fail(400, "bad_request", "malformed HTTP: send exactly one Host field");
     } else if (!parse_host(head_.host)) {
-        fail(400, "bad_request", "malformed HTTP: the Host field");
+        fail(400, "bad_request", "malformed HTTP: the Host field must be host[:port]");
     } else if (count(message, http::field::authorization) > 1) {
-        fail(400, "bad_request", "malformed HTTP: more than one Authorization field");
+        fail(400, "bad_request", "malformed HTTP: send at most one Authorization field");
     } else if (!expectation.empty() && !beast::iequals(expectation, "100-continue")) {
-        fail(417, "bad_request", "the only expectation here is \"100-continue\"");
+        fail(417, "bad_request", "this service knows no expectation but \"100-continue\"");
     }
-    now.body_limit(limits_.body_max);  // counts for chunked bodies only
+    now.body_limit(limits_.body_max);  // only chunked bodies: `feed_body` checks announced sizes
 }
 
 std::string http_parser::take_body() { return std::move(parser_->of_one_request->get().body()); }

@@ -13,39 +13,40 @@
 namespace savegames {
 namespace {
 
-// Why the store has not read or written a save.
+// Says why the store has not read or written a save.
 std::string_view store_message(error code) {
     switch (code) {
         case error::not_found:
-            return "there is no such save";
+            return "this player has no save in this game; store one with PUT";
         case error::conflict:
         case error::lease_lost:
-            return "another request changed the save";
+            return "another request changed the save meanwhile; read it and try again";
         case error::overloaded:
-            return "the save store has too much to do";
+            return "the queue of the save store is full; try again later";
         case error::over_share:
-            return "the save store has too much to do for this game";
+            return "this game has filled its part of the save store's queue; try again later";
         default:
-            return "the save store failed";
+            return "the save store failed; try again later";
     }
 }
 
-constexpr std::string_view no_memory_message = "too many large saves are under way";
+constexpr std::string_view no_memory_message =
+    "the memory for large saves is in use; try again when other requests have ended";
 
 }  // namespace
 
-// A store operation that is under way: shared by the job and the store's callback, because either
+// A store operation that is under way. The job and the store's callback share it, because either
 // may end first.
 //
-// mutex_ guards the rest. complete() is called once, by the store; abandon() at most once, by the
-// job. Whoever comes second knows: an answer that nobody waits for gives the lock back.
+// mutex_ guards what follows it. The store calls complete() once; the job calls abandon() at most
+// once. The second of the two calls tidies up: it gives the lock back if the job is gone.
 class job::operation {
 public:
     using any_result =
         std::variant<std::monostate, std::expected<lock_result, error>, std::expected<save, error>,
                      std::expected<std::uint64_t, error>, std::expected<void, error>>;
 
-    // `unlocks`: to release the lock if the job is gone when the answer comes.
+    // `unlocks`: the operation must release the lock if the job is gone when the answer comes.
     operation(profile_store& profiles, const profile_key& key, owner_token owner, bool unlocks,
               std::function<void()> notify)
         : profiles_{profiles},
@@ -67,13 +68,13 @@ public:
         return done_;
     }
 
-    // Once done.
+    // Requires `done`.
     template <class T>
     [[nodiscard]] std::expected<T, error>& result() {
         return std::get<std::expected<T, error>>(result_);
     }
 
-    // Nobody waits any more: no notify begins after this, and none is going on.
+    // The job leaves: no notify begins after this call, and none is going on.
     void abandon() {
         {
             const std::lock_guard lock{mutex_};
@@ -97,7 +98,7 @@ private:
         tidy_up();
     }
 
-    // Done and abandoned: nobody changes the result any more.
+    // Requires that the operation is done and abandoned: nothing changes result_ any more.
     void tidy_up() {
         if (!unlocks_) return;
         const auto* locked = std::get_if<std::expected<lock_result, error>>(&result_);
@@ -117,8 +118,8 @@ private:
 };
 
 response make_error(int status, std::string_view code, std::string_view message) {
-    // Texts of clients may be in the message: what is no UTF-8 is replaced. Plain strings and no
-    // object, whose destructor would allocate.
+    // The message may contain a client's text; bytes that are not UTF-8 are replaced. Strings are
+    // joined by hand, because the destructor of a JSON object would allocate.
     const auto quote = [](std::string_view text) {
         return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     };
@@ -205,7 +206,7 @@ std::size_t job::next_bytes() const {
 void job::expire() {
     if (finished()) return;
     if (committed()) {
-        // The write is safe, and the lock is given back below.
+        // The write is on the disk, and let_go() gives the lock back.
         if (phase_ == phase::uploading) {
             report_upload(*operation_->result<std::uint64_t>());
         } else {
@@ -214,30 +215,32 @@ void job::expire() {
     } else if (phase_ != phase::unlocking) {
         const bool only_locked =
             lock_refused_ && (phase_ == phase::locking || phase_ == phase::backoff);
-        answer_ = only_locked
-                      ? make_error(error::locked, "the profile is locked by another request")
-                      : make_error(error::deadline, "the time of the request is over");
+        answer_ =
+            only_locked
+                ? make_error(error::locked, "other requests kept the profile locked; try again")
+                : make_error(error::deadline,
+                             "the time of the request was over before its answer was there");
     }
     let_go();
 }
 
-// Ends without an answer: gives the lock back, and is notified no more.
+// Ends without an answer: gives the lock back, and makes sure that no notify comes any more.
 void job::let_go() noexcept {
     if (finished()) return;
     try {
         if (operation_) {
-            operation_->abandon();  // unlocks too
+            operation_->abandon();  // also unlocks
         } else if (holds_lock_) {
             context_.profiles.release(*key_, owner_, [](std::expected<void, error>) {});
         }
-    } catch (const std::bad_alloc&) {  // the lease ends by itself
+    } catch (const std::bad_alloc&) {  // the lock stays until its lease ends
     }
     operation_.reset();
     holds_lock_ = false;
     phase_ = phase::finished;
 }
 
-// Whether the store has said yes to the write that is under way.
+// Whether the store has acknowledged the write that is under way.
 bool job::committed() const {
     if (operation_ == nullptr || !operation_->done()) return false;
     if (phase_ == phase::uploading) return operation_->result<std::uint64_t>().has_value();
@@ -284,7 +287,7 @@ step_result job::after_lock(time_point now) {
     operation_.reset();
     if (!result) {
         holds_lock_ = true;  // perhaps: the store may have locked before it failed
-        return fail(result.error(), "the lock store failed");
+        return fail(result.error(), "the lock store failed; try again later");
     }
     if (!result->granted) {
         lock_refused_ = true;
@@ -305,8 +308,9 @@ step_result job::after_lock(time_point now) {
     return start_upload();
 }
 
-// Doubles from backoff_min to backoff_max, at random between half and all of it, so that those who
-// collided do not collide again; no longer than the lease of the other.
+// The wait doubles from backoff_min to backoff_max. It is drawn at random between half of that and
+// all of it, so that jobs that collided do not collide again. It is never longer than the rest of
+// the other owner's lease.
 std::chrono::milliseconds job::next_backoff(std::chrono::milliseconds lease_left) {
     const auto doubled = context_.backoff_min * (1 << std::min(lock_attempts_++, 16U));
     const auto longest = std::max<std::int64_t>(std::min(doubled, context_.backoff_max).count(), 1);
@@ -355,7 +359,7 @@ step_result job::answer_read(const save& stored) {
 }
 
 step_result job::unpack_to_patch(const save& stored) {
-    auto paid = reserve(2 * stored.size + request_.body.size());  // the text before and after
+    auto paid = reserve(2 * stored.size + request_.body.size());  // the texts before and after
     if (!paid) return fail(paid.error(), no_memory_message);
     paid_ = std::move(*paid);
     auto text = unpack(stored, context_.save_limits.size_max);
@@ -378,7 +382,7 @@ step_result job::pack_text() {
     auto packed = pack(text_, context_.compression_level);
     if (!packed) return fail(packed.error().code, packed.error().message);
     packed_ = std::move(*packed);
-    std::string{}.swap(text_);  // megabytes that need not wait with us
+    std::string{}.swap(text_);  // frees megabytes before the job waits
     paid_.reset();
     return holds_lock_ ? start_upload() : start_lock();
 }
@@ -425,8 +429,8 @@ step_result job::after_erase() {
     return finish();
 }
 
-// Calls the store. If the call throws, nothing is under way, and a lock that is held is given back
-// at the end.
+// Starts an operation of the store. If the call throws, no operation is under way; a lock that the
+// job holds is given back at its end.
 template <class Call>
 step_result job::start(phase next, Call call) {
     const bool unlocks = next == phase::locking || (holds_lock_ && next != phase::unlocking);
@@ -459,7 +463,7 @@ step_result job::fail(error code, std::string_view message) {
     return finish();
 }
 
-// The answer is complete: gives the lock back, if any, and ends.
+// Ends with answer_, which is complete. Gives the lock back first if the job holds it.
 step_result job::finish() {
     if (holds_lock_) {
         return start(phase::unlocking, [&](const std::shared_ptr<operation>& started) {

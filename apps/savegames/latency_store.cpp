@@ -12,8 +12,8 @@ namespace {
 
 std::unexpected<std::string> wrong(std::string_view text) {
     return std::unexpected(fmt::format(
-        "\"{}\" is no latency: write a median up to 60 s and, if you like, a sigma of 0 to 3: "
-        "\"5ms\", \"800us\", \"0.2s\" or \"5ms,0.5\"",
+        "\"{}\" is not a latency: write a median of at most 60 s, such as \"5ms\", \"800us\" or "
+        "\"0.2s\", and then, if you like, a sigma of 0 to 3, as in \"5ms,0.5\"",
         text));
 }
 

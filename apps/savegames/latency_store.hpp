@@ -1,7 +1,7 @@
-// A decorator that makes a near store answer like a far one: `--store-latency`.
+// A store that makes the stores behind it answer as late as remote ones: `--store-latency`.
 //
-// Each operation is carried out at once, and its answer is held back. The answer comes on the
-// delay line's thread. One timer thread for all operations; no thread waits for an answer.
+// Each operation is carried out at once, and its answer is held back. The thread of one delay line
+// gives all answers; no thread waits for an answer.
 #pragma once
 
 #include <chrono>
@@ -19,24 +19,24 @@
 
 namespace savegames {
 
-// A log-normal distribution of latencies. sigma 0: always the median.
+// A log-normal distribution of latencies. With sigma 0, every latency is the median.
 struct latency_profile {
     std::chrono::nanoseconds median{0};
-    double sigma = 0;  // of the logarithm: 0.3 gives a p99 of twice the median, 0.5 of 3.2 times
+    double sigma = 0;  // of the logarithm: with 0.3, p99 is 2 medians; with 0.5, 3.2 medians
 };
 
-// Parses "MEDIAN" or "MEDIAN,SIGMA": "5ms", "800us", "0.2s", "5ms,0.5". The median is at most 60 s,
-// sigma 0 to 3. The error is a sentence for a person.
+// Parses "MEDIAN" or "MEDIAN,SIGMA": "5ms", "800us", "0.2s", "5ms,0.5". The median is at most 60 s;
+// sigma is 0 to 3. The error is a sentence for a person.
 [[nodiscard]] std::expected<latency_profile, std::string> parse_latency(std::string_view text);
 
 class latency_store final : public profile_store, public blob_store {
 public:
-    // The stores outlive this. The same seed draws the same latencies in the order of the calls.
+    // The stores outlive this object. Equal seeds draw equal latencies, in the order of the calls.
     latency_store(profile_store& profiles, blob_store& blobs, latency_profile latency,
                   std::uint64_t seed = 1);
 
     // Gives the answers that are held back, without their delay, and waits until the inner stores
-    // have answered everything. Blocks; not on a thread that runs a callback.
+    // have answered every operation. Blocks. Not on a thread that runs a callback of a store.
     ~latency_store() override;
 
     void acquire(const profile_key& key, owner_token owner, std::chrono::milliseconds lease,
@@ -48,7 +48,7 @@ public:
     void erase(const profile_key& key, const write_condition& condition,
                completion<void> done) override;
 
-    // The next latency that an operation gets. At most 100 medians. Any thread.
+    // The latency of the next operation; at most 100 medians. Any thread.
     [[nodiscard]] std::chrono::nanoseconds draw();
 
 private:

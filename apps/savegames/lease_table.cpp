@@ -10,7 +10,7 @@ lock_result lease_table::acquire(const profile_key& key, owner_token owner,
     sweep(now);
     const auto [entry, fresh] = leases_.try_emplace(key, owner, now + lease);
     if (!fresh && entry->second.owner != owner && entry->second.until > now) {
-        // Rounded up, so that a retry after `left` finds the lease expired.
+        // Rounded up: at a retry after `left`, the lease has expired.
         return {false, std::chrono::ceil<std::chrono::milliseconds>(entry->second.until - now)};
     }
     entry->second = {owner, now + lease};
@@ -37,7 +37,7 @@ std::size_t lease_table::size() const {
     return leases_.size();
 }
 
-// Runs when the table has doubled since the last time: the cost is a constant for each new entry.
+// Sweeps if the table has doubled since the latest sweep: a constant cost for each new entry.
 void lease_table::sweep(time_point now) {
     if (leases_.size() < sweep_size_) return;
     std::erase_if(leases_, [now](const auto& entry) { return entry.second.until <= now; });

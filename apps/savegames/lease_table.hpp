@@ -1,8 +1,9 @@
 // Leases in memory: the locks of the embedded store.
 //
-// Thread-safe by one mutex, held for a table lookup. Reads no clock: time is passed in.
-// Entries of owners that never came back are swept out whenever the table has doubled, so it has at
-// most twice as many entries as leases were good at the last sweep, or 256.
+// Thread-safe by one mutex, held for a table lookup. Reads no clock: the caller passes the time.
+//
+// A sweep drops expired entries when the table has doubled since the sweep before. So the table has
+// at most 256 entries, or twice as many as had not expired at the latest sweep.
 #pragma once
 
 #include <chrono>
@@ -17,16 +18,16 @@ namespace savegames {
 
 class lease_table {
 public:
-    // As profile_store::acquire. An expired lease of another owner is taken over.
+    // As `profile_store::acquire`. Takes over an expired lease of another owner.
     [[nodiscard]] lock_result acquire(const profile_key& key, owner_token owner,
                                       std::chrono::milliseconds lease, time_point now);
 
-    // False when `owner` does not hold a lease that is still good at `now`.
+    // Ends the lease. False if `owner` does not hold a lease that is good at `now`.
     [[nodiscard]] bool release(const profile_key& key, owner_token owner, time_point now);
 
     [[nodiscard]] bool holds(const profile_key& key, owner_token owner, time_point now) const;
 
-    // Entries, expired ones that were not swept yet included.
+    // The number of entries, also of expired ones that no sweep has dropped yet.
     [[nodiscard]] std::size_t size() const;
 
 private:

@@ -15,8 +15,8 @@ namespace fl = fairlead;
 constexpr std::chrono::seconds quiet{1};
 constexpr int waits_max = 10;
 
-// As the allocator has it by default, but it raises the limit when large blocks are freed unless
-// the limit is set.
+// This is the allocator's default. But unless the limit is set, the allocator raises it when a
+// large block is freed.
 constexpr int map_min = 128 << 10;
 
 }  // namespace
@@ -45,14 +45,14 @@ fl::task<> memory_trimmer::run() {
     waiting_ = nullptr;
 }
 
-// False: there is enough already.
+// False: enough was freed already, so the task need not wait.
 bool memory_trimmer::begin_to_wait(fl::basic_task& self) {
     const std::lock_guard lock{mutex_};
     waiting_ = freed_ < worth ? &self : nullptr;
     return waiting_ != nullptr;
 }
 
-// False: the service stops.
+// Waits for a second without a note, at most ten times. False: the service stops.
 fl::task<bool> memory_trimmer::wait_for_quiet() {
     std::uint64_t seen = notes();
     for (int waits = 0; waits != waits_max; ++waits) {

@@ -1,9 +1,10 @@
 // Gives memory back to the system when a burst of requests has ended.
 //
-// The allocator keeps what is freed in small pieces, such as the values of a parsed save: after a
-// burst that is most of what the burst took. So whatever frees much notes it here, and when enough
-// was noted, and a second has passed without a note (or ten seconds, if notes go on), the task
-// calls malloc_trim on a thread that may block.
+// The allocator keeps memory that is freed in small pieces, such as the values of a parsed save.
+// After a burst, that is most of the memory that the burst took. So code that frees much notes it
+// here. The task of the trimmer waits until enough was noted, and then until a second has passed
+// without a note, but not longer than ten seconds. Then it calls malloc_trim on a thread that may
+// block.
 //
 // Any thread; one mutex, held for an addition. Nothing polls: the task sleeps until enough was
 // noted.
@@ -18,19 +19,19 @@
 
 namespace savegames {
 
-// Makes the allocator map each large text by itself, so that a text goes back to the system when it
-// is freed. Before there are threads.
+// Makes the allocator map each large text by itself, so that the text goes back to the system when
+// it is freed. Call it before there is a second thread.
 void map_large_texts();
 
 class memory_trimmer {
 public:
-    // Requests that held less are not worth a note.
+    // A request that held less is not worth a note.
     static constexpr std::size_t note_min = std::size_t{64} << 10;
 
-    // So many bytes were freed.
+    // Says that `bytes` were freed.
     void note(std::size_t bytes);
 
-    // Until it is asked to stop.
+    // Trims until the task is asked to stop.
     fairlead::task<> run();
 
 private:

@@ -1,7 +1,7 @@
 // The nouns of the save-game service: identifiers, a stored save, errors.
 //
-// Everything here is a plain value: no threads, no I/O. Ids are parsed once, at the edge; code
-// behind the edge takes `game_id` and `player_id` and need not check them again.
+// Plain values: no threads, no I/O. An id is parsed once, where it enters the service. The code
+// behind that takes `game_id` and `player_id`, and need not check them again.
 #pragma once
 
 #include <fairlead/base/time.hpp>
@@ -18,31 +18,31 @@
 
 namespace savegames {
 
-using clock = fairlead::clock;  // may be virtual: nothing here takes the time from elsewhere
+using clock = fairlead::clock;  // may be virtual: the service takes the time from nowhere else
 using time_point = fairlead::time_point;
 
-// Why an operation failed. The first block is the client's doing, the last the service's.
+// Why an operation failed. The client caused the first errors, the service the last ones.
 enum class error : std::uint8_t {
     bad_request,   // an id, a JSON text or a patch is wrong
-    not_found,     // no such save
-    too_large,     // over a size limit
-    locked,        // another request holds the profile
-    conflict,      // the stored version is not the expected one
+    not_found,     // there is no such save
+    too_large,     // a size exceeds its limit
+    locked,        // another request holds the lock of the profile
+    conflict,      // the stored version is not the expected version
     lease_lost,    // the lease expired, or another owner has it
-    overloaded,    // a queue is full: try later
-    over_share,    // the rest is for other games: try later
+    overloaded,    // a queue or a budget is full: try later
+    over_share,    // the game has used its share; the rest is kept for other games: try later
     store_failed,  // the store cannot do it: disk, network, shutdown
     corrupt,       // stored bytes do not match their checksum
-    deadline,      // the request's time is over
+    deadline,      // the time of the request is over
 };
 
-// A short, stable word for logs and for the "error" field of answers ("not_found").
+// A short, stable word for logs and for the "error" field of answers, such as "not_found".
 [[nodiscard]] std::string_view to_string(error code) noexcept;
 
 // The HTTP status for `code`: 400, 404, 413, 409, 503, 429, 500 or 504.
 [[nodiscard]] int http_status(error code) noexcept;
 
-// An error with words for a person.
+// An error, and a sentence for a person.
 struct failure {
     error code;
     std::string message;
@@ -51,8 +51,8 @@ struct failure {
 // The longest identifier, in bytes.
 inline constexpr std::size_t id_size_max = 64;
 
-// nullopt-like check of the id grammar: an empty string when `text` is
-// [A-Za-z0-9._-]{1,64} and neither "." nor "..", else what is wrong with it.
+// Checks an id. Empty if `text` is [A-Za-z0-9._-]{1,64} and neither "." nor ".."; else a sentence
+// that says what is wrong.
 [[nodiscard]] std::string id_problem(std::string_view text);
 
 // An identifier that is known to be well-formed. `Tag` keeps games and players apart.
@@ -80,12 +80,12 @@ private:
 
 using game_id = basic_id<struct game_tag>;
 
-// Of requests that name no game.
+// The game of requests that name no game.
 inline constexpr std::string_view default_game = "default";
 
 using player_id = basic_id<struct player_tag>;
 
-// What is locked and what is stored: one player's save in one game.
+// The key of a lock and of a save: one player in one game.
 struct profile_key {
     game_id game;
     player_id player;
@@ -101,19 +101,19 @@ struct profile_key_hash {
     }
 };
 
-// Who holds a lease. Drawn at random for each request, so that a late unlock of a dead request
-// cannot free the lock of a live one.
+// Identifies the owner of a lease. Each request draws a random token, so that the late unlock of a
+// dead request cannot free the lock of a live one.
 enum class owner_token : std::uint64_t {};
 
-// A fresh token. Any thread; no locks; throws if the system has no randomness at first use.
+// A fresh token. Any thread; no locks. Throws if the system has no randomness at the first use.
 [[nodiscard]] owner_token new_owner_token();
 
-// A save as it is stored: a zstd frame and what is needed to check it.
+// A save as it is stored: a zstd frame, and the values that check it.
 struct save {
-    std::uint64_t version = 0;   // 1 for the first write of a profile, then +1 with each write
-    std::uint64_t checksum = 0;  // XXH3 64 of the JSON text
+    std::uint64_t version = 0;   // 1 for the first write of a profile, +1 for each later write
+    std::uint64_t checksum = 0;  // XXH3, 64 bits, of the JSON text
     std::uint64_t size = 0;      // bytes of the JSON text
-    std::string data;            // zstd, compressed
+    std::string data;            // the text, compressed by zstd
 
     friend bool operator==(const save&, const save&) = default;
 };

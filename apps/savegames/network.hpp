@@ -10,19 +10,20 @@
 
 namespace savegames {
 
-// How many bits of an address name a network. An owner of IPv6 addresses has 2^64 of them at least.
+// How many bits of an address name a network. An owner of IPv6 addresses has at least 2^64 of them.
 struct network_bits {
     unsigned v4 = 32;
     unsigned v6 = 64;
 };
 
-// Two addresses are of one network if these are equal. IPv4 has its place in IPv6, ::ffff:0:0/96.
+// Addresses with equal bytes are in one network. IPv4 addresses are written as ::ffff:a.b.c.d.
 struct network {
     std::array<std::uint8_t, 16> bytes{};
 
     friend auto operator<=>(const network&, const network&) = default;
 };
 
+// The network of the address `client`: its first `bits`.
 [[nodiscard]] network network_of(const fairlead::io::address& client, const network_bits& bits);
 
 }  // namespace savegames

@@ -15,9 +15,9 @@ std::unexpected<failure> fail(error code, std::string message) {
     return std::unexpected(failure{code, std::move(message)});
 }
 
-// Counts depth and values without a parser. For the prefix of `text` that is valid JSON it agrees
-// with the parser, and the parser stops where that prefix ends; so what it says of the rest of a
-// broken text does not matter.
+// Counts depth and values without a parser. It agrees with the parser for every prefix of `text`
+// that is valid JSON. The parser stops where that prefix ends, so the count of the rest does not
+// matter.
 std::expected<void, failure> check_shape(std::string_view text, const json_limits& limits) {
     if (text.size() > limits.size_max) {
         return fail(error::too_large, fmt::format("the JSON text has {} bytes, the limit is {}",
@@ -44,9 +44,10 @@ std::expected<void, failure> check_shape(std::string_view text, const json_limit
             case '[':
                 ++values;
                 if (++depth > limits.depth_max) {
-                    return fail(
-                        error::bad_request,
-                        fmt::format("the JSON text nests deeper than {}", limits.depth_max));
+                    return fail(error::bad_request,
+                                fmt::format("the JSON text nests deeper than the limit of {} "
+                                            "objects and arrays",
+                                            limits.depth_max));
                 }
                 break;
             case '}':
@@ -62,17 +63,18 @@ std::expected<void, failure> check_shape(std::string_view text, const json_limit
     }
     if (values > limits.values_max) {
         return fail(error::too_large,
-                    fmt::format("the JSON text has more than {} values", limits.values_max));
+                    fmt::format("the JSON text counts as {} values, the limit is {}", values,
+                                limits.values_max));
     }
     return {};
 }
 
-// The parser takes a null character, which no JSON text has, for the end of the text.
+// The parser takes a null character for the end of the text. No JSON text has one.
 bool seems_shorter(std::string_view text) { return text.contains('\0'); }
 
-// Leaves an empty container or a plain value, whose destructor allocates nothing. The destructor of
-// a full container allocates, and ends the process if there is no memory. Recurses: no tree here is
-// deeper than depth_max.
+// Empties a container, so that its destructor allocates nothing. The destructor of a full container
+// allocates, and ends the process if there is no memory. Recurses: no tree here is deeper than
+// depth_max.
 void empty(json& tree) noexcept {
     if (tree.is_object()) {
         for (auto& [name, value] : tree.get_ref<json::object_t&>()) empty(value);
@@ -83,7 +85,7 @@ void empty(json& tree) noexcept {
     }
 }
 
-// A tree that can be dropped without memory, also when it is half built.
+// A tree, perhaps half built, whose destructor needs no memory.
 struct json_tree {
     json_tree() = default;
     json_tree(json_tree&& other) noexcept { root.swap(other.root); }
@@ -99,11 +101,14 @@ std::expected<json_tree, failure> parse(std::string_view text, const json_limits
     json_tree tree;
     nlohmann::detail::json_sax_dom_parser<json> builder{tree.root, /*allow_exceptions_=*/false};
     const bool good = json::sax_parse(text.begin(), text.end(), &builder);
-    if (!good || seems_shorter(text)) return fail(if_broken, "the text is not JSON");
+    if (!good || seems_shorter(text)) {
+        return fail(if_broken, if_broken == error::corrupt ? "the stored save is not JSON"
+                                                           : "the patch is not JSON");
+    }
     return tree;
 }
 
-// RFC 7396, section 2. Takes `changes` apart, so that nothing is copied. Recurses no deeper than
+// RFC 7396, section 2. Takes `changes` apart, so that nothing is copied. Recurses as deep as
 // `changes`.
 void merge(json& target, json& changes) {
     if (!changes.is_object()) {
@@ -151,7 +156,7 @@ std::expected<std::string, failure> apply_merge_patch(std::string_view document,
         std::string result = tree->root.dump();
         if (auto shape = check_shape(result, limits); !shape) return std::unexpected(shape.error());
         return result;
-    } catch (const std::exception& caught) {  // memory, in practice
+    } catch (const std::exception& caught) {  // in practice std::bad_alloc
         return fail(error::store_failed, caught.what());
     }
 }

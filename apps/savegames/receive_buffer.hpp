@@ -1,8 +1,8 @@
-// What a connection has read and not parsed yet, counted in the budget of memory.
+// The bytes that a connection has read but not parsed. The buffer counts in the budget of memory.
 //
-// An idle connection holds `size_min`. The buffer grows for a part of the head that is larger, and
-// for a body that comes faster than it is read: a client that sends little at a time has a small
-// buffer. One thread at a time.
+// An idle connection has a buffer of `size_min`. The buffer grows in two cases: if one part of the
+// head is larger, and if a body comes faster than the connection reads it. So a client that sends
+// little at a time has a small buffer. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -24,36 +24,36 @@ public:
         share_.grow(size_min);
     }
 
-    // Makes room for the next read, if need be and if it may. False: there is none, that part of
-    // the request is too long. Throws std::bad_alloc.
+    // Makes room for the next read; grows the buffer if that helps and the budget allows it.
+    // False: one part of the request is larger than `size_max`. Throws std::bad_alloc.
     [[nodiscard]] bool make_room();
 
-    // For the next read, which calls `add` with what it has read.
+    // Where the next read puts its bytes. After the read, call `add` with their number.
     [[nodiscard]] std::span<std::byte> room() noexcept { return std::span{bytes_}.subspan(end_); }
     void add(std::size_t size) noexcept {
         filled_ = end_ + size == bytes_.size();
         end_ += size;
     }
 
-    // What was read, but not parsed. `remove`: so much was parsed.
+    // The bytes that were read but not parsed. Call `remove` with the number of parsed bytes.
     [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
     [[nodiscard]] std::span<const std::byte> content() const noexcept {
         return std::span{bytes_}.subspan(begin_, end_ - begin_);
     }
     void remove(std::size_t size) noexcept { begin_ += size; }
 
-    // Drops what it has, and is as small as it was at first. Throws std::bad_alloc.
+    // Drops all bytes, and shrinks the buffer to `size_min`. Throws std::bad_alloc.
     void shrink();
 
-    // How much memory it has.
+    // The size of the buffer in bytes.
     [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
 
 private:
     budget::share share_;
-    std::vector<std::byte> bytes_;  // [begin_, end_): read, but not parsed
+    std::vector<std::byte> bytes_;  // [begin_, end_) was read, but not parsed
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    bool filled_ = false;  // the latest read has filled the buffer: there may be more
+    bool filled_ = false;  // the latest read filled the buffer: more may wait in the socket
 };
 
 }  // namespace savegames

@@ -30,12 +30,14 @@ std::expected<request_kind, response> choose(std::string_view method,
         if (!names.empty()) names += ", ";
         names += each.method;
     }
-    response answer = make_error(405, "bad_request", "this path does not have this method");
+    response answer = make_error(405, "bad_request",
+                                 "this path does not have the method " +
+                                     std::string{method.substr(0, 32)} + "; it has " + names);
     answer.headers.emplace_back("Allow", std::move(names));
     return std::unexpected(std::move(answer));
 }
 
-// The path of a target: without the query, and without the authority of an absolute form.
+// The path of a target: without the query, and without the scheme and host of an absolute form.
 std::string_view path_of(std::string_view target) {
     if (!target.starts_with('/')) {
         const std::size_t authority = target.find("://");
@@ -64,7 +66,10 @@ int hex_value(char c) {
 }
 
 std::unexpected<response> unknown_path() {
-    return std::unexpected(make_error(404, "not_found", "there is no such path"));
+    return std::unexpected(make_error(404, "not_found",
+                                      "there is no such path; the paths are /saves/{player}, "
+                                      "/games/{game}/saves/{player}, both with /update, /healthz, "
+                                      "/readyz and /stats"));
 }
 
 }  // namespace
@@ -127,7 +132,8 @@ std::expected<route, response> find_route(std::string_view method, std::string_v
     auto decoded_game = percent_decode(game);
     auto decoded_player = percent_decode(player);
     if (!decoded_game || !decoded_player) {
-        return std::unexpected(make_error(400, "bad_request", "the path has a broken % code"));
+        return std::unexpected(make_error(400, "bad_request",
+                                          "two hexadecimal digits must follow each % of the path"));
     }
     return route{*kind, std::move(*decoded_game), std::move(*decoded_player)};
 }

@@ -1,4 +1,4 @@
-// From a request's method and target to what is to be done.
+// Finds what a request asks for, by its method and target.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,29 @@
 
 namespace savegames {
 
-// Kinds of requests, for the statistics. The first four are jobs.
+// Kinds of requests, as the statistics count them. The first four are jobs.
 enum class request_kind : std::uint8_t { get, put, update, erase, healthz, readyz, stats, other };
 inline constexpr std::size_t request_kinds = 8;
 
 [[nodiscard]] std::string_view to_string(request_kind kind) noexcept;
 
-// Whether it is about a save, and so of a game.
+// Whether a request of this kind is about a save, and so belongs to a game.
 [[nodiscard]] constexpr bool is_job(request_kind kind) noexcept {
     return kind < request_kind::healthz;
 }
 
 struct route {
     request_kind kind = request_kind::other;
-    std::string game{};    // decoded, not checked; the default game for a path without one
-    std::string player{};  // decoded, not checked: the job does that
+    std::string game{};    // decoded, not checked; the default game if the path names none
+    std::string player{};  // decoded, not checked: the job checks it
 };
 
-// Where `method` and `target` lead. Else the answer: 400 for a target that cannot be decoded, 404
-// for an unknown path, 405 with Allow for a method that the path does not have.
+// The route of `method` and `target`, or the answer to a wrong request: 400 if the target cannot be
+// decoded, 404 if the path is unknown, 405 with Allow if the path does not have the method.
 [[nodiscard]] std::expected<route, response> find_route(std::string_view method,
                                                         std::string_view target);
 
-// `text` with its %XX decoded; nothing if there is a % without two hexadecimal digits.
+// `text` with every %XX decoded. Nothing if two hexadecimal digits do not follow a %.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace savegames

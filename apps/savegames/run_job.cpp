@@ -8,7 +8,8 @@
 namespace savegames {
 namespace {
 
-// A job and whom to tell. Tells when it is finished, or when it is dropped before that.
+// A job and its `done`. Calls `done` once: from `tell`, or else from the destructor, with the job
+// expired.
 class owned_job {
 public:
     owned_job(std::unique_ptr<job> work, job_done done)
@@ -31,7 +32,7 @@ private:
     job_done done_;
 };
 
-// What a blocked thread waits for.
+// A flag for which a thread blocks.
 class wakeup_flag {
 public:
     void raise() {
@@ -40,7 +41,8 @@ public:
         changed_.notify_one();
     }
 
-    // Until it is raised, then lowers it; or until `until`. Returns how often the thread woke.
+    // Waits until the flag is raised, and lowers it; or until `until`. Returns how often the thread
+    // woke.
     std::uint64_t wait(time_point until) {
         std::unique_lock lock{mutex_};
         std::uint64_t wakeups = 0;
@@ -64,7 +66,7 @@ private:
     bool raised_ = false;
 };
 
-// True when the job has finished.
+// Steps the job while it is due. True: the job has finished.
 bool run_while_due(job& work) {
     for (time_point now = clock::now(); work.due(now); now = clock::now()) {
         if (work.step(now).what == step_result::kind::finished) return true;
@@ -72,7 +74,7 @@ bool run_while_due(job& work) {
     return false;
 }
 
-// Steps the job to its end; returns how often the thread woke.
+// Steps the job to its end. Returns how often the thread woke.
 std::uint64_t run_blocking(job& work) {
     wakeup_flag flag;
     work.on_notify([&flag] { flag.raise(); });

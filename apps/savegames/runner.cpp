@@ -16,12 +16,13 @@ namespace fl = fairlead;
 
 constexpr std::array<std::string_view, 3> names{"fairlead", "updater", "trivial"};
 
-// The job is stepped by the task of its connection.
+// The task of the connection steps the job.
 //
-// Lifetime: the store calls notify from its threads, and notify signals this task. The job promises
-// that no notify is going on when `step` has answered finished, nor after `expire`; and a frame
-// that is destroyed destroys the job, which expires. So the task outlives every signal. Of a signal
-// that came last nobody takes notice: it costs the next job of this connection one step.
+// Lifetime: the store calls notify on its threads, and notify signals this task. The job promises
+// that no notify is going on once `step` has returned finished or `expire` has returned. A frame
+// that is destroyed destroys the job, which expires. So the task outlives every signal. A signal
+// that comes after the job's last look stays with the task: it costs the connection's next job one
+// step.
 class fairlead_runner final : public runner {
 public:
     explicit fairlead_runner(std::size_t long_steps) : gate_{long_steps} {}
@@ -39,7 +40,7 @@ public:
             if (result.what == step_result::kind::finished) break;
             fl::wake_reason reason = fl::wake_reason::woken;
             if (result.what == step_result::kind::ready) {
-                co_await fl::shielded(fl::yield());  // a job hears of a stop where it waits
+                co_await fl::shielded(fl::yield());  // a stop ends a job where the job waits
             } else if (!self.receive_signal()) {     // else: the store has answered already
                 reason = co_await fl::receive_signal(result.until);
             }
@@ -52,7 +53,7 @@ public:
     }
 
 private:
-    // A job that has had no turn is stopped, or its time is over: it ends.
+    // Runs one step in a turn of the gate. Without a turn (stop or deadline) the job expires.
     fl::task<step_result> run_long_step(job& work) {
         step_gate::turn turn{gate_};
         const job_request& request = work.request();
@@ -65,17 +66,17 @@ private:
     step_gate gate_;
 };
 
-// Where a baseline leaves a finished job for the connection that waits for it. Either may be gone
-// first, so both own it.
+// Where a baseline leaves a finished job for the connection that waits for it. Both own the
+// mailbox, because either may end first.
 class mailbox {
 public:
     explicit mailbox(fl::basic_task& waiting) noexcept : waiting_{&waiting} {}
 
-    // From a thread of the baseline.
+    // Called on a thread of the baseline.
     void deliver(std::unique_ptr<job> finished) {
         const std::lock_guard lock{mutex_};
         finished_ = std::move(finished);
-        // Under the mutex: the task takes it before it goes on, so it outlives the signal.
+        // Under the mutex: the waiting task locks it before it goes on, so it outlives the signal.
         if (waiting_ != nullptr) waiting_->signal();
     }
 
@@ -84,7 +85,7 @@ public:
         return std::move(finished_);
     }
 
-    // Nobody waits any more.
+    // The connection waits no longer.
     void leave() {
         const std::lock_guard lock{mutex_};
         waiting_ = nullptr;
@@ -96,7 +97,7 @@ private:
     std::unique_ptr<job> finished_;
 };
 
-// The waiting side of a mailbox: leaves it, also when its frame is destroyed.
+// The waiting side of a mailbox. The destructor leaves the mailbox, also if the frame is destroyed.
 class mail_receiver {
 public:
     explicit mail_receiver(fl::basic_task& self) : box_{std::make_shared<mailbox>(self)} {}
@@ -113,7 +114,7 @@ private:
     std::shared_ptr<mailbox> box_;
 };
 
-// `Run` posts a job to `Pool`.
+// A runner on `Pool`, to which `Run` posts a job.
 template <class Pool, void (*Run)(Pool&, std::unique_ptr<job>, job_done)>
 class baseline_runner final : public runner {
 public:

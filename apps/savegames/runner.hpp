@@ -1,15 +1,15 @@
-// Where jobs run: on Fairlead itself, or on one of the two schedulers that it is compared with.
+// Where jobs run: on Fairlead itself, or on one of the two schedulers to which it is compared.
 //
-// The network front end is Fairlead's in all three cases; only the steps of the jobs move:
+// Fairlead serves the network in all three cases; only the steps of the jobs move:
 //
-//   fairlead  the connection's own task steps the job and sleeps while it waits. One set of
+//   fairlead  the task of the connection steps the job, and sleeps while it waits. One set of
 //             `--workers` threads does everything.
-//   updater   `--workers` polling threads step the jobs;      }  `--io-workers` more Fairlead
-//   trivial   `--workers` pool threads step them and block;   }  threads read and write sockets
+//   updater   `--workers` polling threads step the jobs.       }  `--io-workers` more threads of
+//   trivial   `--workers` pool threads step them, and block.   }  Fairlead read and write sockets.
 //
-// How CPU is compared: by the processor time of the whole process. A baseline has as many threads
-// for jobs as Fairlead has for everything, and its front end comes on top: where this is unfair, it
-// favours the baseline. Store threads are the same in all cases.
+// The cost that is compared is the processor time of the whole process. A baseline has as many
+// threads for jobs as Fairlead has for everything, and its network threads come on top. Where this
+// is unfair, it favours the baseline. All three have the same threads of the store.
 #pragma once
 
 #include <fairlead/coro/task.hpp>
@@ -33,18 +33,18 @@ class runner {
 public:
     virtual ~runner() = default;
 
-    // Runs `work` to its end and gives it back finished; or null when the awaiting task was asked
-    // to stop first: then the job expires by itself. Awaited by a task of the service. Rethrows
+    // Runs `work` to its end and returns it finished. Null: the awaiting task was asked to stop
+    // first; the job then expires by itself. Awaited by a task of the service. Rethrows the
     // std::bad_alloc of a step.
     [[nodiscard]] virtual fairlead::task<std::unique_ptr<job>> run(std::unique_ptr<job> work) = 0;
 
-    // Threads of its own, and how often they woke so far.
+    // How many threads the runner has of its own, and how often these woke so far.
     [[nodiscard]] virtual std::size_t threads() const { return 0; }
     [[nodiscard]] virtual std::uint64_t wakeups() const { return 0; }
 };
 
-// `long_steps`: how many long steps run at once on Fairlead; 0: as step_gate has it for so many
-// workers. Throws std::system_error when a thread cannot be started.
+// `long_steps`: how many long steps run at once on Fairlead; 0: `step_gate::limit_for(workers)`.
+// Throws std::system_error when a thread cannot be started.
 [[nodiscard]] std::unique_ptr<runner> make_runner(scheduler_choice choice, std::size_t workers,
                                                   std::size_t long_steps = 0);
 

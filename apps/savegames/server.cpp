@@ -14,10 +14,10 @@ namespace fl = fairlead;
 
 constexpr std::chrono::milliseconds accept_retry{20};
 
-// How many games the statistics name.
+// How many games the statistics list by name.
 constexpr std::size_t games_named = 20;
 
-// Whatever ends the accepting.
+// Closes the listener when the task that accepts ends, also by an exception.
 struct closing_at_end {
     ~closing_at_end() { listener.close(); }
     fl::io::tcp_listener& listener;
@@ -74,7 +74,9 @@ std::expected<std::unique_ptr<server>, std::string> server::start(
                                            listener.error().message()));
     }
     auto bound = listener->local_address();
-    if (!bound) return std::unexpected("the listener has no address: " + bound.error().message());
+    if (!bound) {
+        return std::unexpected("the listener has no local address: " + bound.error().message());
+    }
     made->address_ = *bound;
     made->listener_ = std::move(*listener);
     made->serving_.emplace(fl::spawn(made->scheduler_, made->serve_all(), {.name = "serve"}));
@@ -83,7 +85,7 @@ std::expected<std::unique_ptr<server>, std::string> server::start(
 
 server::~server() {
     if (serving_) stop(std::chrono::milliseconds{0});
-    runner_.reset();  // jobs that go on in it have paid for their texts out of tenants_
+    runner_.reset();  // first: jobs that run on have reservations in the budgets of tenants_
 }
 
 void server::set_tokens(std::shared_ptr<const token_table> tokens) {
@@ -111,7 +113,7 @@ fl::task<> server::serve_all() {
         const closing_at_end listening{*listener_};
         fl::join_handle<void> accepting = fl::spawn(
             home, accept_all(connections), {.name = "accept", .stop = stop_accepting_.get_token()});
-        co_await fl::shielded(accepting);  // which has a stop of its own
+        co_await fl::shielded(accepting);  // it has its own stop: stop_accepting_
     }
     static_cast<void>(co_await fl::as_result(connections.join()));
 }
@@ -123,9 +125,9 @@ fl::task<> server::accept_all(fl::scope& connections) {
         try {
             accepted = co_await accept_one(connections, number);
         } catch (const std::bad_alloc&) {
-            stats_.count_failure();  // the newcomer is closed; there may be memory for the next
+            stats_.count_failure();  // closes the newcomer; the next one may find memory
         }
-        // Stopped, or the kernel or the process has no memory: not to be tried at once.
+        // The service stops, or the kernel or the process has no memory: do not try at once.
         if (!accepted) static_cast<void>(co_await fl::as_result(fl::sleep_for(accept_retry)));
     }
     table_.forget_acceptor();
@@ -144,7 +146,7 @@ fl::task<bool> server::accept_one(fl::scope& connections, std::size_t number) {
     co_return true;
 }
 
-// Nothing: the service stops.
+// Waits for a place for a connection. Nothing: the service stops.
 fl::task<std::optional<connection_table::seat>> server::wait_for_seat(network from) {
     fl::basic_task& self = co_await fl::current_task();
     for (;;) {

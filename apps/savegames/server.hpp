@@ -1,10 +1,10 @@
-// The service: a listener, its connections, and the scheduler that they run on.
+// The service: a listener, its connections, and the scheduler they run on. Its tasks:
 //
-//   serve_all          joins everything below it
-//     accept           one task; ends first when the service stops
+//   serve_all          waits for all tasks below it
+//     accept           one task; it ends first when the service stops
 //     connection ...   one task for each client
 //     sweep            one task, which drops idle games
-//     trim             one task, which gives memory back
+//     trim             one task, which gives memory back to the system
 #pragma once
 
 #include <fairlead/coro/scope.hpp>
@@ -37,41 +37,41 @@ struct server_options {
     fairlead::io::address listen{};
     scheduler_choice scheduler = scheduler_choice::fairlead;
     std::size_t workers = 4;     // threads that run jobs; with fairlead, all threads
-    std::size_t io_workers = 2;  // threads of the front end of a baseline
+    std::size_t io_workers = 2;  // threads that serve the network for a baseline
     std::size_t max_connections = 10'000;
-    std::size_t connections_per_address = 0;  // 0: any number
-    network_bits address_bits{};              // of what counts as one address
+    std::size_t connections_per_address = 0;  // 0: no limit
+    network_bits address_bits{};              // how many bits name one address
     connection_limits limits{};
     std::size_t memory_max = std::size_t{1} << 30;  // bytes that all clients hold, about
-    bool groups = true;  // each game in a group of its own; only with fairlead
+    bool groups = true;                             // a group for each game; only with fairlead
     std::chrono::milliseconds game_idle{60'000};
     game_settings games{};
 };
 
 class server {
 public:
-    // Binds, and begins to serve. The store and what `jobs` refers to outlive the server; `tokens`
-    // may be null. The error is a sentence for a person. Throws std::system_error when threads or
-    // descriptors cannot be had.
+    // Binds the address and begins to serve. The store, and what `jobs` refers to, outlive the
+    // server. `tokens` may be null. The error is a sentence for a person. Throws std::system_error
+    // if the system has no thread or descriptor left.
     [[nodiscard]] static std::expected<std::unique_ptr<server>, std::string> start(
         const server_options& options, const job_context& jobs, const sqlite_store& store,
         std::shared_ptr<const token_table> tokens);
 
-    // Stops at once.
+    // Stops at once, as `stop(0ms)` does.
     ~server();
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 
     [[nodiscard]] const fairlead::io::address& address() const noexcept { return address_; }
 
-    // Other tokens, from the next request on. Any thread.
+    // Replaces the tokens, from the next request on. Any thread.
     void set_tokens(std::shared_ptr<const token_table> tokens);
 
-    // Other limits of games, likewise.
+    // Replaces the limits of games. Any thread.
     void set_games(game_settings games) { tenants_.set_settings(std::move(games)); }
 
-    // Accepts no connection any more, ends the others as `connection_table` tells, until `limit` is
-    // over, and cuts off the rest. Returns how many connections were cut off. Once.
+    // Accepts no more connections. Ends the existing connections as `connection_table` describes,
+    // until `limit` has passed, and cuts off the rest. Returns how many it cut off. Call it once.
     std::size_t stop(std::chrono::milliseconds limit);
 
 private:
@@ -100,7 +100,7 @@ private:
     std::stop_source stop_accepting_;
     fairlead::scheduler scheduler_;
     tenant_table tenants_;
-    std::optional<fairlead::io::tcp_listener> listener_;  // there from the start
+    std::optional<fairlead::io::tcp_listener> listener_;  // set by `start`
     std::optional<fairlead::join_handle<void>> serving_;
 };
 

@@ -1,4 +1,4 @@
-// savegames: the save-game service. `savegames --help` tells the options.
+// savegames: the save-game service. `savegames --help` lists the options.
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -32,10 +32,10 @@ std::shared_ptr<const token_table> load_tokens(const std::string& path) {
     return std::make_shared<const token_table>(std::move(*loaded));
 }
 
-// Before anything else: a signal of the first moment waits for `wait_for_end`, in whatever thread;
-// by default it would end the program at once. Signals that say nothing to this service are
-// ignored, as by default they end it, too; SIGPIPE and SIGXFSZ (a file reaches its limit) tell what
-// a system call returns as well.
+// Call it before anything else. A signal of the first moment then waits for `wait_for_end`, on
+// whatever thread; by default it would end the program at once. Signals without a meaning for this
+// service are ignored, because by default they end the program. For SIGPIPE and SIGXFSZ (a file
+// has reached its limit), the failing system call reports the same.
 sigset_t block_signals() {
     sigset_t awaited{};
     sigemptyset(&awaited);
@@ -45,7 +45,7 @@ sigset_t block_signals() {
     return awaited;
 }
 
-// A wrong file changes nothing.
+// Reads the files of tokens and of games again. A wrong file changes nothing.
 void read_again(const settings& given, server& running) {
     const auto attempt = [](const char* what, auto read) {
         try {
@@ -63,7 +63,7 @@ void read_again(const settings& given, server& running) {
     }
 }
 
-// Until the program is told to end. SIGHUP: reads the files of tokens and of games again.
+// Waits until a signal ends the program. SIGHUP reads the files of tokens and of games again.
 void wait_for_end(const sigset_t& awaited, const settings& given, server& running) {
     for (;;) {
         int number = 0;
@@ -91,7 +91,7 @@ int serve(settings& given, const sigset_t& awaited) {
     shared_texts texts;
     job_context context{.profiles = profiles, .blobs = blobs, .texts = &texts};
     context.save_limits.size_max = given.server.limits.http.body_max;
-    // A lease must not end before the request does, whose clock may start a little later.
+    // A lease must not end before its request, whose clock may start a little later.
     context.lease = std::max(context.lease, 2 * given.server.limits.request_timeout);
 
     auto running = server::start(given.server, context, **store, tokens);

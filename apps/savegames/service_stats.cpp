@@ -54,7 +54,7 @@ json describe(const sqlite_counters& store) {
             {"last_failure", store.last_failure}};
 }
 
-// `groups`: whether the time that it used is known.
+// `groups`: games have groups, so the time that `game` used is known.
 json describe(const tenant_usage& game, bool groups) {
     json result{{"connections", game.connections},
                 {"requests",
@@ -137,7 +137,7 @@ process_usage process_meter::read() const {
     }
     std::array<char, 128> text{};
     const ssize_t size = ::pread(statm_.get(), text.data(), text.size(), 0);
-    if (size > 0) {  // "total resident ...", in pages
+    if (size > 0) {  // the text is "total resident ...", in pages
         std::string_view rest{text.data(), static_cast<std::size_t>(size)};
         rest.remove_prefix(std::min(rest.find(' ') + 1, rest.size()));
         std::uint64_t pages = 0;

@@ -1,7 +1,7 @@
-// What the service counts, and how `GET /stats` says it.
+// The counters of the service, and the JSON text of `GET /stats`.
 //
-// Any thread. Each connection counts in one of a few shards, each under a mutex of its own, so that
-// workers seldom meet; a reader merges them.
+// Any thread. Each connection counts in one of a few shards. Each shard has its own mutex, so that
+// workers seldom meet. A reader merges the shards.
 #pragma once
 
 #include <fairlead/os/unique_fd.hpp>
@@ -26,7 +26,7 @@ namespace savegames {
 
 class service_stats {
 public:
-    // Of one kind of requests. The latency is from the whole request to the whole answer, without
+    // The requests of one kind. The latency is from the whole request to the whole answer, without
     // the time on the network.
     struct of_kind {
         std::map<int, std::uint64_t> by_status;
@@ -34,11 +34,11 @@ public:
     };
     using by_kind = std::array<of_kind, request_kinds>;
 
-    // `spread`: any number; the same for all of a connection.
+    // `spread`: any number that is always the same for one connection; it chooses the shard.
     void count_request(std::size_t spread, request_kind kind, int status,
                        std::chrono::nanoseconds latency);
 
-    // A connection ended because something was thrown: memory is short.
+    // Counts a connection that ended by an exception: memory was short.
     void count_failure();
 
     [[nodiscard]] by_kind requests() const;
@@ -55,15 +55,15 @@ private:
     std::uint64_t failures_ = 0;
 };
 
-// What the kernel knows of this process.
+// What the kernel reports about this process.
 struct process_usage {
-    double cpu_s = 0;  // of all threads, user and system
+    double cpu_s = 0;  // the time of all threads, user and system
     std::uint64_t rss_bytes = 0;
     std::uint64_t voluntary_switches = 0;
     std::uint64_t involuntary_switches = 0;
 };
 
-// Keeps its file open: there may be no descriptor left when somebody asks.
+// Keeps its file open, because there may be no descriptor left for a later reading.
 class process_meter {
 public:
     process_meter();
@@ -73,7 +73,7 @@ private:
     fairlead::os::unique_fd statm_;
 };
 
-// Everything that `GET /stats` tells.
+// The contents of `GET /stats`.
 struct stats_report {
     std::string scheduler;  // fairlead, updater, trivial
     double uptime_s = 0;
@@ -81,13 +81,13 @@ struct stats_report {
     connection_table::counters connections;
     std::uint64_t accept_starved = 0;
     std::uint64_t failures = 0;
-    std::size_t memory_used = 0;            // of memory_max
-    std::size_t memory_of_connections = 0;  // of these, by buffers and heads; the rest is bodies
+    std::size_t memory_used = 0;            // bytes, of memory_max
+    std::size_t memory_of_connections = 0;  // of memory_used: buffers and heads; bodies: the rest
     std::size_t memory_max = 0;
     tenant_report games;
     std::vector<fairlead::worker_stats> workers;  // of the Fairlead scheduler
-    std::size_t job_workers = 0;                  // threads of a baseline; else 0
-    std::uint64_t job_wakeups = 0;                // of those
+    std::size_t job_workers = 0;                  // threads of a baseline, or 0
+    std::uint64_t job_wakeups = 0;                // of these threads
     sqlite_counters store;
     process_usage process;
 

@@ -14,16 +14,16 @@
 namespace savegames {
 namespace {
 
-// Descriptors that are not connections: standard streams, the store's files, epoll, the listener,
-// the connection that waits for room, and some air.
+// Descriptors that are not for connections: standard streams, the files of the store, epoll, the
+// listener, the connection that waits for room, and a reserve.
 constexpr rlim_t descriptors_reserved = 32;
 
 std::chrono::milliseconds milliseconds_of(double seconds) {
     return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
 }
 
-// `wanted` connections, or as many as there may be descriptors for, after asking for all that we
-// may have.
+// `wanted` connections, or as many as there may be descriptors for. Raises the soft limit of
+// descriptors first.
 std::size_t possible_connections(std::size_t wanted) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
@@ -38,23 +38,26 @@ std::size_t possible_connections(std::size_t wanted) {
     return std::clamp<std::size_t>(left, 1, wanted);
 }
 
-// An empty value is what an unset variable of a shell leaves. As if the option were not there,
+// An unset variable of a shell leaves an empty value. If that counted as a missing option,
 // `--tokens "$TOKENS"` would start a service that asks for no tokens.
 CLI::Validator not_empty() {
     return {[](std::string& text) {
-                return text.empty() ? std::string{"the value is empty"} : std::string{};
+                return text.empty() ? std::string{"the value is empty: give one, or leave the "
+                                                  "option out"}
+                                    : std::string{};
             },
             {}};
 }
 
-// CLI::Range takes what is no number ("nan") for a number within every range.
+// CLI::Range accepts what is not a number ("nan") as within every range.
 CLI::Validator seconds_within(double least, double most) {
     const auto problem = [=](std::string& text) {
         char* end = nullptr;
         const double value = std::strtod(text.c_str(), &end);
         const bool good = !text.empty() && *end == '\0' && value >= least && value <= most;
         return good ? std::string{}
-                    : fmt::format("\"{}\" is not between {} and {} seconds", text, least, most);
+                    : fmt::format("\"{}\" must be a number of seconds from {} to {}", text, least,
+                                  most);
     };
     return {problem, fmt::format("FLOAT in [{} - {}]", least, most)};
 }
@@ -77,7 +80,7 @@ fairlead::io::address parse_listen(const std::string& text) {
         }
     }
     throw usage_error{fmt::format(
-        "--listen: \"{}\" is not ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:0", text)};
+        "--listen: \"{}\" must be ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:0", text)};
 }
 
 latency_profile parse_store_latency(std::string text) {
@@ -101,10 +104,11 @@ game_settings load_games(const settings& given) {
 void add_options(CLI::App& app, settings& to) {
     const auto seconds = seconds_within(0.01, 86'400.0);
     app.add_option("--listen", to.listen,
-                   "ADDRESS:PORT; port 0 takes a free one. Anything but loopback needs --tokens")
+                   "ADDRESS:PORT; port 0 takes a free port. An address that is not loopback needs "
+                   "--tokens")
         ->check(not_empty())
         ->capture_default_str();
-    app.add_option("--db", to.database, "the SQLite file; created if it is not there")
+    app.add_option("--db", to.database, "the SQLite file; created if it does not exist")
         ->required()
         ->check(not_empty());
     app.add_option("--scheduler", to.scheduler, "what runs the requests")
@@ -119,7 +123,8 @@ void add_options(CLI::App& app, settings& to) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     app.add_option("--store-latency", to.latency,
-                   "answer as a remote store would: MEDIAN[,SIGMA] (5ms, 5ms,0.5) or MS[:SIGMA]")
+                   "delay answers as a remote store would: MEDIAN[,SIGMA] (5ms or 5ms,0.5) or "
+                   "MS[:SIGMA]")
         ->check(not_empty());
     app.add_option("--tokens", to.tokens_file,
                    "a file of lines \"game token\"; SIGHUP reads it again")
@@ -134,37 +139,41 @@ void add_options(CLI::App& app, settings& to) {
         ->capture_default_str();
     app.add_flag("--groups,!--no-groups", to.server.groups,
                  "let games share the workers by weight (default); only with fairlead");
-    app.add_option("--request-timeout", to.request_timeout_s, "seconds for running a request")
+    app.add_option("--request-timeout", to.request_timeout_s,
+                   "seconds from the whole request to its answer")
         ->check(seconds)
         ->capture_default_str();
-    app.add_option("--read-timeout", to.read_timeout_s, "seconds for a request to arrive")
+    app.add_option("--read-timeout", to.read_timeout_s, "seconds for one request to arrive")
         ->check(seconds)
         ->capture_default_str();
-    app.add_option("--idle-timeout", to.idle_timeout_s, "seconds between two requests")
+    app.add_option("--idle-timeout", to.idle_timeout_s,
+                   "seconds that a connection may wait for its next request")
         ->check(seconds)
         ->capture_default_str();
-    app.add_option("--write-timeout", to.write_timeout_s, "seconds for an answer to be taken")
+    app.add_option("--write-timeout", to.write_timeout_s, "seconds for one answer to be sent")
         ->check(seconds)
         ->capture_default_str();
-    app.add_option("--body-max", to.server.limits.http.body_max, "bytes in a body, and in a save")
+    app.add_option("--body-max", to.server.limits.http.body_max,
+                   "the most bytes of one body, and of one save")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
         ->capture_default_str();
     app.add_option("--memory-max", to.memory_max_mib,
-                   "MiB that all clients hold: buffers, heads, bodies, answers; about")
+                   "the most MiB that all clients hold: buffers, heads, bodies, answers; about")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
         ->capture_default_str();
     app.add_option("--max-connections", to.max_connections,
-                   "default: 10000, or fewer if `ulimit -n` is low")
+                   "the most connections at once; default: 10000, or fewer if `ulimit -n` is low")
         ->check(CLI::Range(1, 1'000'000));
     app.add_option("--connections-per-address", to.server.connections_per_address,
-                   "how many connections one address may have; 0: any number")
+                   "the most connections of one address; 0: no limit")
         ->check(CLI::Range(0, 1'000'000))
         ->capture_default_str();
     app.add_option("--address-bits", to.server.address_bits.v4,
                    "how many bits of an IPv4 address count as one address")
         ->check(CLI::Range(0, 32))
         ->capture_default_str();
-    app.add_option("--address-bits-v6", to.server.address_bits.v6, "the same of an IPv6 address")
+    app.add_option("--address-bits-v6", to.server.address_bits.v6,
+                   "how many bits of an IPv6 address count as one address")
         ->check(CLI::Range(0, 128))
         ->capture_default_str();
 }
@@ -184,17 +193,19 @@ void complete(settings& given) {
     server.max_connections = possible_connections(wanted);
     if (server.max_connections < wanted) {
         given.warnings.push_back(
-            fmt::format("{} connections at once instead of {}: there are not more descriptors "
-                        "(`ulimit -n`; {} are for other files)",
+            fmt::format("{} connections at once instead of {}: there are not enough descriptors, "
+                        "of which {} are for other files; raise `ulimit -n`",
                         server.max_connections, wanted, descriptors_reserved));
     }
     if (server.memory_max < server.limits.http.body_max) {
-        throw usage_error{"--memory-max must hold one body (--body-max) at least"};
+        throw usage_error{
+            fmt::format("--memory-max: {} MiB must hold at least one body of --body-max, {} bytes",
+                        given.memory_max_mib, server.limits.http.body_max)};
     }
     if (given.tokens_file.empty() && !server.listen.is_loopback()) {
         throw usage_error{fmt::format(
-            "--listen {}: others could read and write every save. Give --tokens FILE, or listen on "
-            "127.0.0.1",
+            "--listen {}: without tokens every client could read and write every save. Give "
+            "--tokens FILE, or listen on 127.0.0.1",
             given.listen)};
     }
 }

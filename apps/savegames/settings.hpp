@@ -1,4 +1,4 @@
-// What the service is asked to do: its command line.
+// The command line of the service.
 #pragma once
 
 #include <fairlead/io/address.hpp>
@@ -16,7 +16,7 @@ class App;
 
 namespace savegames {
 
-// The text fields are as they were written. `complete` fills `server`.
+// The text fields are as the user wrote them. `complete` fills `server`.
 struct settings {
     std::string listen = "127.0.0.1:8080";
     std::string database;
@@ -30,30 +30,30 @@ struct settings {
     double idle_timeout_s = 60;
     double write_timeout_s = 30;
     std::size_t memory_max_mib = 1024;
-    std::size_t max_connections = 0;  // 0: 10,000, or fewer if descriptors are few
+    std::size_t max_connections = 0;  // 0: 10,000, or fewer if there are fewer descriptors
     server_options server;
     std::vector<std::string> warnings;  // sentences for a person
 };
 
-// A sentence about what is wrong, for which the program ends.
+// A sentence that says what is wrong with the command line. The program then ends.
 struct usage_error {
     std::string message;
 };
 
-// Tells `app` all options, which go to `to`.
+// Adds all options to `app`. Parsing writes their values to `to`.
 void add_options(CLI::App& app, settings& to);
 
-// What follows from the options as they were written. Reads the file of `--games`. Asks for as many descriptors as this process may
-// have. Throws usage_error.
+// Derives the options of the server from the text fields. Reads the file of `--games`. Raises the
+// limit of descriptors as far as this process may. Throws usage_error.
 void complete(settings& given);
 
-// The file of `--games`, if there is one. Throws usage_error.
+// Reads the file of `--games`, if there is one. Throws usage_error.
 [[nodiscard]] game_settings load_games(const settings& given);
 
-// "127.0.0.1:8080", "[::1]:0", "localhost:80". Throws usage_error.
+// Parses "127.0.0.1:8080", "[::1]:0", "localhost:80". Throws usage_error.
 [[nodiscard]] fairlead::io::address parse_listen(const std::string& text);
 
-// "5ms,0.5" as the store has it, or "5" and "5:0.5" in milliseconds. Throws usage_error.
+// Parses "5ms,0.5", or "5" and "5:0.5" in milliseconds. Throws usage_error.
 [[nodiscard]] latency_profile parse_store_latency(std::string text);
 
 }  // namespace savegames

@@ -14,7 +14,7 @@ struct shared_texts::held {
     shared_texts& table;
     const profile_key key;
     const reservation paid;
-    const std::string text;  // goes before what was paid for it
+    const std::string text;  // freed before its reservation ends
 };
 
 shared_text shared_texts::find(const profile_key& key, const save& stored) const {
@@ -54,7 +54,7 @@ std::shared_ptr<const shared_texts::held> shared_texts::look(const profile_key& 
     return latest.where.lock();
 }
 
-// Of a text that has gone. A newer text may have taken its place.
+// Removes the entry of a text that is gone. Keeps it if a newer text has taken its place.
 void shared_texts::forget(const profile_key& key) noexcept {
     table::node_type dropped;
     const std::lock_guard lock{mutex_};

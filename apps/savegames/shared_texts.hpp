@@ -1,13 +1,12 @@
-// The texts of large saves that are being sent: one copy for all clients that read the same
-// version.
+// The texts of large saves that are being sent. Clients that read the same version share one copy.
 //
-//   job ──find──> a text that is being sent to another client ──> the answer of this one, too
-//   job ──add───> its own text, from now on found by others
+//   job ──find──> a text that is being sent to another client; the job answers with it
+//   job ──add───> the job's own text; from now on `find` returns it
 //
-// A text is immutable, and goes when the last answer that has it has been sent. What was paid for
-// it goes with it.
+// A text is immutable. It is freed when the last answer that has it has been sent, and its memory
+// reservation ends then.
 //
-// Any thread; one mutex, held for a table lookup. Texts are freed outside of it.
+// Any thread; one mutex, held for a table lookup. Texts are freed outside the mutex.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +21,24 @@ namespace savegames {
 
 using shared_text = std::shared_ptr<const std::string>;
 
-// What counts against a bound until it is destroyed.
+// An amount of memory that counts in a budget until the reservation is destroyed.
 using reservation = std::shared_ptr<const void>;
 
 // Outlives its texts.
 class shared_texts {
 public:
-    // The text of `stored`, if it is being sent; else null.
+    // The text of `stored` if it is being sent to a client; else null.
     [[nodiscard]] shared_text find(const profile_key& key, const save& stored) const;
 
-    // `text` is that of `stored`, and `paid` was given for it. Answers another copy, and drops this
-    // one, if there is one by now. Throws std::bad_alloc.
+    // Adds `text`, the text of `stored`, for which `paid` is the reservation. Returns the copy to
+    // send: another job's, if that came first; then `text` is dropped. Throws std::bad_alloc.
     [[nodiscard]] shared_text add(const profile_key& key, const save& stored, std::string text,
                                   reservation paid);
 
     [[nodiscard]] std::size_t size() const;
 
 private:
-    // A text in the table. Takes itself out.
+    // A text in the table. The destructor removes it from the table.
     struct held;
 
     struct entry {
@@ -54,7 +53,7 @@ private:
     void forget(const profile_key& key) noexcept;
 
     mutable std::mutex mutex_;
-    table texts_;  // the latest text of each save
+    table texts_;  // for each save, the latest version that is being sent
 };
 
 }  // namespace savegames

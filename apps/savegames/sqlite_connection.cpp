@@ -70,7 +70,7 @@ std::expected<sqlite_connection, std::string> sqlite_connection::open(
     constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     const int code = sqlite3_open_v2(path.c_str(), &raw, flags, "unix-excl");
     sqlite_connection connection;
-    connection.connection_.reset(raw);  // also after a failure: it holds the message
+    connection.connection_.reset(raw);  // also after a failure: SQLite keeps the message there
     if (code != SQLITE_OK) {
         return std::unexpected(fmt::format("cannot open the database {}: {}", path,
                                            raw == nullptr ? "no memory" : sqlite3_errmsg(raw)));
@@ -94,7 +94,7 @@ std::expected<std::string, std::string> sqlite_connection::query_text(const std:
         case sqlite_statement::outcome::row:
             return std::string{statement->bytes(0)};
         case sqlite_statement::outcome::done:
-            return std::unexpected(sql + ": no answer");
+            return std::unexpected(sql + ": the database returned no row");
         case sqlite_statement::outcome::failed:
             break;
     }
@@ -123,7 +123,7 @@ void sqlite_connection::checkpoint_by_hand() {
         *static_cast<std::uint64_t*>(to) = static_cast<std::uint64_t>(pages);
         return SQLITE_OK;
     };
-    sqlite3_wal_hook(connection_.get(), note, log_pages_.get());  // instead of the automatic one
+    sqlite3_wal_hook(connection_.get(), note, log_pages_.get());  // replaces the automatic one
 }
 
 std::uint64_t sqlite_connection::log_pages() const noexcept { return *log_pages_; }

@@ -1,13 +1,13 @@
-// A thin, owning wrapper of one SQLite connection and its statements.
+// Owns one SQLite connection and its statements.
 //
-// Not thread-safe: one thread at a time uses a connection and its statements. Statements are
-// destroyed before their connection. Texts and blobs that are bound must live until `reset`.
+// Not thread-safe: one thread at a time uses a connection and its statements. Destroy statements
+// before their connection. A text or blob that is bound must live until `reset`.
 //
-// Connections are of SQLite's VFS "unix-excl": the file is locked for this process, and the index
-// of the log, which all its connections share, is in the memory of the process. With the default
-// VFS the index is a mapped file, "-shm": any program that cuts it ends this one with SIGBUS. It
-// also saves the system calls that lock that file, two for each read. The price: no other program
-// can open the database meanwhile.
+// Connections use SQLite's VFS "unix-excl". The file is locked for this process, and the index of
+// the log, which all connections share, is in the memory of this process. With the default VFS the
+// index is a mapped file, "-shm": a program that cuts that file ends this process with SIGBUS. The
+// VFS also saves the system calls that lock that file, two for each read. The price: no other
+// program can open the database meanwhile.
 #pragma once
 
 #include <chrono>
@@ -33,15 +33,15 @@ public:
     void bind_blob(int index, std::string_view bytes);
     void bind_null(int index);
 
-    // The next row, or the end. A failed bind shows here too.
+    // Goes to the next row, or to the end. Fails if a bind before it failed.
     [[nodiscard]] outcome step();
 
-    // Of the current row; columns count from 0. The views live until the next step or reset.
+    // Values of the current row. Columns count from 0. A view lives until the next step or reset.
     [[nodiscard]] std::int64_t integer(int column) const;
     [[nodiscard]] std::string_view bytes(int column) const;
     [[nodiscard]] bool is_null(int column) const;
 
-    // Ready to be bound and stepped again; lets go of the read or write lock.
+    // Makes the statement ready to be bound and stepped again. Releases its read or write lock.
     void reset();
 
 private:
@@ -58,38 +58,39 @@ class sqlite_connection {
 public:
     sqlite_connection() = default;
 
-    // Opens or creates `path`. `busy`: how long a statement waits for a lock, of another connection
-    // or, at the first statement, of another process.
+    // Opens or creates `path`. `busy`: how long a statement waits for a lock: that of another
+    // connection or, in the first statement, of another process.
     [[nodiscard]] static std::expected<sqlite_connection, std::string> open(
         const std::string& path, std::chrono::milliseconds busy);
 
-    // Runs statements that answer no rows. The error names the statement and SQLite's reason.
+    // Runs statements that return no rows. The error names the statement and SQLite's reason.
     [[nodiscard]] std::expected<void, std::string> execute(const std::string& sql);
 
-    // The first column of the first row; an error when there is none.
+    // The first column of the first row. No row is an error.
     [[nodiscard]] std::expected<std::string, std::string> query_text(const std::string& sql);
 
     [[nodiscard]] std::expected<sqlite_statement, std::string> prepare(std::string_view sql);
 
-    // Ends the transaction, if one is open, without its changes.
+    // Rolls the open transaction back, if there is one.
     void roll_back() noexcept;
 
-    // From now on this connection moves the log into the database only by `checkpoint`, and at its
-    // end. Until then, once some number of pages is in the log, each commit does.
+    // Turns automatic checkpoints off: from now on only `checkpoint` and the end of the connection
+    // move the log into the database. Until then, each commit does so once the log is long.
     void checkpoint_by_hand();
 
-    // After `checkpoint_by_hand`: how many pages the log has, as the latest commit or checkpoint
-    // left it. The next commit comes after them, or, when all are in the database, over them.
+    // Requires `checkpoint_by_hand`. How many pages the log has after the latest commit or
+    // checkpoint. The next commit is appended, or overwrites the log if all of it is in the
+    // database.
     [[nodiscard]] std::uint64_t log_pages() const noexcept;
 
-    // Moves what it can of the log into the database, without waiting for readers. A failure costs
-    // nothing but the room: the log stays.
+    // Moves as much of the log into the database as it can without waiting for readers. A failure
+    // only leaves the log longer.
     void checkpoint() noexcept;
 
-    // At its end, the connection leaves the log as it is.
+    // Makes the end of the connection leave the log as it is.
     void keep_log() noexcept;
 
-    // SQLite's words for the last failure, until the next call.
+    // SQLite's message for the last failure. Lives until the next call.
     [[nodiscard]] std::string_view message() const;
 
 private:
@@ -97,7 +98,7 @@ private:
         void operator()(sqlite3* connection) const noexcept;
     };
 
-    std::unique_ptr<std::uint64_t> log_pages_;  // SQLite has its address
+    std::unique_ptr<std::uint64_t> log_pages_;  // SQLite writes it through its address
     std::unique_ptr<sqlite3, closer> connection_;
 };
 

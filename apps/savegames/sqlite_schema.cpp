@@ -8,8 +8,8 @@
 namespace savegames {
 namespace {
 
-// Migration i brings a file from version i to i + 1. Append only: files in use have run these.
-// An erased save keeps its row, with data NULL: its version number must not be used again.
+// Migration i brings a file from version i to i + 1. Only append: files in use have run these.
+// An erased save keeps its row, with data NULL, because its version number must not be used again.
 constexpr std::array migrations{
     R"(CREATE TABLE saves (
          game     TEXT NOT NULL,
@@ -27,7 +27,8 @@ std::expected<std::size_t, std::string> schema_version(sqlite_connection& connec
     std::size_t version = 0;
     const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), version);
     if (code != std::errc{} || end != text->data() + text->size()) {
-        return std::unexpected("schema_version holds no number: " + *text);
+        return std::unexpected("the table schema_version must hold a whole number, not \"" + *text +
+                               "\"");
     }
     return version;
 }
@@ -39,7 +40,7 @@ std::expected<void, std::string> migrate(sqlite_connection& connection, std::siz
     if (auto done = connection.execute(sql); !done) {
         connection.roll_back();
         return std::unexpected(
-            fmt::format("cannot bring the schema to version {}: {}", from + 1, done.error()));
+            fmt::format("cannot migrate the schema to version {}: {}", from + 1, done.error()));
     }
     return {};
 }
@@ -47,23 +48,25 @@ std::expected<void, std::string> migrate(sqlite_connection& connection, std::siz
 }  // namespace
 
 std::expected<void, std::string> prepare_schema(sqlite_connection& connection) {
-    // The page size counts only for a new file: saves are tens of kilobytes.
+    // SQLite uses the page size only for a new file. Saves are tens of kilobytes.
     if (auto sized = connection.execute("PRAGMA page_size = 8192"); !sized) return sized;
     auto mode = connection.query_text("PRAGMA journal_mode = WAL");
     if (!mode) return std::unexpected(std::move(mode.error()));
     if (*mode != "wal") {
-        return std::unexpected("the file system does not support WAL: journal mode is " + *mode);
+        return std::unexpected("the file system must support WAL, but the journal mode is \"" +
+                               *mode + "\": put the database on a local disk");
     }
     auto ready = connection.execute(
         "PRAGMA synchronous = FULL;"
-        "PRAGMA journal_size_limit = 67108864;"  // bytes of log file kept after a checkpoint
+        "PRAGMA journal_size_limit = 67108864;"  // bytes of the log that a checkpoint leaves
         "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT)");
     if (!ready) return ready;
     auto version = schema_version(connection);
     if (!version) return std::unexpected(std::move(version.error()));
     if (*version > migrations.size()) {
         return std::unexpected(fmt::format(
-            "the file was written by a newer version of this program: its schema is {}, we know {}",
+            "a newer version of this program wrote the file: its schema is {}, this program knows "
+            "up to {}; run the newer program",
             *version, migrations.size()));
     }
     for (std::size_t from = *version; from < migrations.size(); ++from) {

@@ -1,4 +1,4 @@
-// The tables of the embedded store, and how old files become new ones.
+// The tables of the embedded store, and the migrations of old files.
 #pragma once
 
 #include <expected>
@@ -8,7 +8,7 @@
 
 namespace savegames {
 
-// Sets the file up (WAL, synchronous=FULL) and applies the migrations it lacks, each in its own
+// Prepares the file (WAL, synchronous=FULL) and applies the migrations it lacks, each in its own
 // transaction. The error is a sentence for a person. Blocks for disk I/O.
 [[nodiscard]] std::expected<void, std::string> prepare_schema(sqlite_connection& connection);
 

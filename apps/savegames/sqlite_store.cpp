@@ -27,35 +27,35 @@ struct read_op {
 struct write_op {
     profile_key key;
     write_condition condition;
-    std::optional<save> value;  // empty: erase
-    bool is_probe = false;      // tries whether a write succeeds, and changes no save
+    std::optional<save> value;  // empty: an erase
+    bool is_probe = false;      // only tests whether a write succeeds; changes no save
     completion<std::uint64_t> done;
     std::expected<std::uint64_t, error> result = std::unexpected(error::store_failed);
 };
 
 enum class commit_outcome : std::uint8_t {
     committed,
-    failed,    // in a write or in the commit: perhaps the fault of one write
-    hopeless,  // the file is locked, gone or another one: no use to try each write
+    failed,    // in a write or in the commit; perhaps one write is the cause
+    hopeless,  // the file is locked, gone or another file: trying each write alone is no use
 };
 
-// Once so many pages are in the log, 32 MB of them, it is moved into the database.
+// The writer moves the log into the database once the log has this many pages: 32 MB.
 constexpr std::uint64_t checkpoint_pages = 4096;
 
-// One reader thread's connection.
+// The connection of one reader thread.
 struct reader {
     sqlite_connection connection;
     sqlite_statement select;
 };
 
-// The writer thread's connection.
+// The connection of the writer thread.
 struct writer {
     sqlite_connection connection;
     sqlite_statement begin, commit, select, upsert, probe;
     std::uint64_t page_size = 0;
 
-    // The bytes of the log that are in use: as its format has it, a head, and a head before each
-    // page. A new log has nothing.
+    // How many bytes of the log are in use. By the format of the log: a header, and a header before
+    // each page. A new log is empty.
     [[nodiscard]] std::uint64_t log_end() const {
         const std::uint64_t pages = connection.log_pages();
         return pages == 0 ? 0 : 32 + pages * (24 + page_size);
@@ -79,7 +79,7 @@ std::expected<writer, std::string> open_writer(const sqlite_options& options) {
             fmt::format("cannot use the database {}: {}", options.path, schema.error()));
     }
     connection->checkpoint_by_hand();
-    connection->checkpoint();  // says how long the log is
+    connection->checkpoint();  // sets log_pages
     auto page_size = connection->query_text("PRAGMA page_size");
     if (!page_size) return std::unexpected(std::move(page_size.error()));
     writer result{std::move(*connection), {}, {}, {}, {}, {}, std::stoull(*page_size)};
@@ -87,7 +87,7 @@ std::expected<writer, std::string> open_writer(const sqlite_options& options) {
         {&result.begin, "BEGIN IMMEDIATE"},
         {&result.commit, "COMMIT"},
         {&result.select, "SELECT version, data IS NULL FROM saves WHERE game = ? AND player = ?"},
-        {&result.probe, "PRAGMA user_version = 1"},  // writes a page, also if it is 1 already
+        {&result.probe, "PRAGMA user_version = 1"},  // writes a page even if the value is 1 already
         {&result.upsert,
          "INSERT INTO saves (game, player, version, checksum, size, data) "
          "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (game, player) DO UPDATE SET "
@@ -101,7 +101,7 @@ std::expected<writer, std::string> open_writer(const sqlite_options& options) {
     return result;
 }
 
-// Without memory the queue is full.
+// If memory is short, the queue counts as full.
 template <class Op>
 grant push_to(bounded_queue<Op>& queue, Op& op, std::size_t bytes) {
     try {
@@ -159,9 +159,9 @@ private:
     std::vector<std::jthread> threads_;
     std::mutex stop_mutex_;
 
-    mutable std::mutex counters_mutex_;  // of what follows
+    mutable std::mutex counters_mutex_;  // guards the following members
     sqlite_counters counters_;
-    bool writes_fail_ = false;  // the latest did
+    bool writes_fail_ = false;  // the latest write failed
     bool probing_ = false;      // a probe is in the queue
 };
 
@@ -195,9 +195,9 @@ void sqlite_store::state::stop() {
     const std::lock_guard lock{stop_mutex_};
     reads_.close();
     writes_.close();
-    threads_.clear();  // joins; the readers' connections are closed now
-    // The last connection moves the log into the database. From a log with a gap it would move what
-    // is not there.
+    threads_.clear();  // joins them; the connections of the readers are closed then
+    // The last connection moves the log into the database when it is closed. Out of a log with a
+    // gap it would move wrong pages.
     if (writer_ && files_->is_cut()) writer_->connection.keep_log();
     writer_.reset();
 }
@@ -244,12 +244,15 @@ std::expected<void, std::string> sqlite_store::state::ready() {
         const std::lock_guard lock{counters_mutex_};
         if (!writes_fail_) return {};
     }
-    const profile_key nobody{game_id::parse("probe").value(), player_id::parse("probe").value()};
-    write_op probe{
-        .key = nobody, .condition = {}, .value = {}, .is_probe = true, .done = [this](const auto&) {
-            const std::lock_guard lock{counters_mutex_};
-            probing_ = false;
-        }};
+    const profile_key no_player{game_id::parse("probe").value(), player_id::parse("probe").value()};
+    write_op probe{.key = no_player,
+                   .condition = {},
+                   .value = {},
+                   .is_probe = true,
+                   .done = [this](const auto&) {
+                       const std::lock_guard lock{counters_mutex_};
+                       probing_ = false;
+                   }};
     {
         const std::lock_guard lock{counters_mutex_};
         if (std::exchange(probing_, true)) return std::unexpected("writes fail");
@@ -305,7 +308,7 @@ void sqlite_store::state::serve_writes(writer& with) {
     std::vector<write_op> group;
     group.reserve(options_.group_max);
     for (;;) {
-        group.clear();  // here, so that what was written is not kept while there is nothing to do
+        group.clear();  // before the wait, so that an idle store does not keep what it has written
         writes_.take(group, options_.group_max, options_.group_bytes_max);
         if (group.empty()) return;
         commit_outcome outcome = write_together(with, group);
@@ -336,9 +339,9 @@ void sqlite_store::state::tell_outcome(std::span<write_op> group, std::size_t co
     writes_fail_ = outcome != commit_outcome::committed;
 }
 
-// One transaction for the group. Unless it is committed, nothing is stored and every result is
-// store_failed. So it is if the files are not what a restart would open: what was committed to them
-// is not acknowledged.
+// Runs one transaction for the group. Unless it is committed, nothing is stored, and every result
+// is store_failed. A transaction also counts as failed if a restart would not open the files it was
+// committed to.
 commit_outcome sqlite_store::state::write_together(writer& with, std::span<write_op> group) {
     const auto fail = [&](commit_outcome outcome, std::string_view words) {
         note_failure(words);
@@ -365,7 +368,7 @@ commit_outcome sqlite_store::state::write_together(writer& with, std::span<write
     return commit_outcome::committed;
 }
 
-// Sets the result of `op`. False when SQLite failed; a refusal (conflict ...) is a good result.
+// Sets the result of `op`. False if SQLite failed; a refusal (conflict ...) is a result.
 bool sqlite_store::state::apply(writer& with, write_op& op) {
     if (op.is_probe) {
         op.result = 0;
@@ -397,7 +400,7 @@ bool sqlite_store::state::apply(writer& with, write_op& op) {
     return run(with.upsert);
 }
 
-// The version that the write gets, or why it must not happen.
+// The version that the write gets, or why the write is refused.
 std::expected<std::uint64_t, error> sqlite_store::state::check(const write_op& op,
                                                                std::uint64_t version,
                                                                bool stored) const {
@@ -414,9 +417,12 @@ std::expected<std::uint64_t, error> sqlite_store::state::check(const write_op& o
 
 std::expected<std::unique_ptr<sqlite_store>, std::string> sqlite_store::open(
     sqlite_options options) {
-    if (options.path.empty()) return std::unexpected("the store needs the path of a file");
+    if (options.path.empty()) return std::unexpected("the path of the database is empty; give one");
     if (options.readers == 0 || options.queue_max == 0 || options.group_max == 0) {
-        return std::unexpected("readers, queue_max and group_max must be at least 1");
+        return std::unexpected(
+            fmt::format("readers ({}), queue_max ({}) and group_max ({}) must "
+                        "each be at least 1",
+                        options.readers, options.queue_max, options.group_max));
     }
     auto files = database_files::claim(options.path);
     if (!files) return std::unexpected(std::move(files.error()));
@@ -428,7 +434,7 @@ std::expected<std::unique_ptr<sqlite_store>, std::string> sqlite_store::open(
 
 sqlite_store::sqlite_store(std::unique_ptr<state> opened) : state_{std::move(opened)} {}
 
-// Callbacks of the last operations may still call us: stop before anything is taken apart.
+// A callback of the last operations may still use this store, so it stops first.
 sqlite_store::~sqlite_store() { state_->stop(); }
 
 void sqlite_store::acquire(const profile_key& key, owner_token owner,

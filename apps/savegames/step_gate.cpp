@@ -23,7 +23,7 @@ fl::task<bool> step_gate::turn::wait(std::string game, time_point deadline) {
     gate_.enter(game_, made);
     inside_ = true;
     bool granted = gate_.is_granted(place_);
-    // A signal may be the store's, of an operation that was looked at already.
+    // A signal may come from the store, for an operation whose answer the job has seen already.
     fl::wake_reason reason = fl::wake_reason::signalled;
     while (!granted && reason == fl::wake_reason::signalled) {
         reason = co_await fl::receive_signal(deadline);

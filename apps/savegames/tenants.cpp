@@ -5,7 +5,7 @@
 namespace savegames {
 namespace {
 
-// What each game may have under way however much the others have: a small service is of one game.
+// How many requests each game may have under way in any case. A small service may have one game.
 constexpr std::size_t requests_each_min = 64;
 
 void add(budget::counts& to, const budget::counts& more) {
@@ -14,7 +14,7 @@ void add(budget::counts& to, const budget::counts& more) {
     to.refused += more.refused;
 }
 
-// Whether `a` is told of rather than `b`.
+// Whether the report lists `a` before `b`.
 bool used_more(const tenant_usage& a, const tenant_usage& b) {
     if (a.group.used != b.group.used) return a.group.used > b.group.used;
     return a.requests.granted > b.requests.granted;
@@ -88,7 +88,7 @@ void tenant_table::set_settings(game_settings settings) {
 }
 
 void tenant_table::leave(place where) noexcept {
-    std::list<tenant> dropped;  // after the mutex
+    std::list<tenant> dropped;  // destroyed after the mutex is unlocked
     const std::lock_guard lock{mutex_};
     if (--where->connections != 0) return;
     where->idle_since = options_.now();
@@ -106,7 +106,7 @@ void tenant_table::drop_longest_idle(std::list<tenant>& dropped) {
 }
 
 time_point tenant_table::sweep(fairlead::basic_task& sweeper) {
-    std::list<tenant> dropped;  // after the mutex
+    std::list<tenant> dropped;  // destroyed after the mutex is unlocked
     const std::lock_guard lock{mutex_};
     const time_point now = options_.now();
     while (!idle_.empty() && idle_.front().idle_since + options_.idle <= now) {
@@ -121,7 +121,7 @@ void tenant_table::forget_sweeper() {
     sweeper_ = nullptr;
 }
 
-// Without its name, which would be allocated.
+// Leaves the name out, because a copy of it would allocate.
 tenant_usage tenant_table::count(const tenant& of) const noexcept {
     return {.limits = of.limits,
             .connections = of.connections,

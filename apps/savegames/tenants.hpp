@@ -1,12 +1,14 @@
-// The games that are served, as tenants: each has a group of the scheduler, by which it shares the workers, and
-// accounts of what it has under way.
+// The games that the service serves, as tenants. Each game has a group of the scheduler, by which
+// games share the workers, and accounts of what it has under way.
 //
-// A game is made when a connection first asks for something of it, and dropped when it has had no connection for a
-// while. A connection stays in the game of its latest request, and its task in that game's group, until it asks for
-// another's. So what a connection costs is charged to its game, but for its first head.
+// The first request for a game makes it. It is dropped when it has had no connection for a while.
+// A connection stays in the game of its latest request, and its task in the group of that game,
+// until it asks for another game. So the cost of a connection is charged to its game; only the
+// first head of a connection is charged to no game.
 //
-// Every method may be called from any thread; one mutex, held for a table lookup, and by `report` for a look at each
-// game. Nothing polls: a task sweeps out who was idle for too long, and sleeps until then, or until somebody is idle.
+// Every method may be called from any thread. One mutex, held for a table lookup; `report` holds it
+// for a look at each game. Nothing polls: one task drops games that were idle for too long. It
+// sleeps until the next game is due, or until a game becomes idle.
 #pragma once
 
 #include <fairlead/sched/executor.hpp>
@@ -35,19 +37,19 @@ namespace savegames {
 
 struct tenant_options {
     bool groups = true;  // false: all games are in the default group of the scheduler
-    std::chrono::milliseconds idle{60'000};  // how long a game is kept without a connection
-    std::size_t idle_max = 10'000;           // so many of these; then the longest idle one goes
-    std::size_t requests_max = 10'000;       // under way, of all games
+    std::chrono::milliseconds idle{60'000};         // how long to keep a game without connections
+    std::size_t idle_max = 10'000;                  // the most such games; above it the oldest goes
+    std::size_t requests_max = 10'000;              // under way, in all games
     std::size_t memory_max = std::size_t{1} << 30;  // bytes that all clients hold, about
     std::function<time_point()> now = [] { return clock::now(); };
 };
 
-// What one game did, or several together.
+// What one game used, or several games together.
 struct tenant_usage {
     std::string game{};
     game_limits limits{};
     std::size_t connections = 0;
-    budget::counts requests{};  // used: under way
+    budget::counts requests{};  // `used`: requests under way
     budget::counts memory{};    // bytes of bodies
     fairlead::group_stats group{};
 
@@ -56,13 +58,13 @@ struct tenant_usage {
 
 struct tenant_report {
     bool groups = false;
-    std::size_t known = 0;  // with their group
-    std::size_t idle = 0;   // of these, without a connection
+    std::size_t known = 0;  // games that have a group and accounts now
+    std::size_t idle = 0;   // of these, the games without a connection
     std::uint64_t made = 0;
     std::uint64_t dropped = 0;
-    std::vector<tenant_usage> most;  // who used the most of the workers, in order
-    tenant_usage others;             // the rest of the known ones
-    tenant_usage gone;               // the dropped ones
+    std::vector<tenant_usage> most;  // the games that used the workers most, in order
+    tenant_usage others;             // all other known games together
+    tenant_usage gone;               // all dropped games together
 };
 
 class tenant_table {
@@ -78,7 +80,7 @@ class tenant_table {
     using place = std::list<tenant>::iterator;
 
 public:
-    // Whoever is in a game; leaves it when destroyed.
+    // The stay of one connection in a game. The destructor leaves the game.
     class stay {
     public:
         stay(tenant_table& table, place where) noexcept : table_{&table}, place_{where} {}
@@ -91,7 +93,7 @@ public:
 
         [[nodiscard]] const std::string& game() const noexcept { return place_->game; }
 
-        // Where its tasks run.
+        // Where the tasks of the game run.
         [[nodiscard]] fairlead::executor where() const noexcept {
             return place_->group ? fairlead::executor{*place_->group} : table_->home_;
         }
@@ -103,46 +105,46 @@ public:
         place place_;
     };
 
-    // The scheduler outlives the table, and the table whoever is in it.
+    // The scheduler outlives the table; the table outlives every stay.
     tenant_table(fairlead::scheduler& home, game_settings settings, tenant_options options);
     tenant_table(const tenant_table&) = delete;
     tenant_table& operator=(const tenant_table&) = delete;
 
-    // Throws std::bad_alloc.
+    // Enters a game, and makes it if it is not known. Throws std::bad_alloc.
     [[nodiscard]] stay enter(const game_id& game);
 
-    // Other limits, from now on; requests under way go on.
+    // Replaces the limits. Requests under way go on.
     void set_settings(game_settings settings);
 
     [[nodiscard]] budget& requests() noexcept { return requests_; }
     [[nodiscard]] budget& memory() noexcept { return memory_; }
     [[nodiscard]] const budget& memory() const noexcept { return memory_; }
 
-    // For the bodies of requests that are of no game.
+    // The account of request bodies that belong to no game.
     [[nodiscard]] budget::account& no_game() noexcept { return no_game_; }
 
-    // For what connections hold besides bodies: buffers and heads.
+    // The account of what connections hold besides bodies: buffers and heads.
     [[nodiscard]] budget::account& connections() noexcept { return connections_; }
     [[nodiscard]] std::size_t connection_bytes() const { return memory_.count(connections_).used; }
 
-    // --- for the task that sweeps -----------------------------------------------------------------
+    // --- for the task that sweeps ----------------------------------------------------------------
 
-    // Drops who was idle for too long; when to sweep again, or `time_point::max()`: `sweeper` is signalled
-    // when somebody is idle.
+    // Drops the games that were idle for too long. Returns when to sweep again. At
+    // `time_point::max()` no game is idle: `sweeper` is signalled when one becomes idle.
     [[nodiscard]] time_point sweep(fairlead::basic_task& sweeper);
 
-    // The task that sweeps ends: it is not signalled any more.
+    // The task that sweeps ends: the table no longer signals it.
     void forget_sweeper();
 
-    // --- for reports ------------------------------------------------------------------------------
+    // --- for reports -----------------------------------------------------------------------------
 
-    // With at most `named_max` games by name. O(games).
+    // Lists at most `named_max` games by name. O(games).
     [[nodiscard]] tenant_report report(std::size_t named_max) const;
 
 private:
     void leave(place where) noexcept;
 
-    // --- requires mutex_ --------------------------------------------------------------------------
+    // --- require mutex_ --------------------------------------------------------------------------
 
     place make(const game_id& game);
     void limit_requests(tenant& of);
@@ -162,7 +164,7 @@ private:
     std::list<tenant> busy_;
     std::list<tenant> idle_;  // longest idle first
     std::unordered_map<std::string_view, place> by_game_;
-    fairlead::basic_task* sweeper_ = nullptr;  // null, too, while it has a time to sweep at
+    fairlead::basic_task* sweeper_ = nullptr;  // set while it sleeps until a game becomes idle
     std::uint64_t made_ = 0;
     std::uint64_t dropped_ = 0;
     tenant_usage gone_;

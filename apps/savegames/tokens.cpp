@@ -28,7 +28,7 @@ std::expected<token_table, std::string> token_table::load(const std::string& pat
     struct stat status {};
     if (table && ::stat(path.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {
         table->warnings_.push_back(
-            fmt::format("{}: other users may open this file: chmod 600 it", path));
+            fmt::format("{}: other users may read or write this file: run chmod 600 on it", path));
     }
     return table;
 }
@@ -45,33 +45,42 @@ std::expected<token_table, std::string> token_table::parse(std::string_view text
         if (game.empty() || game.starts_with('#')) continue;
         const std::string_view token = take_word(line);
         if (std::string problem = id_problem(game); !problem.empty()) {
-            return wrong("the game's " + problem);
+            return wrong("game: " + problem);
         }
-        if (token.empty()) return wrong("a line is \"game token\", this one has no token");
-        if (!take_word(line).empty()) return wrong("a line is \"game token\", this one has more");
+        if (token.empty()) {
+            return wrong("a line must be \"game token\", but this line has no token");
+        }
+        if (!take_word(line).empty()) {
+            return wrong("a line must be \"game token\", but this line has more words");
+        }
         if (token.size() > token_size_max || !printable(token)) {
-            return wrong(
-                fmt::format("a token is printable ASCII, at most {} bytes", token_size_max));
+            return wrong(fmt::format(
+                "a token must have at most {} bytes of printable ASCII, this one has {} bytes",
+                token_size_max, token.size()));
         }
         if (!table.tokens_.emplace(game, token).second) {
-            return wrong(fmt::format("the game \"{}\" has a token already", game));
+            return wrong(fmt::format("the game \"{}\" has a token already: keep one line", game));
         }
         if (token.size() < token_size_advised) {
-            table.warnings_.push_back(fmt::format("{}: line {}: the token is shorter than {} bytes",
-                                                  name, number, token_size_advised));
+            table.warnings_.push_back(
+                fmt::format("{}: line {}: the token has {} bytes: use {} or more", name, number,
+                            token.size(), token_size_advised));
         }
     }
-    if (table.tokens_.empty()) return std::unexpected(fmt::format("{}: no tokens", name));
+    if (table.tokens_.empty()) {
+        return std::unexpected(
+            fmt::format("{}: the file has no tokens: add lines \"game token\"", name));
+    }
     return table;
 }
 
 bool token_table::allows(std::string_view game, std::string_view token) const noexcept {
-    // An unknown game costs the same comparison; no token is presented that equals a NUL.
-    static constexpr std::string_view nobody{"\0", 1};
+    // For an unknown game the token is compared to a text that no client can send.
+    static constexpr std::string_view no_token{"\0", 1};
     const auto found = tokens_.find(game);
     const bool known = found != tokens_.end();
     const bool equal =
-        equal_in_constant_time(known ? std::string_view{found->second} : nobody, token);
+        equal_in_constant_time(known ? std::string_view{found->second} : no_token, token);
     return known && equal;
 }
 
@@ -87,7 +96,7 @@ std::optional<std::string_view> bearer_token(std::string_view authorization) {
 
 bool equal_in_constant_time(std::string_view secret, std::string_view presented) noexcept {
     if (secret.empty()) return presented.empty();
-    // volatile: the compiler must not see that the first difference decides.
+    // volatile, so that the compiler cannot stop at the first difference.
     volatile unsigned char difference = secret.size() != presented.size() ? 1 : 0;
     std::size_t at = 0;
     for (const char c : presented) {

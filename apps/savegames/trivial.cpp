@@ -22,7 +22,7 @@ bool trivial::post(function work) {
     const std::lock_guard lock{mutex_};
     if (stopping_) return false;
     queue_.push_back(std::move(work));
-    // Under the lock: without it `work` could run, and its owner end the pool, before we notify.
+    // Under the lock: otherwise `work` could run, and its owner destroy the pool, before this call.
     filled_.notify_one();
     return true;
 }
@@ -33,7 +33,7 @@ std::size_t trivial::stop(std::chrono::milliseconds limit) {
         std::unique_lock lock{mutex_};
         stopping_ = true;
         filled_.notify_all();
-        if (limit.count() > 0) {  // else nothing may start any more: keep the lock
+        if (limit.count() > 0) {  // a limit of 0 keeps the lock, so no function starts
             idle_.wait_for(lock, limit, [this] { return queue_.empty() && running_ == 0; });
         }
         not_started.swap(queue_);
@@ -68,7 +68,7 @@ void trivial::serve() {
         ++running_;
         lock.unlock();
         work();
-        work = nullptr;  // what it captured ends outside the lock
+        work = nullptr;  // destroys the captured values outside the lock
         lock.lock();
         if (--running_ == 0 && stopping_) idle_.notify_all();
     }

@@ -1,6 +1,6 @@
-// The textbook thread pool, as a baseline: one mutex, one condition variable, one queue.
+// A baseline: the textbook thread pool. One mutex, one condition variable, one queue.
 //
-// A function that waits blocks its thread: so many requests are under way as there are threads.
+// A function that waits blocks its thread, so at most as many requests run as there are threads.
 #pragma once
 
 #include <chrono>
@@ -19,26 +19,26 @@ class trivial {
 public:
     using function = std::move_only_function<void()>;
 
-    // Starts the threads, at least one; throws std::system_error when it cannot.
+    // Starts the threads, at least one. Throws std::system_error if it cannot.
     explicit trivial(std::size_t threads);
 
-    // Stops at once: `stop(0ms)`.
+    // Stops at once, as `stop(0ms)` does.
     ~trivial();
     trivial(const trivial&) = delete;
     trivial& operator=(const trivial&) = delete;
 
-    // Queues `work`. Any thread. After `stop` began: false, and the function is destroyed.
+    // Queues `work`. Any thread. After `stop` began: returns false, and destroys the function.
     bool post(function work);
 
-    // Takes no new functions, goes on until all have run or `limit` is over. Then those that did
-    // not start are destroyed, and those that run are waited for. Returns how many did not start.
-    // Call it from one thread, not one of the pool.
+    // Takes no more functions, and goes on until all have run or `limit` has passed. Then destroys
+    // the functions that did not start, waits for those that run, and ends the threads. Returns how
+    // many did not start. Call it on one thread, and not on a thread of the pool.
     std::size_t stop(std::chrono::milliseconds limit);
 
-    // How often a thread woke, so far: for a function, and in the functions as far as they tell.
+    // How often the threads woke so far: for a function, and as `add_wakeups` says.
     [[nodiscard]] std::uint64_t wakeups() const;
 
-    // For functions that block: adds to the count.
+    // Called by functions that block their thread: adds how often that thread woke.
     void add_wakeups(std::uint64_t count);
 
 private:

@@ -80,13 +80,13 @@ void updater::serve(poller& self) const {
     time_point next = clock::now() + options_.period;
     std::unique_lock lock{self.mutex};
     for (;;) {
-        // A stop that may wait lets the tasks go on at their pace.
+        // After `stop` with a limit, the tasks go on at their pace.
         self.told_to_stop.wait_until(lock, std::min(next, self.end), [&] {
             return self.stopping && (self.unfinished == 0 || clock::now() >= self.end);
         });
         ++self.wakeups;
         if (self.stopping && (self.unfinished == 0 || clock::now() >= self.end)) return;
-        if (clock::now() < next) continue;  // `end` came nearer
+        if (clock::now() < next) continue;  // `stop` has set `end`, which is nearer
         std::ranges::move(self.arrived, std::back_inserter(self.held));
         self.arrived.clear();
         lock.unlock();

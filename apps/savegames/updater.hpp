@@ -1,8 +1,8 @@
-// The scheduler that the first seed replaced, as a baseline: threads that poll their own tasks.
+// A baseline: the scheduler that Fairlead's first prototype replaced. Threads poll their tasks.
 //
-// Tasks are dealt round-robin and never change their thread. Each thread wakes once in a period
-// and calls `update` of every task it holds, whether the task can go on or not. So a task that
-// waits for four answers takes four periods, and threads wake for nothing.
+// Tasks are dealt to the threads in turn, and never change their thread. Each thread wakes once in
+// a period and calls `update` of each of its tasks, whether the task can go on or not. So a task
+// that waits for four answers takes four periods, and threads wake in vain.
 #pragma once
 
 #include <chrono>
@@ -26,34 +26,34 @@ struct updater_options {
 
 class updater {
 public:
-    // One call of a task: true when it is done. The function is destroyed after that.
+    // One call of a task. True: the task is done, and the function is destroyed.
     using update_function = std::move_only_function<bool()>;
 
-    // Starts the threads; throws std::system_error when it cannot.
+    // Starts the threads. Throws std::system_error if it cannot.
     explicit updater(updater_options options);
 
-    // Stops at once: `stop(0ms)`.
+    // Stops at once, as `stop(0ms)` does.
     ~updater();
     updater(const updater&) = delete;
     updater& operator=(const updater&) = delete;
 
-    // Gives the task to the next thread, which calls it first at its next period. Any thread, tasks
-    // included. After `stop` began: false, and the function is destroyed.
+    // Gives the task to the next thread, which first calls it in its next period. Any thread, also
+    // from a task. After `stop` began: returns false, and destroys the function.
     bool post(update_function update);
 
-    // Takes no new tasks, goes on until every task is done or `limit` is over, ends the threads.
-    // Returns how many tasks were not done; they are destroyed. Call it from one thread, not a
-    // task.
+    // Takes no more tasks, polls its tasks until all are done or `limit` has passed, and ends
+    // the threads. Destroys the tasks that are not done, and returns their number. Call it on one
+    // thread, and not from a task.
     std::size_t stop(std::chrono::milliseconds limit);
 
-    // How often a thread woke, so far.
+    // How often the threads woke so far.
     [[nodiscard]] std::uint64_t wakeups() const;
 
-    // Tasks that are not done.
+    // How many tasks are not done.
     [[nodiscard]] std::size_t size() const;
 
 private:
-    // One thread and what it is given. mutex guards all but `held`, which is the thread's own.
+    // One thread and its tasks. `mutex` guards every member but `held`, which only the thread uses.
     struct poller {
         mutable std::mutex mutex;
         std::condition_variable told_to_stop;
@@ -61,7 +61,7 @@ private:
         std::vector<update_function> held;
         std::size_t unfinished = 0;
         std::uint64_t wakeups = 0;
-        time_point end = time_point::max();  // when to end with tasks undone
+        time_point end = time_point::max();  // when to end even if tasks are not done
         bool stopping = false;
         std::thread thread;
     };

@@ -86,7 +86,9 @@ void attempts_are_further_and_further_apart() {
 void what_never_ends_is_reported() {
     // [limit]
     fl::test::simulated_scheduler simulated;
-    const auto waits_for_ever = []() -> fl::task<> { co_await fl::wait_until_woken(); };
+    const auto waits_for_ever = []() -> fl::task<> {
+        static_cast<void>(co_await fl::wait_until_woken());
+    };
     try {
         simulated.run(waits_for_ever(), 10min);
         expect(false, "a task that waits for ever is reported");

@@ -20,7 +20,8 @@ fl::task<int> five_runs() {
     int runs = 0;
     co_await fl::with_scope([&](fl::scope& jobs) -> fl::task<> {
         jobs.spawn(every(2ms, [&] { return clean_up(runs, self); }), {.name = "clean up"});
-        co_await fl::receive_signal();  // stands for the rest of the program
+        // Stands for the rest of the program. The jobs end after a signal and after a stop alike.
+        static_cast<void>(co_await fl::receive_signal());
         jobs.request_stop();
     });
     co_return runs;

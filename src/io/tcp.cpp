@@ -16,7 +16,7 @@ namespace {
 
 std::error_code system_error(int error) noexcept { return {error, std::system_category()}; }
 
-std::unexpected<std::error_code> last_error() noexcept {
+std::unexpected<std::error_code> last_failure() noexcept {
     return std::unexpected{system_error(errno)};
 }
 
@@ -60,7 +60,7 @@ template <int (*Get)(int, sockaddr*, socklen_t*)>
 std::expected<address, std::error_code> address_of(int fd) noexcept {
     sockaddr_storage storage{};
     socklen_t size = sizeof(storage);
-    if (Get(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return last_error();
+    if (Get(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return last_failure();
     return address{reinterpret_cast<const sockaddr*>(&storage), size};
 }
 
@@ -191,7 +191,7 @@ std::expected<tcp_stream, std::error_code> tcp_stream::adopt(epoll_driver& drive
                                                              stream_options options) {
     set_flag(connected.get(), IPPROTO_TCP, TCP_NODELAY, options.no_delay);
     if (!set_flag(connected.get(), SOL_SOCKET, SO_KEEPALIVE, options.keep_alive)) {
-        return last_error();
+        return last_failure();
     }
     auto socket = descriptor::make(driver, std::move(connected));
     if (!socket) return std::unexpected{socket.error()};
@@ -203,11 +203,11 @@ task<std::expected<tcp_stream, std::error_code>> tcp_stream::connect(address pee
                                                                      stream_options options) {
     scheduler& home = co_await current_scheduler();
     os::unique_fd fd = make_socket(peer.data()->sa_family);
-    if (!fd.valid()) co_return last_error();
+    if (!fd.valid()) co_return last_failure();
     // An interrupted connect goes on in the kernel, as a connect in progress does.
     const int started = ::connect(fd.get(), peer.data(), peer.size());
     const bool in_progress = started != 0 && (errno == EINPROGRESS || errno == EINTR);
-    if (started != 0 && !in_progress) co_return last_error();
+    if (started != 0 && !in_progress) co_return last_failure();
     auto stream = adopt(epoll_driver::of(home), std::move(fd), options);
     if (!stream) co_return std::unexpected{stream.error()};
     if (in_progress) {
@@ -218,12 +218,12 @@ task<std::expected<tcp_stream, std::error_code>> tcp_stream::connect(address pee
 }
 
 std::expected<void, std::error_code> tcp_stream::shutdown_send() noexcept {
-    if (::shutdown(socket_.fd(), SHUT_WR) != 0) return last_error();
+    if (::shutdown(socket_.fd(), SHUT_WR) != 0) return last_failure();
     return {};
 }
 
 std::expected<void, std::error_code> tcp_stream::shutdown_receive() noexcept {
-    if (::shutdown(socket_.fd(), SHUT_RD) != 0) return last_error();
+    if (::shutdown(socket_.fd(), SHUT_RD) != 0) return last_failure();
     return {};
 }
 
@@ -241,11 +241,11 @@ std::expected<tcp_listener, std::error_code> tcp_listener::bind(scheduler& home,
                                                                 const address& where,
                                                                 listener_options options) {
     os::unique_fd fd = make_socket(where.data()->sa_family);
-    if (!fd.valid()) return last_error();
+    if (!fd.valid()) return last_failure();
     set_flag(fd.get(), SOL_SOCKET, SO_REUSEADDR, options.reuse_address);
     if (where.is_v6()) set_flag(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only);
-    if (::bind(fd.get(), where.data(), where.size()) != 0) return last_error();
-    if (::listen(fd.get(), options.backlog) != 0) return last_error();
+    if (::bind(fd.get(), where.data(), where.size()) != 0) return last_failure();
+    if (::listen(fd.get(), options.backlog) != 0) return last_failure();
     auto socket = descriptor::make(epoll_driver::of(home), std::move(fd));
     if (!socket) return std::unexpected{socket.error()};
     return tcp_listener{std::move(*socket), options};

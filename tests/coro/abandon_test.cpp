@@ -57,11 +57,11 @@ task<> sleeps_on(counted held) {
 }
 task<> waits_on(counted held) {
     static_cast<void>(held);
-    for (;;) co_await shielded(wait_until_woken());
+    for (;;) static_cast<void>(co_await shielded(wait_until_woken()));
 }
 task<> listens_on(counted held) {
     static_cast<void>(held);
-    for (;;) co_await shielded(receive_signal());
+    for (;;) static_cast<void>(co_await shielded(receive_signal()));
 }
 task<> yields_on(counted held) {
     static_cast<void>(held);
@@ -429,7 +429,9 @@ TEST(abandon_on_threads, children_go_elsewhere_while_their_scheduler_is_destroye
 TEST(abandon_on_threads, an_end_elsewhere_races_with_the_destructor) {
     const watchdog guard;
     scheduler elsewhere{{.workers = 1}};
-    static constexpr auto ends_when_signalled = []() -> task<> { co_await receive_signal(); };
+    static constexpr auto ends_when_signalled = []() -> task<> {
+        static_cast<void>(co_await receive_signal());
+    };
     static constexpr auto joins_it = [](join_handle<void>& other) -> task<> { co_await other; };
     for (int round = 0; round != 300; ++round) {
         std::optional<scheduler> threads{std::in_place,

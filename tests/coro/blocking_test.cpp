@@ -169,8 +169,6 @@ TEST(Blocking, ADestructorComesWhileCallsAreInLine) {
         std::atomic<int> inside{0};
         std::array<std::atomic<int>, 12> made{};
         {
-            scheduler scheduler{
-                {.workers = 2, .blocking_threads = static_cast<unsigned>(most), .stop_limit = 0s}};
             const auto waits = [&](std::size_t index) -> task<> {
                 co_await blocking([&] {
                     EXPECT_LT(inside++, most);
@@ -178,6 +176,8 @@ TEST(Blocking, ADestructorComesWhileCallsAreInLine) {
                     --inside;
                 });
             };
+            scheduler scheduler{
+                {.workers = 2, .blocking_threads = static_cast<unsigned>(most), .stop_limit = 0s}};
             for (std::size_t i = 0; i != made.size(); ++i) {
                 spawn(scheduler, waits(i)).detach();
                 if (i % 4 == 0) scheduler.post([] { block_in_place([] {}); });

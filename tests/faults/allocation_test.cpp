@@ -139,7 +139,7 @@ TEST_F(allocations, starting_again) {
 // gives the tasks back.
 TEST_F(allocations, stopping_with_tasks_left) {
     static constexpr auto stays = [](std::shared_ptr<int>) -> task<> {
-        for (;;) co_await wait_until_woken();
+        for (;;) static_cast<void>(co_await wait_until_woken());
     };
     const auto held = std::make_shared<int>();
     sweep(no_memory, outcome::maybe_reported, [&] {

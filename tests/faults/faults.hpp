@@ -8,6 +8,8 @@
 // until a run meets no failure.
 #pragma once
 
+#include "support/sanitizer.hpp"
+
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -71,11 +73,7 @@ public:
 
 /// Whether live_allocations() is exact: the library then keeps no freed memory for later. It does
 /// in builds without sanitizers.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool counts_exactly = true;
-#else
-inline constexpr bool counts_exactly = false;
-#endif
+inline constexpr bool counts_exactly = sanitized;
 
 /// The number of open descriptors of the process.
 [[nodiscard]] int open_descriptors();

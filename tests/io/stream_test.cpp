@@ -335,7 +335,7 @@ TEST_F(stream_test, after_a_read_that_may_not_wait_another_task_may_read) {
     static constexpr auto looks_and_sleeps = [](tcp_stream& from) -> task<> {
         std::array<std::byte, 10> buffer;
         EXPECT_FALSE(co_await from.read_some(buffer, immediately));
-        co_await receive_signal();
+        static_cast<void>(co_await receive_signal());
     };
     auto first = start(looks_and_sleeps(*stream));
     settle();

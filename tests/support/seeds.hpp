@@ -6,6 +6,8 @@
 // FAIRLEAD_TEST_SECONDS is the time for new seeds, by default a quarter of a second.
 #pragma once
 
+#include "support/sanitizer.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -39,11 +41,7 @@ bool passes_with_seed(std::uint64_t seed, Body& body) {
 }
 
 /// How many times as long a run takes with a sanitizer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t seeds_in_one = 10;
-#else
-inline constexpr std::uint64_t seeds_in_one = 1;
-#endif
+inline constexpr std::uint64_t seeds_in_one = sanitized ? 10 : 1;
 
 /// Runs `body` with the seeds 1 to `fixed` (with a sanitizer a tenth of them) and then with new
 /// seeds, until a run fails.

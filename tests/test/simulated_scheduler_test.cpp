@@ -86,7 +86,7 @@ TEST(simulated_scheduler, what_ends_at_the_limit_has_ended) {
 
 TEST(simulated_scheduler, a_task_that_nothing_wakes_is_reported) {
     simulated_scheduler simulated;
-    const auto waits = []() -> task<> { co_await wait_until_woken(); };
+    const auto waits = []() -> task<> { static_cast<void>(co_await wait_until_woken()); };
     EXPECT_THROW(simulated.run(waits()), std::runtime_error);
 }
 

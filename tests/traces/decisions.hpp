@@ -66,7 +66,7 @@ public:
 
     /// Whether the other threads run for a while now. A worker makes few accesses between its last
     /// look and its sleep, so chance alone rarely interrupts it there.
-    [[nodiscard]] bool goes_slowly() const { return topic_ == about::kept_posts && choose(4) == 0; }
+    [[nodiscard]] bool goes_slowly() const { return topic_ == about::kept_posts && choose(3) == 0; }
 
     /// The deadline of the scenario.
     [[nodiscard]] time_point deadline() const noexcept { return deadline_; }

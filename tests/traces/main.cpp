@@ -1,9 +1,10 @@
 // Writes traces of the concurrent parts of the library. tools/traces.py runs it:
 //     trace_recorder FOLDER TRACES PLANTED
 //         TRACES traces of the code, and PLANTED of each bug in the scenarios
-//     trace_recorder_with_SPECIFICATION.BUG FOLDER SPECIFICATION.BUG PLANTED
-//         PLANTED traces of a library in which a bug is planted
+//     trace_recorder FOLDER SPECIFICATION.BUG PLANTED
+//         PLANTED traces of a library with this bug: see planted.hpp
 #include "execution.hpp"
+#include "planted.hpp"
 #include "recordings.hpp"
 
 #include <cstdio>
@@ -35,6 +36,7 @@ void record_all(const wanted& wanted) {
 void record_planted(const std::string& folder, std::string_view name, unsigned count) {
     const std::string_view specification = name.substr(0, name.find('.'));
     const std::string bug{name.substr(specification.size() + 1)};
+    planted_bug = bug;
     if (specification == "Parking") return record_parking(folder, bug, count / 2);
     if (specification == "Destruction") return record_destruction(folder, bug, count);
     if (specification == "Groups") return record_groups(folder, bug, count);

@@ -39,6 +39,7 @@ public:
             const auto push = [&] { return posted_.fetch_add(1, sync::acq_rel) == 0; };
             if (calls_.note(thread, "push", 0, push)) {
                 calls_.note_done(thread, "announce", 0, [&] { idle_.announce(); });
+                ask(thread);  // often: the answers show whether the announcement has woken a worker
                 ask(thread);
             }
             ask(thread);

@@ -20,8 +20,8 @@ with = { Lamps = 9 }
 deep = true
 """
 PLANTED = """
-# add_recorder_with(Not there
-add_recorder_with(Lamp burns-on src/lamp.cpp
+# plant(Not there
+plant(Lamp burns-on src/lamp.cpp
   "off();" "")
 """
 PAGE = """

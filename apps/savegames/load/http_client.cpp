@@ -13,7 +13,7 @@
 namespace savegames::load {
 namespace {
 
-// A body up to this size travels with the head: one packet, one system call.
+// A body of at most this size is sent with the head: one packet, one system call.
 constexpr std::size_t joined_size_max = 16'000;
 
 std::string kind_of(const std::error_code& failed) {
@@ -53,8 +53,8 @@ fairlead::task<std::expected<void, std::string>> http_client::ensure_connected(
     co_return std::expected<void, std::string>{};
 }
 
-// A service may close a connection that was idle, perhaps after a last word (408). A request that is
-// sent into it would fail, and nobody could say whether it took effect.
+// A service may close an idle connection, perhaps after a last answer (408). A request that is sent
+// on such a connection fails, and the client cannot know whether it took effect.
 bool http_client::peer_has_closed() const noexcept {
     char byte = 0;
     const ssize_t size = ::recv(stream_->native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -74,8 +74,8 @@ fairlead::task<std::expected<void, std::string>> http_client::send(request sent,
         const auto body_bytes = std::as_bytes(std::span{sent.body});
         written = co_await stream_->write_all(body_bytes, deadline);
     }
-    // A service that refuses a request may answer and close before it has read all of it: the
-    // answer is what counts. If there is none, reading says so.
+    // A service that refuses a request may answer and close the connection before it has read all
+    // of it. The answer counts; if there is none, reading reports that.
     if (!written && written.error() != std::errc::broken_pipe &&
         written.error() != std::errc::connection_reset) {
         co_return std::unexpected(kind_of(written.error()));

@@ -18,7 +18,7 @@ namespace savegames::load {
 
 class http_client {
 public:
-    // `headers`: lines of every request, each with its end, Host included.
+    // `headers`: the header lines of every request, Host included, each with its line end.
     http_client(fairlead::io::address target, std::string headers, fairlead::duration timeout);
 
     struct request {
@@ -28,14 +28,15 @@ public:
         bool has_body = false;
     };
 
-    // Sends the request and receives its answer, which stays good until the next call. Connects
-    // first when there is no connection, or when the service closed it after the last answer. What
-    // `sent` names must stay until the await ends. The error is a kind: "connect: Connection
-    // refused", "timed out", "closed", "malformed answer". After one the next call connects again.
+    // Sends the request and receives its answer, which lives until the next call. Connects first if
+    // there is no connection, or if the service closed it after the last answer. The texts in
+    // `sent` must live until the await ends. The error is a kind, such as "connect: Connection
+    // refused", "timed out", "closed", "malformed answer". After an error the next call connects
+    // again.
     [[nodiscard]] fairlead::task<std::expected<const http_response*, std::string>> exchange(
         request sent);
 
-    // Bytes since the last call of this.
+    // The bytes since the previous call of `take_traffic`.
     struct traffic {
         std::uint64_t sent = 0;
         std::uint64_t received = 0;
@@ -57,7 +58,7 @@ private:
     fairlead::duration timeout_;
     std::optional<fairlead::io::tcp_stream> stream_;
     response_reader reader_;
-    std::string head_;  // of the request; a small body goes behind it
+    std::string head_;  // of the request; a small body is appended
     traffic traffic_;
 };
 

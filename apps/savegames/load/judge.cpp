@@ -17,7 +17,7 @@ outcome wrong(std::string kind, std::string detail) {
     return {outcome::verdict::wrong, std::move(kind), std::move(detail)};
 }
 
-// 16 hexadecimal digits, or nothing.
+// Parses exactly 16 hexadecimal digits.
 std::optional<std::uint64_t> parse_checksum(std::string_view text) {
     std::uint64_t value = 0;
     const char* const end = text.data() + text.size();
@@ -40,7 +40,7 @@ outcome judge::end(const request_plan& plan, const ledger::glimpse& before,
     const http_response& got = **answer;
     if (got.status == (is_delete ? 204 : 200)) return end_good(plan, before, got);
     if (got.status == 404 && plan.kind != operation_kind::put) return end_absent(plan, before);
-    // After 500, 503 and 504 a write may or may not happen; other refusals come before it.
+    // After 500, 503 and 504 a write may or may not happen. Other refusals come before the write.
     if (is_delete && got.status < 500) kept_.delete_refused(plan.player);
     std::string kind = got.status == 409 ? "contended" : fmt::format("status {}", got.status);
     return {outcome::verdict::error, std::move(kind), {}};
@@ -59,23 +59,27 @@ outcome judge::end_good(const request_plan& plan, const ledger::glimpse& before,
                  fmt::format("{} of player {}: {}", to_string(plan.kind), plan.player, problem));
 }
 
-// What is wrong with a 200; empty: nothing.
+// Says what is wrong with a 200; empty: nothing.
 std::string judge::check_good(const request_plan& plan, const ledger::glimpse& before,
                               const http_response& answer) {
     const auto announced = parse_checksum(answer.checksum);
-    if (!announced) return fmt::format("Save-Checksum is \"{}\"", answer.checksum);
-    if (answer.version == 0) return "no Save-Version";
+    if (!announced) {
+        return fmt::format("Save-Checksum must be 16 hexadecimal digits, not \"{}\"",
+                           answer.checksum);
+    }
+    if (answer.version == 0) return "Save-Version must be a number from 1 on";
     switch (plan.kind) {
         case operation_kind::get:
             if (const std::uint64_t found = checksum(answer.body); found != *announced) {
-                return fmt::format("the body hashes to {:016x}, announced was {:016x}", found,
-                                   *announced);
+                return fmt::format("the body has the checksum {:016x}, Save-Checksum is {:016x}",
+                                   found, *announced);
             }
             return kept_.saw(plan.player, before, answer.version, *announced);
         case operation_kind::put:
             if (*announced != plan.checksum) {
-                return fmt::format("sent {:016x}, acknowledged was {:016x}", plan.checksum,
-                                   *announced);
+                return fmt::format(
+                    "the body sent has the checksum {:016x}, acknowledged was {:016x}",
+                    plan.checksum, *announced);
             }
             break;
         case operation_kind::update:

@@ -1,4 +1,4 @@
-// Whether an answer is what the service promises, given what it acknowledged before.
+// Checks each answer against what the service promises and has acknowledged before.
 #pragma once
 
 #include <expected>
@@ -11,16 +11,16 @@
 
 namespace savegames::load {
 
-// Judges the answers of one run and enters them in its ledger. As thread-safe as the ledger.
+// Judges the answers of one run, and enters them in the ledger. As thread-safe as the ledger.
 class judge {
 public:
-    // With `verify` off, only statuses and transport errors count.
+    // If not `verify`, only statuses and transport errors count.
     judge(ledger& kept, bool verify) : kept_{kept}, verify_{verify} {}
 
-    // Before the request is sent.
+    // Call it before the request is sent.
     [[nodiscard]] ledger::glimpse begin(const request_plan& plan);
 
-    // When its answer has come, or none will.
+    // Call it when the answer has come, or when it is known that none will come.
     [[nodiscard]] outcome end(const request_plan& plan, const ledger::glimpse& before,
                               const std::expected<const http_response*, std::string>& answer);
 

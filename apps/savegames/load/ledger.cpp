@@ -74,7 +74,7 @@ std::string ledger::absent(std::size_t player, const glimpse& before) {
 std::string ledger::check_absence(const entry& now, const glimpse& before,
                                   std::uint32_t own_deletes) {
     if (!before.must_exist || now.deletes_begun != before.deletes_begun + own_deletes) return {};
-    return fmt::format("a save is gone: version {} was acknowledged, and nobody deleted it",
+    return fmt::format("a save is gone: version {} was acknowledged, and no request deleted it",
                        now.version);
 }
 
@@ -107,7 +107,9 @@ std::expected<void, std::string> ledger::load(const std::string& path) {
     std::ifstream file{path};
     std::string title;
     if (!std::getline(file, title) || title != first_line) {
-        return std::unexpected(fmt::format("{} is no ledger", path));
+        return std::unexpected(
+            fmt::format("{} is not a ledger: its first line must be \"{}\"; give another --ledger",
+                        path, first_line));
     }
     std::size_t player = 0;
     entry read;
@@ -115,11 +117,15 @@ std::expected<void, std::string> ledger::load(const std::string& path) {
            std::hex >> read.checksum) {
         if (player >= entries_.size()) {
             return std::unexpected(
-                fmt::format("{} is about more players: use the same --players", path));
+                fmt::format("{} has player {}, but --players is {}: use the same --players", path,
+                            player, entries_.size()));
         }
         entries_[player] = read;
     }
-    if (!file.eof()) return std::unexpected(fmt::format("{} is damaged", path));
+    if (!file.eof()) {
+        return std::unexpected(
+            fmt::format("{} has a line that is not five numbers: give another --ledger", path));
+    }
     return {};
 }
 

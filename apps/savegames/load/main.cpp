@@ -1,6 +1,7 @@
-// savegames-load: drives the save-game service, measures it, and checks what it answers.
+// savegames-load: drives the save-game service, measures it, and checks its answers.
 //
-// Exit status: 0; 1 when an answer was wrong or nothing could be measured; 2 for wrong options.
+// Exit status: 0: all is well; 1: an answer was wrong, or nothing could be measured; 2: an option
+// is wrong.
 #include <unistd.h>
 
 #include <csignal>
@@ -18,7 +19,7 @@ namespace {
 
 namespace load = savegames::load;
 
-// Set by a signal: no more requests are sent, and what was measured is reported.
+// Set by a signal: the run sends no more requests, and reports what it has measured.
 volatile std::sig_atomic_t interrupted = 0;
 
 extern "C" void on_interrupt(int) { interrupted = 1; }
@@ -39,16 +40,19 @@ int drive(const load::load_options& options) {
         file << load::json_report(options, result);
         file.close();
         if (!file) {
-            fmt::print(stderr, "savegames-load: cannot write {}\n", options.json_path);
+            fmt::print(stderr, "savegames-load: cannot write the file {} of --json\n",
+                       options.json_path);
             return 1;
         }
     }
     if (counted.wrong > 0) {
-        fmt::print(stderr, "savegames-load: {} answers were wrong\n", counted.wrong);
+        fmt::print(stderr, "savegames-load: {} answers were wrong, see the report\n",
+                   counted.wrong);
         return 1;
     }
     if (counted.done() == 0 && counted.errors > 0) {
-        fmt::print(stderr, "savegames-load: no request succeeded\n");
+        fmt::print(stderr, "savegames-load: none of {} requests succeeded, see the report\n",
+                   counted.errors);
         return 1;
     }
     return 0;

@@ -22,7 +22,7 @@ bool parse_number(std::string_view text, Number& value) {
     return code == std::errc{} && stop == end;
 }
 
-// Options that are written otherwise than they are kept.
+// Options whose text differs from the value that is kept.
 struct raw_options {
     std::string url = "http://127.0.0.1:8080";
     std::string mix = "10:60:29:1";
@@ -33,9 +33,10 @@ struct raw_options {
 };
 
 void declare_run(CLI::App& app, load_options& options, raw_options& raw) {
-    app.add_option("--url", raw.url, "The service; only addresses of this machine")
+    app.add_option("--url", raw.url, "The service; its address must be one of this machine")
         ->capture_default_str();
-    app.add_option("--connections", options.connections, "Connections, one request at a time each")
+    app.add_option("--connections", options.connections,
+                   "How many connections; each has one request under way")
         ->check(CLI::Range(std::size_t{1}, std::size_t{60'000}))
         ->capture_default_str();
     auto* const duration =
@@ -53,20 +54,22 @@ void declare_run(CLI::App& app, load_options& options, raw_options& raw) {
     app.add_option("--timeout", raw.timeout_s, "How long to wait for an answer, in seconds")
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
-    app.add_option("--workers", options.workers, "Threads; default: half of the processors")
+    app.add_option("--workers", options.workers,
+                   "How many threads; default: half of the processors")
         ->check(CLI::Range(1U, 1000U));
 }
 
 void declare_data(CLI::App& app, load_options& options, raw_options& raw) {
-    app.add_option("--players", options.players, "Players, dealt to the games")
+    app.add_option("--players", options.players, "How many players, dealt to the games")
         ->check(CLI::Range(std::size_t{1}, std::size_t{100'000'000}))
         ->capture_default_str();
     auto* const games =
-        app.add_option("--games", options.games, "Games, called load-0, load-1, ...")
+        app.add_option("--games", options.games, "How many games: load-0, load-1, ...")
             ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
             ->capture_default_str();
-    app.add_option("--game", options.game, "The game of all players instead")->excludes(games);
-    app.add_option("--skew", options.skew, "Zipf's exponent of the players; 0: all alike")
+    app.add_option("--game", options.game, "One game for all players")->excludes(games);
+    app.add_option("--skew", options.skew,
+                   "Zipf's exponent of the players; 0: all are equally frequent")
         ->check(CLI::Range(0.0, 5.0))
         ->capture_default_str();
     app.add_option("--size-median", options.sizes.median, "Median size of a save, in bytes")
@@ -78,32 +81,36 @@ void declare_data(CLI::App& app, load_options& options, raw_options& raw) {
     app.add_option("--size-max", options.sizes.size_max, "Largest save, in bytes")
         ->check(CLI::Range(std::size_t{1'000}, std::size_t{100'000'000}))
         ->capture_default_str();
-    app.add_option("--pool", options.pool, "Different saves and patches, made before the start")
+    app.add_option("--pool", options.pool,
+                   "How many different saves, and how many patches, to make before the start")
         ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
         ->capture_default_str();
-    app.add_option("--seed", options.seed, "Seed of everything random")->capture_default_str();
-    app.add_flag("--preload", options.preload, "First store a save for each player; not counted");
+    app.add_option("--seed", options.seed, "Seed of all random numbers")->capture_default_str();
+    app.add_flag("--preload", options.preload,
+                 "First store a save for each player that has none; not counted");
     app.add_flag("--verify,!--no-verify", options.verify,
                  "Check versions, checksums and bodies (default)");
-    auto* const token = app.add_option("--token", options.token, "Bearer token of all games");
-    app.add_option("--token-file", raw.token_file, "The same, from the first line of a file")
+    auto* const token = app.add_option("--token", options.token, "The bearer token of all games");
+    app.add_option("--token-file", raw.token_file,
+                   "Take the bearer token from the first line of this file")
         ->excludes(token);
-    app.add_option("--json", options.json_path, "Write the results to this file, too");
+    app.add_option("--json", options.json_path, "Also write the results to this file, as JSON");
     app.add_option("--ledger", options.ledger_path,
-                   "Remember there what was acknowledged, and go on from it if it exists");
+                   "Keep in this file what was acknowledged; continue from the file if it exists");
 }
 
 std::expected<std::string, std::string> read_token(const std::string& path) {
     std::ifstream file{path};
     std::string token;
     if (!file || !std::getline(file, token) || token.empty()) {
-        return std::unexpected(fmt::format("no token in {}", path));
+        return std::unexpected(fmt::format(
+            "--token-file {}: cannot read a token: the first line must be the token", path));
     }
     if (token.back() == '\r') token.pop_back();
     return token;
 }
 
-// Moves what was written into what is kept; what is wrong, or nothing.
+// Moves the options from `raw` to `options`. Returns what is wrong; empty: nothing.
 std::string take_over(const raw_options& raw, const CLI::App& app, load_options& options) {
     auto target = parse_target(raw.url);
     if (!target) return target.error();
@@ -115,7 +122,8 @@ std::string take_over(const raw_options& raw, const CLI::App& app, load_options&
     options.timeout = std::chrono::nanoseconds{std::llround(raw.timeout_s * 1e9)};
     if (app.count("--requests") != 0) options.requests = raw.requests;
     if (static_cast<double>(options.sizes.size_max) < options.sizes.median) {
-        return "--size-max: must not be below --size-median";
+        return fmt::format("--size-max {}: must be at least --size-median, {}",
+                           options.sizes.size_max, options.sizes.median);
     }
     if (!options.game.empty()) {
         if (std::string problem = id_problem(options.game); !problem.empty()) {
@@ -127,9 +135,9 @@ std::string take_over(const raw_options& raw, const CLI::App& app, load_options&
         if (!token) return token.error();
         options.token = std::move(*token);
     }
-    // It goes into a header as it is.
+    // The token goes into a header unchanged.
     if (std::ranges::any_of(options.token, [](char c) { return c <= ' ' || c > '~'; })) {
-        return "--token: only printable characters without spaces";
+        return "--token: a token must be printable ASCII without spaces";
     }
     return {};
 }
@@ -144,19 +152,23 @@ std::expected<fairlead::io::address, std::string> parse_target(std::string_view 
     if (!url.starts_with(scheme)) return wrong("must begin with http://");
     std::string_view rest = url.substr(scheme.size());
     if (rest.ends_with('/')) rest.remove_suffix(1);
-    if (rest.find('/') != rest.npos) return wrong("must not have a path");
+    if (rest.find('/') != rest.npos) return wrong("must not have a path: end it after the port");
     std::string_view host = rest;
     std::uint16_t port = 80;
     const std::size_t colon = rest.rfind(':');
     if (colon != rest.npos && rest.find(']', colon) == rest.npos) {
         host = rest.substr(0, colon);
-        if (!parse_number(rest.substr(colon + 1), port) || port == 0) return wrong("bad port");
+        if (!parse_number(rest.substr(colon + 1), port) || port == 0) {
+            return wrong("the port must be a number from 1 to 65535");
+        }
     }
     if (host == "localhost") host = "127.0.0.1";
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     const auto parsed = fairlead::io::address::parse(host, port);
     if (!parsed) return wrong("the host must be an IP address or localhost");
-    if (!parsed->is_loopback()) return wrong("only addresses of this machine: 127.0.0.1 or [::1]");
+    if (!parsed->is_loopback()) {
+        return wrong("the address must be one of this machine: 127.0.0.1 or [::1]");
+    }
     return *parsed;
 }
 
@@ -175,13 +187,15 @@ std::expected<operation_mix, std::string> parse_mix(std::string_view text) {
     const operation_mix mix{shares[0], shares[1], shares[2], shares[3]};
     if (good && rest.empty() && mix.sum() > 0) return mix;
     return std::unexpected(fmt::format(
-        "--mix {}: write four whole numbers, put:get:update:delete, not all 0: 10:60:29:1", text));
+        "--mix {}: write four whole numbers of at most 1000000, put:get:update:delete, not all 0, "
+        "such as 10:60:29:1",
+        text));
 }
 
 std::expected<load_options, int> parse_options(int argc, const char* const* argv) {
     CLI::App app{"Drives the save-game service and checks what it answers."};
     load_options options;
-    // The service shares the machine: leave it half.
+    // The service runs on the same machine, and gets the other half.
     options.workers = std::max(1U, std::thread::hardware_concurrency() / 2);
     raw_options raw;
     declare_run(app, options, raw);

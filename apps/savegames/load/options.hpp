@@ -1,4 +1,4 @@
-// What the load generator was asked to do.
+// The options of the load generator.
 #pragma once
 
 #include <cstddef>
@@ -31,15 +31,15 @@ struct load_options {
     fairlead::io::address target;
     std::size_t connections = 64;
     fairlead::duration run_time = std::chrono::seconds{10};
-    std::optional<std::uint64_t> requests{};  // if set, the end instead of the time
+    std::optional<std::uint64_t> requests{};  // if set, it replaces run_time
     double rate = 0;                          // requests a second; 0: closed loop
     operation_mix mix{};
     std::size_t players = 1000;
     std::size_t games = 4;
-    std::string game{};  // of all players; empty: they are dealt to `games` games
-    double skew = 0.8;   // 0: all players alike
+    std::string game{};  // the game of all players; empty: they are dealt to `games` games
+    double skew = 0.8;   // 0: all players are equally frequent
     size_distribution sizes{};
-    std::size_t pool = 256;  // different saves, and as many patches
+    std::size_t pool = 256;  // how many different saves, and how many patches
     std::uint64_t seed = 1;
     unsigned workers = 1;
     std::string token{};
@@ -50,15 +50,15 @@ struct load_options {
     bool verify = true;
 };
 
-// "http://127.0.0.1:8080", "http://[::1]:8080", "http://localhost:8080/". The error is a sentence.
-// Every address but this machine's is refused: a load generator that can be aimed at others is a
-// weapon, and figures over a real network are not what it is for.
+// Parses "http://127.0.0.1:8080", "http://[::1]:8080", "http://localhost:8080/". The error is a
+// sentence. Only addresses of this machine are allowed: a load generator must not be aimed at other
+// machines, and figures over a real network are not its purpose.
 [[nodiscard]] std::expected<fairlead::io::address, std::string> parse_target(std::string_view url);
 
-// "10:60:29:1": put, get, update, delete.
+// Parses "10:60:29:1", the shares of put, get, update and delete.
 [[nodiscard]] std::expected<operation_mix, std::string> parse_mix(std::string_view text);
 
-// The options, or the exit status: of --help, or of a mistake, which has then been printed.
+// The options, or the exit status of --help or of a mistake. The text has been printed then.
 [[nodiscard]] std::expected<load_options, int> parse_options(int argc, const char* const* argv);
 
 }  // namespace savegames::load

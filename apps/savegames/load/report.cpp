@@ -71,7 +71,7 @@ std::string text_report(const load_options& options, const run_result& result) {
     fmt::format_to(out, "sent {}, received {}\n", human_bytes(counted.bytes_sent),
                    human_bytes(counted.bytes_received));
     if (counted.absent > 0) {
-        fmt::format_to(out, "{} requests met a save that was deleted (404)\n", counted.absent);
+        fmt::format_to(out, "{} requests found that the save was deleted (404)\n", counted.absent);
     }
     fmt::format_to(out, "errors      {}\n", counted.errors);
     for (const auto& [kind, count] : counted.errors_by_kind) {

@@ -27,7 +27,7 @@ public:
     parser() : buffer_(buffer_size) {}
 
     void start() {
-        std::string body = std::move(response_.body);  // its memory serves again
+        std::string body = std::move(response_.body);  // to use its memory again
         body.clear();
         response_ = {};
         message_.emplace();
@@ -39,20 +39,20 @@ public:
     }
 
     std::span<std::byte> room() {
-        // What is left of an unfinished header moves to the front, so that it can grow.
+        // The rest of an unfinished header moves to the front, which leaves room to read more.
         if (begin_ > 0) {
             std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
             end_ -= begin_;
             begin_ = 0;
         }
-        // The header is over the parser's limit before the buffer is full.
+        // Never empty: the parser refuses a header before the header fills the buffer.
         return std::span{buffer_}.subspan(end_);
     }
 
     state take(std::size_t size) {
         boost::system::error_code failed;
         if (size == 0) {
-            if (!has_begun_) return state::malformed;  // the parser would take it for a response
+            if (!has_begun_) return state::malformed;  // put_eof would report a complete response
             message_->put_eof(failed);
             return failed || !message_->is_done() ? state::malformed : finish();
         }
@@ -89,7 +89,7 @@ private:
     }
 
     std::vector<std::byte> buffer_;
-    std::size_t begin_ = 0;  // of what was not parsed yet
+    std::size_t begin_ = 0;  // [begin_, end_) was not parsed yet
     std::size_t end_ = 0;
     std::optional<http::response_parser<http::string_body>> message_;
     http_response response_;

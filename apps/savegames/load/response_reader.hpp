@@ -1,10 +1,10 @@
-// HTTP responses out of a stream of bytes. One thread at a time.
+// Reads HTTP responses from a stream of bytes. One thread at a time.
 //
 //     reader.start();
 //     do { n = read into reader.room(); } while (reader.take(n) == state::incomplete);
 //     use reader.response()
 //
-// The parser behind it is hidden, because compiling it takes longer than all the rest.
+// The parser is hidden in the .cpp file, because it compiles slowly.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace savegames::load {
 
 struct http_response {
     int status = 0;
-    std::uint64_t version = 0;  // Save-Version; 0: none
+    std::uint64_t version = 0;  // Save-Version; 0: there is none
     std::string checksum{};     // Save-Checksum
     std::string body{};
-    bool keep_alive = true;  // the connection can be used again
+    bool keep_alive = true;  // another request may use the connection
 };
 
 class response_reader {
@@ -30,16 +30,17 @@ public:
     response_reader();
     ~response_reader();
 
-    // Before each response. Forgets what was left of the last one: requests are not pipelined.
+    // Call it before each response. Drops bytes left of the last one: requests are not pipelined.
     void start();
 
-    // Where the next bytes go. Never empty.
+    // Where the next bytes must be put. Never empty.
     [[nodiscard]] std::span<std::byte> room();
 
-    // `size` bytes were put there; 0: the peer has closed, which ends a response without a length.
+    // Parses the `size` bytes in `room`. 0: the peer has closed the connection, which ends a
+    // response without a length.
     [[nodiscard]] state take(std::size_t size);
 
-    // Once complete, until `start`.
+    // Requires that the response is complete. Lives until `start`.
     [[nodiscard]] const http_response& response() const;
 
     // Whether any byte of this response has come.

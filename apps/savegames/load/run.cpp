@@ -27,10 +27,10 @@ namespace {
 namespace fl = fairlead;
 using namespace std::chrono_literals;
 
-// After a failed connect or a refusal: a service in trouble is not hammered.
+// The pause after a failed connect or a refusal, to spare a service in trouble.
 constexpr fl::duration pause_after_error = 10ms;
 
-// What the connections share.
+// What all connections share.
 struct shared_state {
     const load_options& options;
     const workload& work;
@@ -60,7 +60,7 @@ const char* method_of(operation_kind kind) {
     return "DELETE";
 }
 
-// One request, from its glimpse to its verdict.
+// Performs one request: glimpse, exchange, verdict.
 fl::task<outcome> perform(shared_state& shared, http_client& client, request_plan plan) {
     const std::string path = shared.work.path(plan);
     const bool has_body = plan.body != nullptr;
@@ -89,7 +89,7 @@ fl::task<> connection(shared_state& shared, schedule& tickets, std::size_t numbe
     }
 }
 
-// The players that have no save yet, dealt one at a time; and the first problem.
+// Deals out the players that have no save yet, and keeps the first problem.
 class preload_list {
 public:
     preload_list(std::size_t players, ledger& kept) : players_{players}, kept_{kept} {}
@@ -133,8 +133,10 @@ fl::task<> preloading_connection(shared_state& shared, preload_list& list,
             const outcome ended = co_await perform(shared, client, plan);
             if (ended.what == outcome::verdict::good) break;
             if (attempt == attempts_max || ended.what == outcome::verdict::wrong) {
-                list.fail(ended.error_kind + (ended.detail.empty() ? "" : ": " + ended.detail));
-                break;
+                list.fail(fmt::format("the save of player {} was not stored in {} attempts: {}{}",
+                                      *player, attempt, ended.error_kind,
+                                      ended.detail.empty() ? "" : ": " + ended.detail));
+                co_return;
             }
             co_await fl::sleep_for(pause_after_error * attempt);
         }
@@ -142,7 +144,7 @@ fl::task<> preloading_connection(shared_state& shared, preload_list& list,
     }
 }
 
-// A line that is written over until the task is asked to stop.
+// Shows a progress line, and writes over it, until the task is asked to stop.
 fl::task<> progress_line(const statistics& counted, const load_options& options) {
     const fl::time_point begin = fl::clock::now();
     for (;;) {

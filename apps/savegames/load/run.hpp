@@ -1,4 +1,4 @@
-// A run of the load: connections as coroutines, closed or open loop.
+// A run of the load generator: connections as coroutines, in a closed or open loop.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace savegames::load {
 struct run_result {
     totals counted;
     double elapsed_s = 0;         // from the first request to the last answer
-    std::string problem{};        // why nothing was measured; empty: it was
-    std::uint64_t preloaded = 0;  // saves stored before the measurement
+    std::string problem{};        // why nothing was measured; empty: there is no problem
+    std::uint64_t preloaded = 0;  // saves that were stored before the measurement
 };
 
-// Does what `options` say: makes the pool, preloads, measures. Blocks. Asks `interrupted` between
-// requests, from any worker. With `show_progress` it keeps a line on the standard error.
+// Does what `options` say: makes the pool, preloads, measures. Blocks. Calls `interrupted` between
+// requests, on any worker. `show_progress`: shows a progress line on the standard error.
 [[nodiscard]] run_result run(const load_options& options, const std::function<bool()>& interrupted,
                              bool show_progress);
 

@@ -1,8 +1,9 @@
 // When requests are due.
 //
-// Closed loop: whoever asks gets "now". Open loop: request k is due at begin + k / rate, whether or
-// not a connection is free; the next free one takes it, late if need be, and its latency counts from
-// when it was due. So a service that stalls cannot hide the requests that would have come meanwhile.
+// Closed loop: the next request is due at once. Open loop: request k is due at begin + k / rate,
+// whether or not a connection is free. The next free connection sends it, late if need be, and its
+// latency counts from when it was due. So a service that stalls cannot hide the requests that would
+// have come meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ public:
           rate_{options.rate},
           interrupted_{std::move(interrupted)} {}
 
-    // When the caller's next request is due, perhaps in the past; nothing: there is none. Any
+    // When the next request is due, perhaps in the past. Nothing: there are no more requests. Any
     // thread.
     [[nodiscard]] std::optional<fairlead::time_point> next(fairlead::time_point now) {
         if (interrupted_()) return std::nullopt;

@@ -1,7 +1,7 @@
-// What happened: latencies, errors by kind, bytes.
+// The results of requests: latencies, errors by kind, bytes.
 //
-// Recording is thread-safe: connections are dealt to shards with a mutex each, because a histogram
-// for each of 10,000 connections would be 400 MB.
+// Thread-safe: the connections are dealt to shards, each with a mutex. A histogram for each of
+// 10,000 connections would take 400 MB.
 #pragma once
 
 #include <array>
@@ -21,23 +21,23 @@ namespace savegames::load {
 
 // How one request ended.
 struct outcome {
-    // What counts as an error has a kind, which is its name in the report.
+    // An error has a kind, which is its name in the report.
     enum class verdict : std::uint8_t {
         good,
-        absent,  // a rightful 404: somebody deleted the save
+        absent,  // a 404 that the service may give: the save was deleted
         error,
-        wrong,  // an error that must never be: the service broke a promise
+        wrong,  // an error that must never happen: the service broke a promise
     };
     verdict what = verdict::good;
     std::string error_kind{};  // "contended", "status 503", "timed out", ...
-    std::string detail{};      // of `wrong`
+    std::string detail{};      // of `wrong`: a sentence
 };
 
 struct totals {
-    std::array<latency_histogram, operation_kinds> latencies;  // of what is good or absent
+    std::array<latency_histogram, operation_kinds> latencies;  // of good and absent answers
     std::uint64_t good = 0;
     std::uint64_t absent = 0;
-    std::uint64_t errors = 0;  // the wrong ones included
+    std::uint64_t errors = 0;  // also counts the wrong answers
     std::uint64_t wrong = 0;
     std::map<std::string, std::uint64_t> errors_by_kind;
     std::vector<std::string> details;  // of the first wrong answers

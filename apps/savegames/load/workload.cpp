@@ -87,10 +87,4 @@ std::string workload::path(const request_plan& plan) const {
                        plan.kind == operation_kind::update ? "/update" : "");
 }
 
-std::size_t workload::pool_bytes() const noexcept {
-    std::size_t bytes = 0;
-    for (const pooled_save& each : saves_) bytes += each.text.size();
-    return bytes;
-}
-
 }  // namespace savegames::load

@@ -1,7 +1,7 @@
-// What to send: which operation, for which player, with which bytes. Prepared before the start, so
-// that making it costs next to nothing while the load runs.
+// The requests to send: which operation, for which player, with which body. The bodies are made
+// before the start, so that a request costs next to nothing during the measurement.
 //
-// All const after construction: any thread. Randomness is passed in.
+// A workload is constant after construction: any thread. The caller passes the random numbers.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ public:
         return z ^ (z >> 31U);
     }
 
-    // In [0, bound). The bias of the remainder is below 2^-32 for the bounds here.
+    // In [0, bound). For the bounds used here, the bias of the remainder is below 2^-32.
     [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept { return next() % bound; }
 
     // In [0, 1).
@@ -41,16 +41,16 @@ private:
     std::uint64_t state_;
 };
 
-// Players by Zipf's law: player i is drawn with a weight of 1 / (i + 1)^skew.
+// Draws players by Zipf's law: player i has the weight 1 / (i + 1)^skew.
 class player_chooser {
 public:
     player_chooser(std::size_t players, double skew);
 
-    // O(log players).
+    // The player for `unit`, a random number in [0, 1). O(log players).
     [[nodiscard]] std::size_t choose(double unit) const noexcept;
 
 private:
-    std::vector<double> cumulative_;  // of all weights up to each player; the last is 1
+    std::vector<double> cumulative_;  // the sum of the weights up to each player; the last is 1
 };
 
 struct pooled_save {
@@ -61,13 +61,13 @@ struct pooled_save {
 struct request_plan {
     operation_kind kind = operation_kind::get;
     std::size_t player = 0;
-    const std::string* body = nullptr;  // of put and update
-    std::uint64_t checksum = 0;         // of a put's body
+    const std::string* body = nullptr;  // of a put or an update
+    std::uint64_t checksum = 0;         // of the body of a put
 };
 
 class workload {
 public:
-    // Makes the pool: some seconds for a large one.
+    // Makes the pool, which takes some seconds if it is large.
     explicit workload(const load_options& options);
 
     [[nodiscard]] request_plan draw(random_source& random) const noexcept;
@@ -79,7 +79,6 @@ public:
     [[nodiscard]] std::string path(const request_plan& plan) const;
 
     [[nodiscard]] std::size_t players() const noexcept { return players_; }
-    [[nodiscard]] std::size_t pool_bytes() const noexcept;
 
 private:
     [[nodiscard]] operation_kind draw_kind(random_source& random) const noexcept;
@@ -87,7 +86,7 @@ private:
     operation_mix mix_;
     std::size_t players_;
     std::size_t games_;
-    std::string game_;  // of all, if not empty
+    std::string game_;  // the game of all players; empty: they are dealt to games_ games
     player_chooser chooser_;
     std::vector<pooled_save> saves_;
     std::vector<std::string> patches_;

@@ -1,5 +1,5 @@
-// The n-th allocation of a thread fails, for n = 1, 2, ... until none fails: a request then ends,
-// and the process goes on.
+// The n-th allocation of a thread fails, for n = 1, 2, ... until none fails. Each time the request
+// ends, and the process goes on.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr long never = std::numeric_limits<long>::max();
 
-// How many allocations of this thread succeed, before every further one fails.
+// How many allocations of this thread succeed before all later ones fail.
 thread_local long allocations_left = never;
 thread_local bool has_failed = false;
 
@@ -34,7 +34,7 @@ void* allocate(std::size_t size) {
 
 void* operator new(std::size_t size) { return allocate(size); }
 void* operator new[](std::size_t size) { return allocate(size); }
-// The sanitizers have their own otherwise, whose memory `free` must not get.
+// Without these the sanitizers use their own operators, whose memory must not reach `free`.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     return std::malloc(size == 0 ? 1 : size);
 }
@@ -49,8 +49,8 @@ void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
 namespace savegames {
 namespace {
 
-// Calls `attempt` until no allocation of it fails. Every allocation after the failed one fails,
-// too.
+// Calls `attempt` again and again, until none of its allocations fails. In each call all
+// allocations after the first failed one fail, too.
 template <class Attempt>
 void sweep(Attempt attempt) {
     int failures = 0;
@@ -94,7 +94,7 @@ TEST(allocation, a_broken_document_fails) {
     });
 }
 
-// Whatever fails, the job ends, and keeps no lock.
+// Whichever allocation fails, the job ends and keeps no lock.
 TEST(allocation, a_job_ends_without_its_lock) {
     for (const job_kind what : {job_kind::put, job_kind::update, job_kind::get, job_kind::erase}) {
         sweep([&] {

@@ -128,7 +128,7 @@ TEST(trivial, stop_reports_and_destroys_what_did_not_start) {
     EXPECT_EQ(token.use_count(), 1);
 }
 
-// One of the baselines, behind one face.
+// The interface of the two baselines.
 struct runner {
     virtual ~runner() = default;
     virtual void run(std::unique_ptr<job> work, job_done done) = 0;
@@ -205,7 +205,7 @@ TEST_P(run_job_test, deadline_ends_a_job_whose_store_is_silent) {
                 });
     done.wait();
     store.set_plan({});
-    EXPECT_LE(store.release_held(), 1U);  // none on a machine too slow to begin in time
+    EXPECT_LE(store.release_held(), 1U);  // 0 if a slow machine did not begin in time
     EXPECT_EQ(inner.leases.size(), 0U);
 }
 
@@ -223,8 +223,8 @@ TEST_P(run_job_test, done_is_called_also_when_the_scheduler_stops) {
     EXPECT_EQ(told, 1);
 }
 
-// The race between the store's notify, the driver's step and expire: run it many times, with the
-// answer coming from another thread as soon as it can. The sanitizers are the judges.
+// Runs the race between the store's notify, the driver's step and expire many times. Another thread
+// gives the answer as soon as it can. The sanitizers detect what goes wrong.
 TEST(job_race, notify_against_step_and_expire) {
     memory_store inner;
     {
@@ -232,7 +232,7 @@ TEST(job_race, notify_against_step_and_expire) {
         const job_context context{store, store, {}, {}, 1, 10s, 1ms, 2ms};
         std::mt19937_64 random{1};
         for (int i = 0; i < 3000; ++i) {
-            // What a task of a scheduler is: gone as soon as its job has finished.
+            // As a task of a scheduler: destroyed as soon as its job has finished.
             struct task {
                 std::mutex mutex;
                 std::uint64_t signals = 0;

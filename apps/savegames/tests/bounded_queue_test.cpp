@@ -109,7 +109,7 @@ TEST(bounded_queue, what_is_refused_is_untouched) {
     EXPECT_TRUE(take(queue, 1, 1).empty());
 }
 
-// An item during whose move something happens.
+// An item that calls a function when it is moved.
 struct eventful {
     std::function<void()> on_move;
 
@@ -120,8 +120,8 @@ struct eventful {
     eventful& operator=(eventful&& other) noexcept = default;
 };
 
-// The kernel may stop a thread while the thread moves an item out of the queue. Workers push
-// meanwhile: if the queue moved items under its mutex, this test would not end.
+// The kernel may stop a thread while the thread moves an item out of the queue, and workers must be
+// able to push meanwhile. If the queue moved items under its mutex, this test would not end.
 TEST(bounded_queue, a_taker_keeps_no_pusher_waiting) {
     bounded_queue<eventful> queue{{.items_max = 10, .bytes_max = 100}};
     bool taking = false;
@@ -139,7 +139,7 @@ TEST(bounded_queue, a_taker_keeps_no_pusher_waiting) {
     EXPECT_EQ(queue.size(), 1U);
 }
 
-// The same for a thread that the kernel stops while the thread moves an item into the queue.
+// The same while a thread moves an item into the queue.
 TEST(bounded_queue, a_pusher_keeps_no_pusher_waiting) {
     bounded_queue<eventful> queue{{.items_max = 10, .bytes_max = 100}};
     bool pushing = true;
@@ -158,8 +158,8 @@ TEST(bounded_queue, a_pusher_keeps_no_pusher_waiting) {
 TEST(bounded_queue, loses_nothing_between_threads) {
     constexpr int each = 2'000;
     bounded_queue<int> queue{{.items_max = 64, .bytes_max = 100}, 2};
-    std::array<int, 3> granted{};  // of each pusher
-    std::array<int, 2> taken{};    // of each taker
+    std::array<int, 3> granted{};  // items of each pusher that the queue took
+    std::array<int, 2> taken{};    // items that each taker took
     {
         std::vector<std::jthread> takers;
         for (int& count : taken) {

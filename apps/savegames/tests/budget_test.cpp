@@ -9,7 +9,7 @@
 namespace savegames {
 namespace {
 
-// How much one takes by ones until it is refused.
+// How much `taker` gets, one by one, until it is refused.
 std::size_t fill(budget::share& taker) {
     std::size_t taken = 0;
     while (taker.try_grow(1) == grant::granted) ++taken;
@@ -63,7 +63,7 @@ TEST(budget, many_noisy_games_leave_some) {
     std::array<std::optional<budget::share>, 5> noise;
     for (std::size_t i = 0; i != noisy.size(); ++i) noise[i].emplace(all, noisy[i]);
     std::size_t refusals = 0;
-    while (refusals != noisy.size()) {  // in turn
+    while (refusals != noisy.size()) {  // they take turns
         refusals = 0;
         for (auto& each : noise) refusals += each->try_grow(1) != grant::granted ? 1 : 0;
     }
@@ -101,7 +101,7 @@ TEST(budget, a_bound_of_its_own_holds) {
     EXPECT_EQ(taker.try_grow(1), grant::over_share);
     all.limit(game, 5);
     EXPECT_EQ(fill(taker), 2U);
-    all.limit(game, 1);  // what it has it keeps
+    all.limit(game, 1);  // the game keeps what it has
     EXPECT_EQ(all.count(game).used, 5U);
 }
 

@@ -21,7 +21,7 @@ TEST(codec, round_trip) {
 }
 
 TEST(codec, checksum_is_xxh3) {
-    // The reference value of XXH3_64bits for no input.
+    // The reference value of XXH3_64bits for an empty input.
     EXPECT_EQ(checksum(""), 0x2d06800538d394c2U);
     EXPECT_EQ(checksum_text(0x2d06800538d394c2U), "2d06800538d394c2");
     EXPECT_EQ(checksum_text(1), "0000000000000001");
@@ -36,7 +36,7 @@ TEST(codec, limit_holds_before_anything_is_decompressed) {
 
 TEST(codec, bomb_that_lies_about_its_size_is_corrupt) {
     save bomb = pack(std::string(100'000'000, 'x')).value();
-    bomb.size = 100;  // the record says it is small
+    bomb.size = 100;  // less than the frame holds
     EXPECT_EQ(unpack(bomb, 1000).error().code, error::corrupt);
 }
 
@@ -53,7 +53,7 @@ TEST(codec, every_damage_is_noticed) {
         damaged.data[at] = static_cast<char>(damaged.data[at] ^ 0x10);
         const auto text = unpack(damaged, no_limit);
         if (text) {
-            EXPECT_EQ(checksum(*text), good.checksum) << at;  // an unused bit of the frame
+            EXPECT_EQ(checksum(*text), good.checksum) << at;  // the frame does not use this bit
         } else {
             EXPECT_EQ(text.error().code, error::corrupt) << at;
         }

@@ -1,4 +1,4 @@
-// Places and shares: which connection makes room for a newcomer.
+// Tests which connection makes room for a newcomer.
 #include "savegames/connection_table.hpp"
 
 #include <fairlead/coro/awaits.hpp>
@@ -35,7 +35,7 @@ const network friends = net("192.0.2.2");
 
 class connection_table_test : public testing::Test {
 protected:
-    // A connection that stays until it is asked to stop, which is noted under its name.
+    // A connection that stays until it is asked to stop. Then its name is noted.
     struct client {
         std::optional<connection_table::seat> seat;
         std::optional<fl::join_handle<void>> task{};
@@ -49,7 +49,7 @@ protected:
         ended.push_back(std::move(name));
     }
 
-    // Null: there is no place.
+    // Null: there is no room.
     client* connect(const std::string& name, const network& from = crowd) {
         auto seat = table->enter(*acceptor, now, &retry, from);
         if (!seat) return nullptr;
@@ -190,7 +190,7 @@ TEST_F(connection_table_test, a_network_has_its_share) {
     EXPECT_TRUE(table->admits(friends, now));
     ASSERT_TRUE(first->seat->become_reading_head(now));
     second->seat->become_idle(now);
-    EXPECT_FALSE(table->admits(crowd, now));  // not for long enough
+    EXPECT_FALSE(table->admits(crowd, now));  // idle for less than `grace`
     EXPECT_EQ(table->count().refused, 2U);
     now += connection_table::grace;
     EXPECT_TRUE(table->admits(crowd, now));

@@ -1,5 +1,5 @@
-// A connection, its place in the table and the end of the service, over a pair of sockets, on a
-// scheduler that runs on this thread.
+// Tests a connection, its place in the table and the end of the service, over a pair of sockets.
+// The scheduler runs on this thread.
 #include "savegames/connection.hpp"
 
 #include <fairlead/coro/spawn.hpp>
@@ -40,7 +40,7 @@ fl::scheduler_options on_caller() {
     return options;
 }
 
-// The service around one connection, and the client's end of it.
+// The service with one connection, and the client's end of that connection.
 class one_client {
 public:
     one_client() {
@@ -62,14 +62,14 @@ public:
     one_client(const one_client&) = delete;
     one_client& operator=(const one_client&) = delete;
 
-    // Returns what the service answers at once.
+    // Sends `text`, and returns what the service answers at once.
     std::string ask(std::string_view text) {
         EXPECT_EQ(::send(client_.get(), text.data(), text.size(), MSG_NOSIGNAL),
                   static_cast<ssize_t>(text.size()));
         return run();
     }
 
-    // Runs the service as far as it goes; returns what it says.
+    // Runs the service until it is idle, and returns what it has sent.
     std::string run() {
         home_.run_until_idle();
         std::string result(4096, '\0');
@@ -78,7 +78,7 @@ public:
         return result;
     }
 
-    // A newcomer asks for its place, much later. Whether it is asked to give it up.
+    // Lets a newcomer ask for room, much later. Whether this connection is asked to stop.
     [[nodiscard]] bool is_crowded_out() {
         time_point retry{};
         EXPECT_FALSE(table.enter(acceptor_, clock::now() + 1h, &retry));
@@ -115,7 +115,7 @@ private:
 
 bool closes(std::string_view answer) { return answer.contains("\r\nConnection: close\r\n"); }
 
-// A connection that goes on asking has its last answer, which says so.
+// A connection whose client goes on asking gets a last answer, which says that it is the last.
 TEST(Connection, AnswersOnceMoreAfterTheStopHasBegun) {
     one_client client;
     const time_point before = clock::now();
@@ -152,7 +152,7 @@ TEST(Connection, EndsInsideARequestWhenTheStopBegins) {
     }
 }
 
-// Whatever a client sends of a head, slowly: its place goes to a newcomer.
+// A client sends a head byte by byte. However often it sends, its place goes to a newcomer.
 TEST(Connection, GivesItsPlaceUpWithoutAWordWhileItsHeadIsSlow) {
     one_client client;
     for (const char each : half_head) EXPECT_EQ(client.ask({&each, 1}), "");

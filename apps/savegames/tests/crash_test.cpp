@@ -1,4 +1,4 @@
-// What a store has acknowledged survives the death of its process.
+// Writes that a store has acknowledged survive the death of its process.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,7 +24,8 @@ struct acknowledgement {
     std::uint64_t checksum;
 };
 
-// The child: writes without end, tells of each commit through the pipe, and is killed.
+// The child process: writes without end, and reports each commit through the pipe, until it is
+// killed.
 [[noreturn]] void write_until_killed(const std::string& path, int pipe_end) {
     auto store = sqlite_store::open({.path = path});
     if (!store) ::_exit(1);
@@ -33,7 +34,7 @@ struct acknowledgement {
         save value = packed("{\"turn\":" + std::to_string(i) + "}");
         const std::uint64_t sum = value.checksum;
         auto acknowledge = [player, sum, pipe_end](std::expected<std::uint64_t, error> version) {
-            if (!version) return;  // overloaded: we write faster than the disk
+            if (!version) return;  // overloaded: the test writes faster than the disk
             const acknowledgement said{player, *version, sum};
             if (::write(pipe_end, &said, sizeof said) != sizeof said) ::_exit(2);
         };
@@ -67,7 +68,8 @@ TEST(crash, nothing_acknowledged_is_lost) {
     ASSERT_TRUE(store.has_value()) << store.error();
     for (const auto& [player, expected] : last) {
         const save read = get(**store, key_of("p" + std::to_string(player))).value();
-        EXPECT_GE(read.version, expected.version);  // later writes may be there, unacknowledged
+        EXPECT_GE(read.version,
+                  expected.version);  // later writes may be stored without an acknowledgement
         if (read.version == expected.version) {
             EXPECT_EQ(read.checksum, expected.checksum);
         }

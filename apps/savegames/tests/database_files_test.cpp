@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t block = 64 << 10;  // no file system has larger ones
+constexpr std::uint64_t block = 64 << 10;  // no file system has larger blocks
 
-// The files of a database, written by hand as SQLite would.
+// The files of a database, which the test writes as SQLite would.
 class database_files_test : public testing::Test {
 protected:
     database_files_test() {
@@ -43,7 +43,7 @@ protected:
         return std::string{result ? "" : result.error()};
     }
 
-    // One transaction, in which `meanwhile` happens before the log is written.
+    // One transaction, which calls `meanwhile` before it writes the log. Returns the error.
     template <class Meanwhile>
     std::string write(database_files& files, Meanwhile&& meanwhile, std::uint64_t size = block) {
         const std::uint64_t end = fs::file_size(log);
@@ -60,13 +60,14 @@ protected:
     const std::string database = folder / "saves.db";
     const std::string log = folder / "saves.db-wal";
     static constexpr auto nothing = [] {};
-    static constexpr auto cut = "some of the database or of its log was cut off";
+    static constexpr auto cut =
+        "a part of the database or of its log was cut off: restart the service";
 };
 
 TEST_F(database_files_test, are_of_one_store) {
     auto files = open();
     const auto in_use = [&](const std::string& path) {
-        return "the database is in use by another server (" + path + ")";
+        return "another server uses the database " + path + "; stop it, or give another file";
     };
     EXPECT_EQ(database_files::claim(database).error(), in_use(database));
     fs::create_symlink(database, folder / "soft.db");
@@ -117,7 +118,7 @@ TEST_F(database_files_test, are_not_cut_between_transactions) {
         fs::resize_file(each, size - 1);
         EXPECT_EQ(words(files->check()), cut);
         EXPECT_TRUE(files->is_cut());
-        fs::resize_file(each, size);  // what was there is gone all the same
+        fs::resize_file(each, size);  // the bytes that were cut off stay lost
         EXPECT_EQ(words(files->begin_write()), cut);
     }
 }
@@ -132,7 +133,7 @@ TEST_F(database_files_test, are_not_cut_between_the_commit_and_its_acknowledgeme
     }
 }
 
-// The log has the right size again once SQLite has written where it ended.
+// After the cut SQLite writes where the log ended, so that the log has the right size again.
 TEST_F(database_files_test, are_not_cut_within_a_transaction) {
     for (const std::uint64_t left : {0UZ, 1UZ, 2 * block, 3 * block}) {
         const auto files = open();
@@ -148,10 +149,10 @@ TEST_F(database_files_test, are_not_cut_within_a_transaction) {
 TEST_F(database_files_test, let_the_log_begin_anew) {
     const auto files = open();
     ASSERT_TRUE(files->begin_write().has_value());
-    fs::resize_file(log, 2 * block);  // SQLite keeps some room
+    fs::resize_file(log, 2 * block);  // SQLite leaves the log longer than what is in use
     EXPECT_EQ(words(files->end_write(block)), "");
     EXPECT_EQ(words(files->check()), "");
-    fs::resize_file(log, block);  // nothing is in the rest
+    fs::resize_file(log, block);  // only unused bytes are cut off
     EXPECT_EQ(words(files->check()), "");
     ASSERT_TRUE(files->begin_write().has_value());
     files->abandon_write();

@@ -1,4 +1,4 @@
-// delay_line, latency_store, flaky_store.
+// Tests of delay_line, latency_store and flaky_store.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -120,7 +120,7 @@ TEST(latency_store, does_not_answer_one_after_the_other) {
     const time_point start = clock::now();
     for (int i = 0; i < 1000; ++i) store.get(key_of("p"), [&](auto) { all.count_down(); });
     all.wait();
-    EXPECT_LT(clock::now() - start, 10s);  // 20 s if they waited for each other
+    EXPECT_LT(clock::now() - start, 10s);  // it would be 20 s if one waited for the other
 }
 
 TEST(latency_store, ends_only_when_everything_was_answered) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Drives the real service with savegames-load, kills it under load, and checks what it kept.
+"""Drives the service with savegames-load, kills it under load, and checks what it has kept.
 
     drive_service.py FOLDER_OF_THE_PROGRAMS
 
-Every answer is verified by savegames-load, and its ledger of what was acknowledged outlives the
-service: after the kill each acknowledged save must be there.
+savegames-load verifies every answer. Its ledger of acknowledged writes outlives the service, so
+after the kill each acknowledged save must be there.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def start(programs, folder, scheduler):
          "--scheduler", scheduler, "--store-latency", "1ms", "--request-timeout", "50"],
         stdout=subprocess.PIPE, text=True)
     line = service.stdout.readline()
-    assert line.startswith("listening on "), line
+    assert line.startswith("listening on "), f"the service printed {line!r}, not its address"
     return service, line.split()[-1]
 
 
@@ -48,13 +48,13 @@ def serve_and_verify(programs, folder, scheduler):
     service, url = start(programs, folder, scheduler)
     try:
         closed = drive(programs, url, folder, "--preload", "--requests", "400")
-        assert closed["requests"] == 400, closed
-        assert closed["errors"] == 0, closed
+        assert closed["requests"] == 400, f"400 requests were sent, but not all counted: {closed}"
+        assert closed["errors"] == 0, f"errors in the closed loop: {closed}"
         opened = drive(programs, url, folder, "--requests", "100", "--rate", "200")
-        assert opened["errors"] == 0, opened
+        assert opened["errors"] == 0, f"errors in the open loop: {opened}"
     finally:
         status = end(service, signal.SIGTERM)
-    assert status == 0, status
+    assert status == 0, f"the service ended with status {status} after SIGTERM, not with 0"
 
 
 def jobs_done(url):
@@ -63,7 +63,7 @@ def jobs_done(url):
 
 
 def wait_for_writes(load, url):
-    """Until the service has answered some time, and so is in the midst of requests."""
+    """Waits until the service has answered 100 jobs, in the midst of the load, or the load ends."""
     while load.poll() is None and jobs_done(url) < 100:
         with contextlib.suppress(subprocess.TimeoutExpired):
             load.wait(0.002)
@@ -77,13 +77,14 @@ def kill_and_verify(programs, folder):
     wait_for_writes(load, url)
     end(service, signal.SIGKILL)
     output, _ = load.communicate(timeout=240)
-    assert load.returncode == 0, output  # errors of transport, but no wrong answer
+    # Errors of transport are expected, but no wrong answer.
+    assert load.returncode == 0, f"savegames-load ended with status {load.returncode}: {output}"
 
     service, url = start(programs, folder, "fairlead")
     try:
         report = drive(programs, url, folder, "--mix", "0:1:0:0", "--skew", "0",
                        "--requests", "1500")
-        assert report["errors"] == 0, report
+        assert report["errors"] == 0, f"errors after the restart: {report}"
     finally:
         end(service, signal.SIGTERM)
 

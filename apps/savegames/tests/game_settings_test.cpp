@@ -20,7 +20,7 @@ TEST(game_settings, without_a_file_all_games_are_alike) {
 
 TEST(game_settings, exceptions_differ_from_all_in_what_they_say) {
     const auto settings = game_settings::parse(
-        "# who may what\n"
+        "# limits\n"
         "\n"
         "*      weight=200 max_requests=500\n"
         "chess\tmax_concurrency=2  weight=300 \r\n"
@@ -38,10 +38,12 @@ TEST(game_settings, names_the_wrong_line) {
     const auto error_of = [](std::string_view text) {
         return game_settings::parse(text, "f").error();
     };
-    EXPECT_EQ(error_of("# x\nchess\n"),
-              "f: line 2: a line is \"game setting=number ...\", this one has no setting");
-    EXPECT_EQ(error_of("chess weigth=1"),
-              "f: line 1: \"weigth\" is no setting: weight, max_concurrency, max_requests");
+    EXPECT_EQ(
+        error_of("# x\nchess\n"),
+        "f: line 2: a line must be \"game setting=number ...\", but this line has no setting");
+    EXPECT_EQ(
+        error_of("chess weigth=1"),
+        "f: line 1: \"weigth\" is not a setting: use weight, max_concurrency or max_requests");
     EXPECT_EQ(error_of("chess weight"),
               "f: line 1: weight must be a whole number from 1 to 10000, not \"\"");
     EXPECT_EQ(error_of("chess weight=0"),
@@ -52,14 +54,15 @@ TEST(game_settings, names_the_wrong_line) {
               "f: line 1: max_concurrency must be a whole number from 0 to 1000, not \"-1\"");
     EXPECT_EQ(error_of("chess max_requests=1e3"),
               "f: line 1: max_requests must be a whole number from 0 to 1000000, not \"1e3\"");
-    EXPECT_EQ(error_of("chess weight=1 weight=2"), "f: line 1: weight is given twice");
+    EXPECT_EQ(error_of("chess weight=1 weight=2"),
+              "f: line 1: weight is given twice: give it once");
     EXPECT_EQ(error_of("chess weight=1\nchess weight=2"),
-              "f: line 2: the game \"chess\" has a line already");
+              "f: line 2: the game \"chess\" has a line already: join the two");
     EXPECT_EQ(error_of("* weight=1\n* weight=2"),
-              "f: line 2: there is a line for all games, *, already");
+              "f: line 2: there is a line for all games, *, already: join the two");
     EXPECT_EQ(error_of("chess weight=1\n* weight=2"),
               "f: line 2: the line for all games, *, must come first");
-    EXPECT_TRUE(error_of("a/b weight=1").starts_with("f: line 1: the game's an id has"));
+    EXPECT_TRUE(error_of("a/b weight=1").starts_with("f: line 1: game: an id has"));
 }
 
 TEST(game_settings, bounds_are_good_values) {
@@ -70,7 +73,7 @@ TEST(game_settings, bounds_are_good_values) {
     EXPECT_EQ(settings->of("b"), (game_limits{10'000, 1'000, 0}));
 }
 
-// What --games says reaches the server, or ends the program with a sentence.
+// The settings of --games reach the server; a mistake ends the program with a sentence.
 TEST(game_settings, come_from_a_file) {
     const temporary_folder folder;
     settings given;

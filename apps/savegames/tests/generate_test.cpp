@@ -37,7 +37,7 @@ TEST(save_generator, same_seed_same_bytes) {
     EXPECT_EQ(a.make_patch(), b.make_patch());
     EXPECT_EQ(a.draw_size({}), b.draw_size({}));
     EXPECT_NE(a.make_save(5000), other.make_save(5000));
-    // The bytes are part of the contract: a recorded run can be repeated anywhere.
+    // The exact bytes are promised, so that a recorded run can be repeated on any machine.
     save_generator fixed{42};
     EXPECT_EQ(checksum_text(checksum(fixed.make_save(2000))), "3d7e9a710efbebc0");
 }

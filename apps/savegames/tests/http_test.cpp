@@ -13,14 +13,14 @@ namespace {
 
 struct outcome {
     http_parser::stage stage;
-    int status;  // of the failure; 0: there is none
+    int status;  // of the failure; 0: no failure
 
     bool operator==(const outcome&) const = default;
 };
 constexpr outcome complete{http_parser::stage::complete, 0};
 constexpr outcome failed(int status) { return {http_parser::stage::failed, status}; }
 
-// Where the parser is after `text`, of which it sees `piece` more bytes each time.
+// Feeds `text` to a parser in pieces of `piece` bytes. Returns how the parser ends.
 outcome parse(std::string_view text, std::size_t piece) {
     using stage = http_parser::stage;
     http_parser parser{{.head_max = 100, .body_max = 10}};
@@ -59,7 +59,7 @@ TEST(HttpParser, RefusesALineThatBeginsWithASpaceHoweverItComes) {
                 << rest << piece;
         }
     }
-    // Of a body, any line may.
+    // A line of a body may begin with a space.
     const std::string text = std::string{begin} + "Content-Length: 4\r\n\r\n\n \n ";
     for (const std::size_t piece : {1UZ, 7UZ, 200UZ}) {
         EXPECT_EQ(parse(text, piece), complete) << piece;

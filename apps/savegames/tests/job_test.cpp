@@ -1,5 +1,5 @@
-// The state machine, step by step, with a store that answers when the test says. Time is made up:
-// only the lease table reads the clock.
+// Tests the state machine step by step. The store answers when the test says so, and the test
+// chooses the time; only the lease table reads the clock.
 #include "savegames/job.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ protected:
             job_request{what, "chess", std::move(player), std::move(body), deadline}, context);
     }
 
-    // Steps until it ends; time jumps to where the job waits for.
+    // Steps the job to its end. While the job waits, the time jumps to the end of the wait.
     response run(job& work) {
         for (int steps = 0; steps < 1000; ++steps) {
             const step_result result = work.step(now);
@@ -45,7 +45,7 @@ protected:
         return run(*make(what, std::move(body), std::move(player)));
     }
 
-    // Holds the answers of one kind of operation.
+    // Makes the store hold the answers of one kind of operation.
     void hold(store_operation which) {
         store.set_plan([which](store_operation operation, const profile_key&) {
             return fault{operation == which ? fault::kind::hold : fault::kind::none};
@@ -58,7 +58,7 @@ protected:
         });
     }
 
-    // Steps until an operation's answer is held.
+    // Steps the job until the store holds an answer.
     void run_into(job& work, store_operation held) {
         hold(held);
         for (int steps = 0; steps < 100 && work.due(now); ++steps) {
@@ -136,7 +136,7 @@ TEST_F(job_test, limits_of_size) {
     EXPECT_EQ(run(job_kind::put, '"' + std::string(99, 'x') + '"').status, 413);
     EXPECT_EQ(run(job_kind::update, '"' + std::string(49, 'x') + '"').status, 413);
     EXPECT_EQ(run(job_kind::put, R"({"a":")" + std::string(90, 'x') + R"("})").status, 200);
-    EXPECT_EQ(run(job_kind::update, R"({"b":"xxxxxxxx"})").status, 413);  // the result
+    EXPECT_EQ(run(job_kind::update, R"({"b":"xxxxxxxx"})").status, 413);  // the result is too large
     EXPECT_TRUE(unlocked());
 }
 
@@ -150,7 +150,7 @@ TEST_F(job_test, heavy_parts_are_steps_of_their_own) {
     EXPECT_EQ(work->step(now).what, kind::waiting);  // pack; upload
     EXPECT_EQ(work->step(now).what, kind::waiting);  // unlock
     EXPECT_EQ(work->step(now).what, kind::finished);
-    EXPECT_EQ(work->step(now).what, kind::finished);  // harmless
+    EXPECT_EQ(work->step(now).what, kind::finished);  // a superfluous step
     EXPECT_EQ(work->answer().status, 200);
 
     work = make(job_kind::put, R"({"a":3})");
@@ -198,7 +198,8 @@ TEST_F(job_test, waits_for_the_lock_with_jittered_backoff) {
         EXPECT_GE(refused.until - now, doubled / 2);
         EXPECT_LE(refused.until - now, doubled);
         EXPECT_FALSE(work->due(refused.until - 1ns));
-        EXPECT_EQ(work->step(refused.until - 1ns).until, refused.until);  // too early: nothing
+        EXPECT_EQ(work->step(refused.until - 1ns).until,
+                  refused.until);  // too early: it still waits
         EXPECT_TRUE(work->due(refused.until));
         now = refused.until;
         doubled = std::min(doubled * 2, context.backoff_max);
@@ -225,14 +226,15 @@ TEST_F(job_test, lock_not_had_within_the_deadline_is_409) {
     const response answer = run(*work);
     EXPECT_EQ(answer.status, 409);
     EXPECT_EQ(header(answer, "Retry-After"), "1");
-    EXPECT_EQ(answer.body,
-              R"({"error":"locked","message":"the profile is locked by another request"})");
+    EXPECT_EQ(
+        answer.body,
+        R"({"error":"locked","message":"other requests kept the profile locked; try again"})");
     EXPECT_EQ(now, deadline);
     EXPECT_TRUE(release(inner, key_of("p"), other_owner).has_value());
     EXPECT_TRUE(unlocked());
 }
 
-// Each place at which a request can be when its time is over.
+// Every phase in which a request can be when its time is over.
 TEST_F(job_test, deadline_while_an_operation_is_under_way) {
     run(job_kind::put, R"({"a":1})");
     for (const auto& [what, where] : {std::pair{job_kind::get, store_operation::get},
@@ -248,9 +250,9 @@ TEST_F(job_test, deadline_while_an_operation_is_under_way) {
         EXPECT_FALSE(work->due(deadline - 1ns));
         EXPECT_EQ(work->step(deadline).what, kind::finished);
         EXPECT_EQ(work->answer().status, 504);
-        work.reset();                         // the job is gone before the store answers
-        EXPECT_EQ(store.release_held(), 1U);  // and its answer finds nobody,
-        EXPECT_TRUE(unlocked());              // but gives the lock back
+        work.reset();                         // the job ends before the store answers;
+        EXPECT_EQ(store.release_held(), 1U);  // no job gets the answer,
+        EXPECT_TRUE(unlocked());              // but the answer gives the lock back
         run(job_kind::put, R"({"a":1})");
     }
 }
@@ -294,7 +296,7 @@ TEST_F(job_test, expired_before_the_first_step) {
     auto work = make(job_kind::put, "{}");
     EXPECT_EQ(work->step(deadline + 1s).what, kind::finished);
     EXPECT_EQ(work->answer().status, 504);
-    work->expire();  // harmless
+    work->expire();  // a second call does nothing
     EXPECT_EQ(work->answer().status, 504);
 }
 
@@ -374,7 +376,7 @@ TEST_F(job_test, lost_lease_and_foreign_write_are_409) {
     job late{{job_kind::put, "chess", "p", "{}", deadline}, context, owner};
     EXPECT_EQ(late.step(now).what, kind::ready);
     EXPECT_EQ(late.step(now).what, kind::waiting);
-    ASSERT_TRUE(release(inner, key_of("p"), owner).has_value());  // as if it had expired
+    ASSERT_TRUE(release(inner, key_of("p"), owner).has_value());  // as if the lease had expired
     EXPECT_EQ(run(late).status, 409);
     EXPECT_EQ(run(job_kind::get).body, R"({"a":7})");
 }
@@ -395,7 +397,7 @@ TEST_F(job_test, error_texts_are_json_whatever_is_in_them) {
     EXPECT_TRUE(check_json(wrong.body, {}).has_value()) << wrong.body;
 }
 
-// Before a text is made, there is room for it, or the answer is 429 or 503.
+// The job reserves memory before it makes a text. Without memory the answer is 429 or 503.
 TEST_F(job_test, pays_for_texts_before_they_are_made) {
     shared_texts texts;
     context.texts = &texts;
@@ -427,7 +429,7 @@ TEST_F(job_test, pays_for_texts_before_they_are_made) {
     EXPECT_EQ(texts.size(), 0U);
 }
 
-// Each part of the work on a text is a step of its own, and the driver is told before how long it
+// Each part of the work on a text is a step, and `next_bytes` says before each step how long it
 // is.
 TEST_F(job_test, tells_of_long_steps_before) {
     const std::string text = R"({"a":")" + std::string(100'000, 'x') + R"("})";

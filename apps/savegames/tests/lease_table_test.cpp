@@ -36,7 +36,7 @@ TEST(lease_table, expired_lease_is_taken_over) {
     EXPECT_FALSE(leases.acquire(key, bob, 10s, start + 10s - 1ns).granted);
     EXPECT_FALSE(leases.holds(key, alice, start + 10s));
     EXPECT_TRUE(leases.acquire(key, bob, 10s, start + 10s).granted);
-    // The late unlock of the first owner frees nothing.
+    // The late unlock of the first owner does not free the lock of the second.
     EXPECT_FALSE(leases.release(key, alice, start + 11s));
     EXPECT_TRUE(leases.holds(key, bob, start + 11s));
 }

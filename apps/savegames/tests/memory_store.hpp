@@ -1,4 +1,4 @@
-// A store for tests: a map and a lease table, answering before the call returns.
+// A store for tests: a map and a lease table. It answers before the call returns.
 #pragma once
 
 #include <chrono>
@@ -50,7 +50,7 @@ public:
         return *found->second.value;
     }
 
-    // Changes what is stored, behind the back of whoever read it.
+    // Replaces a stored save without a new version, as a fault of the disk would.
     void tamper(const profile_key& key, save value) {
         const std::lock_guard lock{mutex_};
         saves_[key] = {value.version, std::move(value)};

@@ -10,7 +10,7 @@ namespace savegames {
 namespace {
 
 TEST(merge_patch, examples_of_rfc_7396) {
-    // The test cases of the RFC's appendix A: original, patch, result.
+    // The test cases of RFC 7396, appendix A: original, patch, result.
     const std::array<std::array<std::string, 3>, 15> cases{{
         {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
         {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},

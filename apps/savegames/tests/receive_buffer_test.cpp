@@ -1,4 +1,4 @@
-// How large a buffer is, and what it keeps while it grows.
+// Tests the size of a buffer, and that it keeps its bytes while it grows.
 #include "savegames/receive_buffer.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 class receive_buffer_test : public testing::Test {
 protected:
-    // One read of at most `size`; returns how much it was.
+    // Makes one read of at most `size` bytes, and returns how many were read.
     std::size_t read(receive_buffer& buffer, std::size_t size, char what = 'x') {
         EXPECT_TRUE(buffer.make_room());
         const std::size_t taken = std::min(size, buffer.room().size());

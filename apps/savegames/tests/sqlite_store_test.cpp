@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Another program's view of the file.
+// Opens the file as another program would.
 class outsider {
 public:
     explicit outsider(const std::string& path) {
@@ -56,7 +56,7 @@ protected:
         return sqlite_store::open(std::move(options)).error();
     }
 
-    // Keeps the writer thread in a callback until told, so that writes gather behind it.
+    // Keeps the writer thread in a callback until `leave`, so that writes queue up behind it.
     struct busy_writer {
         explicit busy_writer(sqlite_store& store) {
             store.put(key_of("busy"), {}, packed("{}"), [this](auto) {
@@ -144,7 +144,7 @@ TEST_F(sqlite_store_test, large_save_and_whole_id_grammar) {
     EXPECT_GT(large.data.size(), 1'900'000U);
     EXPECT_EQ(put(*store, key, large), 1U);
     EXPECT_EQ(unpack(get(*store, key).value(), 4'000'000).value(), noise);
-    EXPECT_EQ(get(*store, key).value().checksum, large.checksum);  // also when the top bit is set
+    EXPECT_EQ(get(*store, key).value().checksum, large.checksum);  // its top bit is set
 }
 
 TEST_F(sqlite_store_test, survives_reopening_and_leases_do_not) {
@@ -185,7 +185,7 @@ TEST_F(sqlite_store_test, group_is_bounded) {
     EXPECT_EQ(store->counters().commits, 1U + 10U);
 }
 
-// A write that SQLite refuses must not take down those that were grouped with it.
+// A write that SQLite refuses does not fail the other writes of its group.
 TEST_F(sqlite_store_test, bad_write_fails_alone) {
     for (const char* const action : {"ABORT", "ROLLBACK"}) {
         const auto store = open();
@@ -283,7 +283,7 @@ TEST_F(sqlite_store_test, queue_is_bounded_in_bytes) {
     busy_writer writer{*store};
     save large = packed("1");
     large.data.resize(1000);
-    store->put(key_of("p"), {}, large, first.done());  // fits an empty queue
+    store->put(key_of("p"), {}, large, first.done());  // an empty queue takes any item
     EXPECT_EQ(put(*store, key_of("p"), packed("1")).error(), error::overloaded);
     writer.leave.count_down();
     EXPECT_EQ(first.get(), 1U);
@@ -295,7 +295,7 @@ TEST_F(sqlite_store_test, stop_carries_out_what_is_queued_and_refuses_the_rest) 
     busy_writer writer{*store};
     for (auto& each : queued) store->put(key_of("p"), {}, packed("1"), each.done());
     std::thread stopper{[&] { store->stop(); }};
-    // Refused as overloaded or stopped once the stopper has begun; accepted before that.
+    // Until the stop begins, the read is carried out; from then on it gets store_failed.
     while (get(*store, key_of("p")) != std::unexpected(error::store_failed)) {
         std::this_thread::yield();
     }
@@ -347,11 +347,11 @@ TEST_F(sqlite_store_test, many_threads_lose_no_update) {
 }
 
 TEST_F(sqlite_store_test, open_failures_are_clear) {
-    EXPECT_EQ(open_error({}), "the store needs the path of a file");
+    EXPECT_EQ(open_error({}), "the path of the database is empty; give one");
     EXPECT_EQ(open_error({.path = "/nonexistent/saves.db"}),
               "cannot open the database /nonexistent/saves.db: No such file or directory");
     EXPECT_EQ(open_error({.path = path, .readers = 0}),
-              "readers, queue_max and group_max must be at least 1");
+              "readers (0), queue_max (4096) and group_max (512) must each be at least 1");
     std::ofstream{folder / "text"} << std::string(10'000, 'x');
     EXPECT_NE(open_error({.path = folder / "text"}).find("file is not a database"),
               std::string::npos);
@@ -362,10 +362,11 @@ TEST_F(sqlite_store_test, open_failures_are_clear) {
 TEST_F(sqlite_store_test, second_store_of_one_file_is_refused) {
     auto store = open();
     EXPECT_EQ(open_error({.path = path}),
-              "the database is in use by another server (" + path + ")");
+              "another server uses the database " + path + "; stop it, or give another file");
     std::filesystem::create_symlink(path, folder / "soft.db");
-    EXPECT_EQ(open_error({.path = folder / "soft.db"}),
-              "the database is in use by another server (" + (folder / "soft.db") + ")");
+    EXPECT_EQ(open_error({.path = folder / "soft.db"}), "another server uses the database " +
+                                                            (folder / "soft.db") +
+                                                            "; stop it, or give another file");
     EXPECT_EQ(put(*store, key_of("p"), packed("1")), 1U);
     store.reset();
     open();
@@ -374,7 +375,8 @@ TEST_F(sqlite_store_test, second_store_of_one_file_is_refused) {
 TEST_F(sqlite_store_test, newer_schema_is_refused) {
     open();
     outsider{path}.run("INSERT INTO schema_version VALUES (99, 'the future')");
-    EXPECT_NE(open_error({.path = path}).find("written by a newer version"), std::string::npos);
+    EXPECT_NE(open_error({.path = path}).find("a newer version of this program"),
+              std::string::npos);
 }
 
 TEST_F(sqlite_store_test, files_are_for_their_owner_alone) {

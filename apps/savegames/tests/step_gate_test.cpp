@@ -32,7 +32,7 @@ protected:
         return options;
     }
 
-    // Has its turn until it gets a signal that is not the gate's: until it is asked to stop.
+    // Waits for a turn, and keeps it until the task is asked to stop.
     fl::task<> visit(std::string game, time_point deadline = time_point::max()) {
         fl::basic_task& self = co_await fl::current_task();
         latest = &self;
@@ -58,7 +58,7 @@ protected:
     fl::scheduler home{on_caller()};
     step_gate gate{2};
     std::vector<std::string> order;
-    fl::basic_task* latest = nullptr;  // that has come
+    fl::basic_task* latest = nullptr;  // the task that came latest
 };
 
 using names = std::vector<std::string>;
@@ -108,15 +108,15 @@ fl::task<int> status_of(runner& run, std::unique_ptr<job> work) {
     co_return finished->answer().status;
 }
 
-// A job that is stopped in the line for a long step is answered, gives its lock back, and leaves the
-// place in the line to the next.
+// A job that is stopped while it waits for the turn of a long step has an answer, gives its lock
+// back, and leaves its place to the next job.
 TEST(step_gate_on_threads, a_stopped_job_leaves_the_line) {
     memory_store store;
     const job_context context{.profiles = store, .blobs = store};
     const std::string large = R"({"a":")" + std::string(step_gate::bytes_min, 'x') + R"("})";
     fl::scheduler_options options;
     options.workers = 2;
-    options.blocked_after = fl::duration::zero();  // a step that waits keeps its worker
+    options.blocked_after = fl::duration::zero();  // a step that blocks keeps its worker
     fl::scheduler home{std::move(options)};
     const auto run = make_runner(scheduler_choice::fairlead, 2, 1);
 
@@ -149,8 +149,8 @@ TEST(step_gate_on_threads, a_stopped_job_leaves_the_line) {
     EXPECT_EQ(update("second", {}).get(), 200);
 }
 
-// While long steps of one game run, as many as may at once, a worker is left for a short one of
-// another.
+// While one game runs as many long steps as may run at once, a worker is left for a short step of
+// another game.
 TEST(step_gate_on_threads, a_short_request_passes_long_ones) {
     memory_store store;
     const job_context context{.profiles = store, .blobs = store};
@@ -158,7 +158,7 @@ TEST(step_gate_on_threads, a_short_request_passes_long_ones) {
     ASSERT_TRUE(put(store, key_of("short"), packed("{}")).has_value());
     fl::scheduler_options options;
     options.workers = 2;
-    options.blocked_after = fl::duration::zero();  // a step that waits keeps its worker
+    options.blocked_after = fl::duration::zero();  // a step that blocks keeps its worker
     fl::scheduler home{std::move(options)};
     const auto run = make_runner(scheduler_choice::fairlead, 2, 1);
 

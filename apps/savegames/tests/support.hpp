@@ -1,4 +1,4 @@
-// What several tests of the service need.
+// Helpers for several tests of the service.
 #pragma once
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ inline profile_key key_of(std::string_view player, std::string_view game = "ches
 
 inline save packed(std::string_view text) { return pack(text).value(); }
 
-// The answer of one operation: give `done()` to the store, then `get()` blocks for it.
+// Receives the answer of one operation. Pass `done()` to the store; `get()` blocks for the answer.
 template <class T>
 class answer {
 public:
@@ -72,7 +72,7 @@ inline std::expected<void, error> release(profile_store& store, const profile_ke
     return released.get();
 }
 
-// A folder that is removed with its contents.
+// A temporary folder. The destructor removes it with its contents.
 class temporary_folder {
 public:
     temporary_folder() {

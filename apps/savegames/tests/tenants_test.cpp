@@ -150,8 +150,9 @@ TEST_F(tenants_test, hundreds_of_thousands_leave_nothing_behind) {
     EXPECT_EQ(report.dropped, 200'000U);
 }
 
-// As the service does it: one wakeup when somebody is idle, then none until it is time.
-TEST_F(tenants_test, the_sweeper_sleeps_until_somebody_is_idle) {
+// Sweeps as the service does: one wakeup when the first game becomes idle, then none until it is
+// due.
+TEST_F(tenants_test, the_sweeper_sleeps_until_a_game_is_idle) {
     make({.idle = 10s});
     int sweeps = 0;
     const auto sweep = [&]() -> fl::task<> {
@@ -173,12 +174,12 @@ TEST_F(tenants_test, the_sweeper_sleeps_until_somebody_is_idle) {
     stay.reset();
     scheduler.run_until_idle();
     EXPECT_EQ(sweeps, 2);
-    (void)table->enter(id("go"));  // there is a time to sweep at already
+    (void)table->enter(id("go"));  // the time of the next sweep is known already
     scheduler.run_until_idle();
     EXPECT_EQ(sweeps, 2);
     sweeping.request_stop();
     sweeping.get();
-    (void)table->enter(id("poker"));  // signals nobody
+    (void)table->enter(id("poker"));  // no task is signalled
 }
 
 TEST_F(tenants_test, limits_come_from_the_settings) {
@@ -222,7 +223,7 @@ TEST_F(tenants_test, a_noisy_game_does_not_fill_the_admission_of_others) {
     EXPECT_EQ(wanted_bytes.try_grow(500), grant::granted);
 }
 
-// Steps of a game are charged to it, and to nobody else.
+// The steps of a game are charged to that game alone.
 TEST_F(tenants_test, count_what_each_game_used) {
     make();
     const auto busy = table->enter(id("busy"));
@@ -281,7 +282,7 @@ TEST_F(tenants_test, the_statistics_tell_of_them) {
     EXPECT_FALSE(games.at("others").contains("game"));
 }
 
-// Two steps of the game block two workers; a third of it must not begin, though other workers are free.
+// Two steps of the game block two workers. A third step must not begin, although workers are free.
 TEST(tenants_on_threads, the_limit_of_a_game_holds) {
     fl::scheduler scheduler{{.workers = 4}};
     tenant_table table{scheduler, game_settings::parse("chess max_concurrency=2", "f").value(), {}};
@@ -301,7 +302,7 @@ TEST(tenants_on_threads, the_limit_of_a_game_holds) {
     const auto nothing = []() -> fl::task<> { co_return; };
     auto first = fl::spawn(chess.where(), block());
     auto second = fl::spawn(chess.where(), block());
-    both.wait();  // as many as may run at once do
+    both.wait();  // now as many run as may run at once
     auto third = fl::spawn(chess.where(), begin());
     for (int i = 0; i != 1'000; ++i) fl::block_on(scheduler, nothing());
     EXPECT_FALSE(third_begun.try_wait());

@@ -1,4 +1,4 @@
-"""Tests of what demo.py computes and writes; the rest of it is run by ./do demo."""
+"""Tests the computations and outputs of the demos; ./do demo runs the rest."""
 
 import json
 import pathlib
@@ -150,7 +150,7 @@ class Services(unittest.TestCase):
         self.assertEqual(service.process.returncode, 0)
 
     def test_one_that_does_not_start_says_why(self):
-        with self.assertRaisesRegex(demo_service.DemoError, "(?s)did not start.*no such file"):
+        with self.assertRaisesRegex(demo_service.DemoError, "(?s)gave no address.*no such file"):
             with self.start("echo no such file >&2; exit 1"):
                 pass
 
@@ -160,7 +160,7 @@ class Services(unittest.TestCase):
                 pass
 
     def test_missing_programs(self):
-        with self.assertRaisesRegex(demo_service.DemoError, "savegames is not there"):
+        with self.assertRaisesRegex(demo_service.DemoError, "savegames is not executable"):
             demo_service.find_programs(self.folder)
 
     def test_a_failing_load_is_told(self):
@@ -180,7 +180,7 @@ class Services(unittest.TestCase):
     def test_plot(self):
         path = self.folder / "plot.svg"
         if not demo.plot(results(), path):
-            self.skipTest("matplotlib is not there")
+            self.skipTest("matplotlib is not installed")
         self.assertIn("<svg", path.read_text())
 
 

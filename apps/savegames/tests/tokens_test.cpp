@@ -40,20 +40,23 @@ TEST(token_table, names_the_wrong_line) {
         return token_table::parse(text, "f").error();
     };
     EXPECT_EQ(error_of("# x\nchess\n"),
-              "f: line 2: a line is \"game token\", this one has no token");
-    EXPECT_EQ(error_of("a b c\n"), "f: line 1: a line is \"game token\", this one has more");
-    EXPECT_TRUE(error_of("a/b 0123456789abcdef").starts_with("f: line 1: the game's an id has"));
+              "f: line 2: a line must be \"game token\", but this line has no token");
+    EXPECT_EQ(error_of("a b c\n"),
+              "f: line 1: a line must be \"game token\", but this line has more words");
+    EXPECT_TRUE(error_of("a/b 0123456789abcdef").starts_with("f: line 1: game: an id has"));
     EXPECT_TRUE(error_of("a b\na c\n").starts_with("f: line 2: the game \"a\" has a token"));
-    EXPECT_TRUE(error_of("a \x01").starts_with("f: line 1: a token is printable"));
-    EXPECT_TRUE(error_of("a " + std::string(513, 'x')).starts_with("f: line 1: a token is"));
-    EXPECT_EQ(error_of("# nothing\n"), "f: no tokens");
+    EXPECT_TRUE(error_of("a \x01").starts_with("f: line 1: a token must have"));
+    EXPECT_EQ(error_of("a " + std::string(513, 'x')),
+              "f: line 1: a token must have at most 512 bytes of printable ASCII, this one has 513 "
+              "bytes");
+    EXPECT_EQ(error_of("# nothing\n"), "f: the file has no tokens: add lines \"game token\"");
 }
 
 TEST(token_table, warns_of_a_short_token) {
     const auto table = token_table::parse("chess secret", "f");
     ASSERT_TRUE(table.has_value());
     ASSERT_EQ(table->warnings().size(), 1U);
-    EXPECT_EQ(table->warnings()[0], "f: line 1: the token is shorter than 16 bytes");
+    EXPECT_EQ(table->warnings()[0], "f: line 1: the token has 6 bytes: use 16 or more");
 }
 
 TEST(token_table, warns_of_a_file_that_others_may_open) {

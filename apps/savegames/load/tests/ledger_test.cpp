@@ -17,7 +17,7 @@ TEST(ledger, an_acknowledged_write_must_be_read) {
     EXPECT_EQ(kept.wrote(player, before_write, 1, 0xaa), "");
     const auto before_read = kept.begin(player);
     EXPECT_EQ(kept.saw(player, before_read, 1, 0xaa), "");
-    EXPECT_EQ(kept.saw(player, before_read, 2, 0xbb), "");  // somebody else's, newer
+    EXPECT_EQ(kept.saw(player, before_read, 2, 0xbb), "");  // a newer write, of another client
     EXPECT_NE(kept.saw(player, before_read, 1, 0xbb), "");
     EXPECT_NE(kept.absent(player, before_read), "");
 }
@@ -35,7 +35,7 @@ TEST(ledger, versions_rise_and_are_given_once) {
     ledger kept{10};
     const auto before = kept.begin(player);
     EXPECT_EQ(kept.wrote(player, before, 2, 0xaa), "");
-    EXPECT_EQ(kept.wrote(player, before, 1, 0xbb), "");  // answers may overtake each other
+    EXPECT_EQ(kept.wrote(player, before, 1, 0xbb), "");  // answers may come in another order
     EXPECT_NE(kept.wrote(player, before, 2, 0xcc), "");
     EXPECT_NE(kept.wrote(player, kept.begin(player), 2, 0xcc), "");
 }
@@ -75,7 +75,7 @@ TEST(ledger, a_delete_that_finds_nothing_is_wrong_where_a_save_must_be) {
     EXPECT_EQ(kept.delete_found_nothing(player, kept.begin_delete(player)), "");
     EXPECT_EQ(kept.wrote(player, kept.begin(player), 1, 0xaa), "");
     EXPECT_NE(kept.delete_found_nothing(player, kept.begin_delete(player)), "");
-    // Refused ones leave no delete open.
+    // After a refusal no delete is open.
     static_cast<void>(kept.begin_delete(player));
     kept.delete_refused(player);
     EXPECT_EQ(kept.wrote(player, kept.begin(player), 2, 0xbb), "");

@@ -12,7 +12,7 @@ namespace {
 
 using state = response_reader::state;
 
-// Feeds `text` in pieces of at most `piece` bytes until something is decided.
+// Feeds `text` in pieces of at most `piece` bytes, until the response is complete or malformed.
 state feed(response_reader& reader, std::string_view text, std::size_t piece) {
     state now = state::incomplete;
     while (!text.empty() && now == state::incomplete) {
@@ -75,7 +75,7 @@ TEST(response_reader, a_body_that_ends_with_the_connection) {
 TEST(response_reader, broken_ones) {
     response_reader reader;
     reader.start();
-    EXPECT_EQ(reader.take(0), state::malformed);  // closed before anything
+    EXPECT_EQ(reader.take(0), state::malformed);  // closed before the first byte
     reader.start();
     EXPECT_EQ(feed(reader, "SSH-2.0-OpenSSH_9.2\r\n\r\n", 100), state::malformed);
     reader.start();
@@ -84,7 +84,7 @@ TEST(response_reader, broken_ones) {
     reader.start();
     EXPECT_EQ(feed(reader, "HTTP/1.1 200 OK\r\nX: " + std::string(200'000, 'y'), 1000),
               state::malformed);
-    // It works again after all that.
+    // The reader works again after these failures.
     reader.start();
     EXPECT_EQ(feed(reader, save, 100), state::complete);
 }

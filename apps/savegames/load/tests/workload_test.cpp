@@ -136,7 +136,7 @@ TEST(schedule, open_loop_does_not_wait_for_the_service) {
     options.requests = 3;
     const fairlead::time_point begin{1h};
     schedule tickets{options, begin, [] { return false; }};
-    // All are asked for too late, and are due when they were.
+    // The caller is late; each request keeps the time at which it was due.
     EXPECT_EQ(tickets.next(begin + 5s), begin);
     EXPECT_EQ(tickets.next(begin + 5s), begin + 100ms);
     EXPECT_EQ(tickets.next(begin + 5s), begin + 200ms);

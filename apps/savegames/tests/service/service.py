@@ -1,7 +1,7 @@
 """A server under test, and clients that speak HTTP byte by byte.
 
-Nothing here sleeps to synchronise: a server is ready when it has said so, and what takes time is
-asked for until it is there (`wait_for`), with a generous limit.
+Nothing here sleeps to synchronise. A server is ready when it has printed its address. A test asks
+for a condition again and again until it is true (`wait_for`), with a generous limit.
 """
 
 import json
@@ -19,16 +19,16 @@ import unittest
 BINARY = os.environ.get("SAVEGAMES_BINARY", "savegames")
 SANITIZERS = ("AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error:",
               "assertion failed")
-PATIENCE = 60.0  # seconds until a test gives up: a machine may be slow, a sanitizer slower
+PATIENCE = 60.0  # seconds until a test gives up; a sanitizer on a busy machine is slow
 
 
 def wait_for(condition, what):
-    """Asks until `condition()` is true."""
+    """Returns when `condition()` is true."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {PATIENCE} s in vain for: {what}")
-        time.sleep(0.005)  # between two questions, not instead of one
+            raise AssertionError(f"waited {PATIENCE} s for: {what}")
+        time.sleep(0.005)  # to spare the processor; the condition decides
 
 
 class Response:
@@ -45,7 +45,7 @@ class Response:
 
 
 class Client:
-    """A socket. Reads answers strictly: what the framing does not allow is an error."""
+    """A connection. Reads answers strictly: a break of HTTP's framing is an error."""
 
     def __init__(self, port, address="127.0.0.1"):
         self.socket = socket.create_connection((address, port), timeout=PATIENCE)
@@ -69,7 +69,7 @@ class Client:
         return bool(data)
 
     def ended(self):
-        """Whether the server has closed, and sent nothing more before."""
+        """Whether the server has closed the connection, without another byte."""
         try:
             return self.buffer == b"" and not self.fill()
         except ConnectionResetError:
@@ -78,24 +78,24 @@ class Client:
     def line(self):
         while b"\r\n" not in self.buffer:
             if not self.fill():
-                raise EOFError(f"the server closed after {self.buffer!r}")
+                raise EOFError(f"the server closed within a line, after {self.buffer!r}")
         line, self.buffer = self.buffer.split(b"\r\n", 1)
         return line.decode()
 
     def read(self, head_only=False):
         protocol, status, _ = self.line().split(" ", 2)
-        assert protocol == "HTTP/1.1", protocol
+        assert protocol == "HTTP/1.1", f"the answer begins with {protocol!r}, not with HTTP/1.1"
         headers = {}
         while line := self.line():
             name, value = line.split(": ", 1)
-            assert name.lower() not in headers, name
+            assert name.lower() not in headers, f"the answer has the field {name} twice"
             headers[name.lower()] = value
         size = 0
         if int(status) not in (100, 204) and not head_only:
             size = int(headers["content-length"])
         while len(self.buffer) < size:
             if not self.fill():
-                raise EOFError("the server closed inside a body")
+                raise EOFError(f"the server closed after {len(self.buffer)} of {size} body bytes")
         body, self.buffer = self.buffer[:size], self.buffer[size:]
         return Response(int(status), headers, body)
 
@@ -116,7 +116,8 @@ def save_path(player, game="chess"):
 
 
 class Server:
-    """A running service. Stops when left, and then must have had no complaint."""
+    """A running service, as a context manager. At its end it stops, and a complaint of a sanitizer
+    or a bad exit status is an error."""
 
     def __init__(self, *options, database=None, descriptors=None, program=BINARY, runner=()):
         self.folder = tempfile.TemporaryDirectory(prefix="savegames-test-")
@@ -139,12 +140,13 @@ class Server:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             if not selector.select(PATIENCE):
                 self.kill()
-                raise AssertionError("the server does not say that it is ready")
+                raise AssertionError(f"the server printed no address within {PATIENCE} s")
         line = self.process.stdout.readline().decode()
         prefix = "listening on http://127.0.0.1:"
         if not line.startswith(prefix):
             self.process.wait()
-            raise AssertionError(f"the server did not start: {line!r} {self.complaints()}")
+            raise AssertionError(f"the server did not start; it printed {line!r} and "
+                                 f"{self.complaints()!r}")
         return int(line.removeprefix(prefix))
 
     def client(self):
@@ -158,7 +160,7 @@ class Server:
         return self.ask("GET", "/stats").json()
 
     def await_requests(self, count):
-        """Waits until so many connections are busy, besides the one that asks."""
+        """Waits until `count` connections are busy, not counting the one of this question."""
 
         def busy():
             connections = self.stats()["connections"]
@@ -175,7 +177,7 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
 
     def stop(self):
-        """Ends it as an operator would; returns what it said."""
+        """Ends the server as an operator would. Returns its standard error."""
         if self.process.poll() is None:
             self.terminate()
         status = self.process.wait(PATIENCE)
@@ -207,7 +209,7 @@ class Server:
 
 
 class ServiceTest(unittest.TestCase):
-    """One server for all tests of a class, with `options`."""
+    """All tests of a class use one server, with `options`."""
 
     options = ()
 
@@ -219,7 +221,7 @@ class ServiceTest(unittest.TestCase):
         return self.server.ask(method, path, body, headers)
 
     def player(self):
-        """A path of a save that no other test touches."""
+        """The path of a save that only this test uses."""
         return save_path(self.id().rsplit(".", 1)[1])
 
     def assert_error(self, response, status, code=None):

@@ -1,4 +1,4 @@
-"""Who may do what: tokens, and a browser's pages on a machine without tokens."""
+"""Access control: tokens, and requests of web pages to a service without tokens."""
 
 import pathlib
 import signal
@@ -35,11 +35,11 @@ class Tokens(unittest.TestCase):
                 self.assertEqual(ask(method, where, body, bearer(wrong)).status, 403)
             self.assertEqual(ask(method, where, body, ["Authorization: Basic YTpi"]).status, 401)
             self.assertEqual(ask(method, where, body, ["Authorization: Bearer"]).status, 401)
-        self.assertEqual(ask("GET", path, None, bearer(CHESS)).status, 404)  # nothing got through
+        self.assertEqual(ask("GET", path, None, bearer(CHESS)).status, 404)  # no write happened
         self.assertEqual(ask("PUT", path, b"{}", bearer(CHESS)).status, 200)
         self.assertEqual(ask("GET", path, None, ["authorization: bearer " + CHESS]).status, 200)
         self.assertEqual(ask("GET", save_path("anna", "go"), None, bearer(CHESS)).status, 403)
-        # However the game is written, its token is needed.
+        # Every spelling of the game needs its token.
         self.assertEqual(ask("GET", save_path("anna", "ch%65ss"), None, bearer(CHESS)).status, 200)
         self.assertEqual(ask("GET", save_path("anna", "ch%65ss"), None, bearer(SNAKE)).status, 403)
         self.assertEqual(ask("GET", "/healthz").status, 200)

@@ -1,4 +1,4 @@
-"""The server is killed under load, many times. Nothing that it acknowledged is lost."""
+"""Kills the server under load, many times. No acknowledged write may be lost."""
 
 import os
 import pathlib
@@ -16,13 +16,13 @@ ACKNOWLEDGED_MIN = 100  # in each round, before the kill
 
 
 class Ledger:
-    """What one player's save must be: written by one writer only."""
+    """The save of one player, which only this writer writes, and its expected content."""
 
     def __init__(self):
-        self.version = 0  # acknowledged
+        self.version = 0  # the latest acknowledged version
         self.checksum = None
         self.body = None
-        self.pending = None  # sent, not acknowledged
+        self.pending = None  # the save that was sent, but not acknowledged
 
     def acknowledge(self, answer):
         assert answer.version() == self.version + 1, (answer.version(), self.version)
@@ -32,7 +32,7 @@ class Ledger:
         self.pending = None
 
     def check(self, answer, test):
-        """After a crash: the acknowledged save, or the one that was under way."""
+        """Checks after a crash: the save is the acknowledged save, or the save under way."""
         if self.version == 0 and answer.status == 404:
             self.pending = None
             return
@@ -65,8 +65,8 @@ class Crash(unittest.TestCase):
                     ledger.acknowledge(answer)
                     enough.release()
         except (EOFError, ConnectionError):
-            pass  # killed
-        except Exception as failure:  # of an assertion: the test must see it
+            pass  # the server was killed
+        except Exception as failure:  # a failed assertion: the test must report it
             self.failures.append(failure)
 
     def test_nothing_acknowledged_is_lost(self):

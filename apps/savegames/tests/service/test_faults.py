@@ -1,7 +1,7 @@
-"""System calls of the service fail, one by one: strace makes the n-th of each thread fail.
+"""System calls of the service fail, one by one: strace makes the n-th call of each thread fail.
 
-What the program needs to begin ends it with a message; what a request needs costs that request at
-most, and the service goes on.
+If the start of the program needs the call, the program ends with a message. If a request needs it,
+at most that request fails, and the service goes on.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ from service import BINARY, PATIENCE, Server, save_path, wait_for
 
 
 def why_not():
-    """Why strace cannot be used here; empty if it can."""
+    """Why strace cannot run on this machine; empty if it can."""
     if shutil.which("strace") is None:
         return "strace is not installed"
     trial = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, text=True,
@@ -32,7 +32,8 @@ class Faults(unittest.TestCase):
         self.trace = pathlib.Path(self.folder) / "trace"
 
     def strace(self, call, error, when):
-        """-D: the service is the child, and gets its signals; strace is beside it."""
+        """Starts the service under strace -D, which makes the service the child of this test: the
+        service gets the signals, and strace runs beside it."""
         return ["strace", "-D", "-f", "-o", str(self.trace), "-e", f"trace={call}",
                 "-e", f"inject={call}:error={error}:when={when}"]
 
@@ -62,7 +63,7 @@ class Faults(unittest.TestCase):
                 wait_for(self.injected, "the failure")
 
     def ask_often(self, server):
-        """How many of a hundred requests, each on its own connection, were answered with 200."""
+        """Sends 100 requests, each on its own connection. Returns how many got 200."""
         good = 0
         for number in range(50):
             path = save_path(f"player{number}")
@@ -70,7 +71,7 @@ class Faults(unittest.TestCase):
                 try:
                     good += server.ask(method, path, body).status < 300
                 except (ConnectionError, EOFError):
-                    pass  # this one was hit
+                    pass  # the fault hit this request
         return good
 
     def test_what_a_request_needs(self):
@@ -96,7 +97,7 @@ class Faults(unittest.TestCase):
                     if invisible:
                         self.assertEqual(good, 100)
                     else:
-                        self.assertGreater(good, 80)  # once in each thread
+                        self.assertGreater(good, 80)  # a call fails once in each thread
                     self.assertEqual(server.ask("GET", "/stats").status, 200)
 
 

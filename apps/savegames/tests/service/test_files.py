@@ -1,4 +1,4 @@
-"""The files of the database: one service has them, and notices what happens to them meanwhile."""
+"""The files of the database: one service alone has them, and detects changes by other programs."""
 
 import concurrent.futures
 import contextlib
@@ -15,7 +15,7 @@ import unittest
 from service import BINARY, PATIENCE, Server, save_path, wait_for
 
 
-# So large, also when it is compressed, that the log is used to its end.
+# Large, even when compressed, so that a write uses the log to its end.
 LARGE = b'"%s"' % random.Random(1).randbytes(200_000).hex().encode()
 
 
@@ -32,13 +32,13 @@ class Sharing(unittest.TestCase):
             database = server.database
             self.assertEqual(server.ask("PUT", save_path("anna"), b"{}").status, 200)
             for each in database.parent.glob("saves.db.*"):
-                each.unlink()  # a lock by a name would be gone with it
-            self.refused(database, "in use")
+                each.unlink()  # a lock that is a file would be gone
+            self.refused(database, "another server uses")
             soft = database.with_name("soft.db")
             soft.symlink_to(database)
-            self.refused(soft, "in use")
+            self.refused(soft, "another server uses")
             (database.parent / "folder").symlink_to(database.parent)
-            self.refused(database.parent / "folder" / "saves.db", "in use")
+            self.refused(database.parent / "folder" / "saves.db", "another server uses")
 
     def test_a_second_name_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +60,7 @@ class Sharing(unittest.TestCase):
             soft.symlink_to(database)
             with Server(database=soft) as server:
                 self.assertEqual(server.ask("PUT", save_path("anna"), b"{}").status, 200)
-                self.refused(database, "in use")
+                self.refused(database, "another server uses")
             with Server(database=database) as server:
                 self.assertEqual(server.ask("GET", save_path("anna")).status, 200)
 
@@ -91,7 +91,7 @@ class Ready(unittest.TestCase):
 
 
 class Lost(unittest.TestCase):
-    """What is acknowledged is in the files that the next start opens."""
+    """Acknowledged writes are in the files that the next start opens."""
 
     def check(self, damage, *, heals=None):
         with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +105,7 @@ class Lost(unittest.TestCase):
                 self.assertEqual((answer.status, answer.headers["retry-after"]), (503, "1"))
                 self.assertEqual(answer.json()["error"], "store_failed")
                 self.assertNotIn(folder, answer.json()["message"])
-                self.assertEqual(server.ask("GET", "/healthz").status, 200)  # it lives
+                self.assertEqual(server.ask("GET", "/healthz").status, 200)  # the process lives
                 for method, path, body in (("PUT", save_path("bert"), b"1"),
                                            ("PUT", save_path("anna"), b"2"),
                                            ("POST", save_path("anna") + "/update", b'{"a":1}'),
@@ -155,7 +155,7 @@ class Lost(unittest.TestCase):
                 self.check(cut)
 
     def test_cut_under_load(self):
-        """Also within a transaction: no request that begins after the cut is acknowledged."""
+        """Cuts also in a transaction: no request that begins after the cut is acknowledged."""
         writers = 6
 
         def write(server, number, cut, enough):
@@ -163,7 +163,7 @@ class Lost(unittest.TestCase):
             with server.client() as client:
                 while len(after) != 10:
                     if len(before) == 60:
-                        cut.wait()  # the log must not begin anew: then its end means nothing
+                        cut.wait()  # before the log begins anew, which would make its end unused
                     to = after if cut.is_set() else before
                     size = (10, 3_000, 30_000)[len(before) % 3]
                     body = b'"%s"' % random.Random(len(before)).randbytes(size).hex().encode()
@@ -187,7 +187,7 @@ class Lost(unittest.TestCase):
                         self.assertEqual(each.result(), ({200}, {503}))
 
     def test_index_of_the_log(self):
-        """No file of another kind is needed, or harms when it is cut."""
+        """Files besides the database and its log are not needed, and cutting them does no harm."""
         with Server() as server:
             self.assertEqual(server.ask("PUT", save_path("anna"), b"1").status, 200)
             for each in server.database.parent.glob("saves.db-*"):
@@ -204,7 +204,7 @@ class Full(unittest.TestCase):
             _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
             resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (4096, hard))  # < a page
             self.assertEqual(server.ask("PUT", save_path("bert"), b"1").status, 503)
-            for _ in range(3):  # each asks whether there is room meanwhile
+            for _ in range(3):  # each starts a write, which fails
                 self.assertEqual(server.ask("GET", "/readyz").status, 503)
             self.assertEqual(server.ask("GET", "/healthz").status, 200)
             self.assertEqual(server.ask("GET", save_path("anna")).body, b"1")

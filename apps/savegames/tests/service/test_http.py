@@ -1,4 +1,4 @@
-"""The protocol: framing, limits, clients that are slow, broken or hostile."""
+"""The protocol: framing, limits, and clients that are slow, broken or hostile."""
 
 import unittest
 
@@ -73,7 +73,7 @@ class Framing(ServiceTest):
             self.assertEqual(client.read().status, 100)
             client.send(b"{}")
             self.assertEqual(client.read().status, 200)
-        with self.server.client() as client:  # refused: the body is not wanted
+        with self.server.client() as client:  # refused before the body
             client.send(request("PUT", "/nowhere", None,
                                 ["Content-Length: 2", "Expect: 100-continue"]))
             self.assertEqual(client.read().status, 404)
@@ -90,9 +90,9 @@ class Framing(ServiceTest):
             client.send(b"0\r\nTrailer: x\r\n\r\n")
             self.assertEqual(client.read().status, 200)
             self.assertEqual(client.ask("GET", path).body, b'{"a":1}')
-            for piece in (head, b"0", b"\r", b"\n", b"\r", b"\n"):  # an empty body, in pieces
+            for piece in (head, b"0", b"\r", b"\n", b"\r", b"\n"):  # an empty body, byte by byte
                 client.send(piece)
-            self.assert_error(client.read(), 400, "bad_request")  # no JSON, but good HTTP
+            self.assert_error(client.read(), 400, "bad_request")  # not JSON, but good HTTP
             self.assertEqual(client.ask("GET", "/healthz").status, 200)
 
 
@@ -145,8 +145,8 @@ class Malformed(ServiceTest):
         head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
         for body in (b"x\r\n", b"-1\r\n", b"2\r\nabc\r\n0\r\n\r\n", b"fffffffffffffffffff\r\n"):
             self.refused(head + body, 400)
-        self.refused(head + b"1;" + b"x" * 100_000, 431, "too_large")  # an extension without end
-        self.refused(head + b"0\r\n" + b"a: b\r\n" * 20_000, 431, "too_large")  # trailers, too
+        self.refused(head + b"1;" + b"x" * 100_000, 431, "too_large")  # an endless extension
+        self.refused(head + b"0\r\n" + b"a: b\r\n" * 20_000, 431, "too_large")  # endless trailers
         self.refused(head + b"0\r\n" + b"a: b\r\n" * 5_000 + b"\r\n", 431, "too_large")
         self.refused(head + b"1;x=" + b"y" * 20_000 + b"\r\n1\r\n0\r\n\r\n", 431, "too_large")
 
@@ -173,7 +173,7 @@ class Limits(ServiceTest):
         answer = self.ask("PUT", path, b'{"x":"' + b"x" * 9_993 + b'"}')
         self.assert_error(answer, 413, "too_large")
         self.assertEqual(answer.headers["connection"], "close")
-        # The answer arrives even if the client insists on sending before it reads.
+        # The answer arrives even if the client sends its whole body before it reads.
         self.assert_error(self.ask("PUT", path, b"x" * 5_000_000), 413, "too_large")
         with self.server.client() as client:
             client.send(request("PUT", path, None, ["Transfer-Encoding: chunked"]) +
@@ -181,7 +181,7 @@ class Limits(ServiceTest):
             self.assert_error(client.read(), 413, "too_large")
             self.assertTrue(client.ended())
         self.assertEqual(self.ask("GET", path).version(), 1)
-        # An update that would make the save too large changes nothing.
+        # An update whose result is too large changes nothing.
         self.assert_error(self.ask("POST", path + "/update", b'{"y":"%s"}' % (b"y" * 9_990)), 413)
 
     def test_huge_length(self):
@@ -208,9 +208,9 @@ class Limits(ServiceTest):
     def test_more_clients_than_places(self):
         before = self.server.stats()["connections"]
         clients = [self.server.client() for _ in range(8)]
-        for client in clients:  # all places are taken, by clients that ask nothing
+        for client in clients:  # they take all places, and send no request
             self.assertEqual(client.ask("GET", "/healthz").status, 200)
-        self.assertEqual(self.ask("GET", "/healthz").status, 200)  # until one is closed for us
+        self.assertEqual(self.ask("GET", "/healthz").status, 200)  # an idle connection made room
         connections = self.server.stats()["connections"]
         self.assertGreater(connections["evicted"] + connections["waited"],
                            before["evicted"] + before["waited"])
@@ -223,7 +223,8 @@ class SlowReader(unittest.TestCase):
         with Server("--write-timeout", "0.5") as server:
             server.ask("PUT", save_path("anna"), b'"' + b"x" * 3_000_000 + b'"')
             with server.client() as client:
-                client.send(request("GET", save_path("anna")) * 8)  # more than the sockets hold
+                # The answers are larger than what the sockets hold.
+                client.send(request("GET", save_path("anna")) * 8)
                 wait_for(lambda: "get" in server.stats()["requests"], "an answer")
                 wait_for(lambda: server.stats()["connections"]["open"] == 1, "the end of it")
                 wait_for(lambda: server.stats()["memory"]["bodies"] == 0, "the memory")

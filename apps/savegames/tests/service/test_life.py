@@ -1,4 +1,4 @@
-"""Starting, idling, ending; requests whose client is gone."""
+"""Start, idling and end of the service; requests whose client is gone."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ IDLE_S = 5.0
 
 
 def switches(pid):
-    """Voluntary context switches of each thread."""
+    """How often each thread went to sleep: its voluntary context switches."""
     result = {}
     for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
         fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
@@ -27,7 +27,7 @@ def switches(pid):
 
 
 def blocked_signals(pid):
-    """Of the main thread."""
+    """The signals that the main thread blocks."""
     fields = dict(line.split(":", 1)
                   for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
     mask = int(fields["SigBlk"], 16)
@@ -71,7 +71,7 @@ class Starting(unittest.TestCase):
                 self.refused(options, words)
 
     def test_empty_options(self):
-        """What an unset variable of a shell leaves. It is an error before anything opens."""
+        """An empty value, as an unset variable leaves, is an error before any file is opened."""
         for name in ("--tokens", "--games", "--store-latency", "--listen", "--db", "--scheduler"):
             for options, word in (([name, ""], "empty"), ([name + "="], name), ([name], name)):
                 with self.subTest(options):
@@ -80,7 +80,7 @@ class Starting(unittest.TestCase):
     def test_what_is_taken(self):
         with Server() as server:
             self.refused(["--listen", f"127.0.0.1:{server.port}"], ["cannot listen"])
-            self.refused(["--db", str(server.database)], ["in use"])
+            self.refused(["--db", str(server.database)], ["another server uses"])
 
     def test_open_address_with_tokens(self):
         with tempfile.NamedTemporaryFile("w") as tokens:
@@ -119,7 +119,7 @@ class Ending(unittest.TestCase):
                     server.client()
 
     def test_nothing_was_begun(self):
-        """Half a head and half a body are told at once, and hold nothing up."""
+        """Half a head and half a body are answered with 503 at once, and do not delay the end."""
         body = request("PUT", save_path("anna"), b"{}")[:-1]
         with Server() as server, server.client() as head, server.client() as half:
             head.send(b"GET /healthz HTTP/1.1\r\nHo")
@@ -137,19 +137,19 @@ class Ending(unittest.TestCase):
         servers = [Server("--store-latency", "20s", "--request-timeout", "60", "--scheduler",
                           scheduler) for scheduler in ("fairlead", "updater")]
         clients = [server.client() for server in servers]
-        for server, client in zip(servers, clients):  # at once: each takes 5 s to give up
+        for server, client in zip(servers, clients):  # at the same time: each server waits 5 s
             client.send(request("PUT", save_path("anna"), b"{}"))
             server.await_requests(1)
             server.terminate()
         for server, client in zip(servers, clients):
             with server, client:
-                answer = client.read()  # it is told
+                answer = client.read()  # the client gets an answer
                 self.assertIn(answer.status, (503, 504))
                 self.assertEqual(answer.headers["connection"], "close")
                 self.assertIn("cut off 1 connection", server.stop())
 
     def test_signal_of_the_first_moment(self):
-        """Once main runs, no signal that ends the service well ends it otherwise."""
+        """From the start of main on, the signals that end the service well are blocked."""
         reader, writer = os.pipe()
         try:
             os.set_blocking(writer, False)
@@ -157,7 +157,7 @@ class Ending(unittest.TestCase):
                 while True:
                     os.write(writer, b"x" * 4096)
             os.set_blocking(writer, True)
-            # It says its options before it does anything else, and the pipe is full.
+            # --help prints first of all, and the full pipe blocks it there.
             process = subprocess.Popen([BINARY, "--help"], stdout=writer)
             try:
                 wait_for(lambda: {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} <=
@@ -191,7 +191,7 @@ class Idling(unittest.TestCase):
             for i, client in enumerate(clients):
                 client.ask("PUT", save_path(f"p{i}"), b"{}")
                 client.ask("GET", save_path(f"p{i}"))
-            # The last answer is out before the last worker is asleep.
+            # The last answer arrives before the last worker sleeps.
             seen = [switches(server.process.pid)]
 
             def settled():
@@ -200,9 +200,9 @@ class Idling(unittest.TestCase):
                 return seen[-1] == seen[-2]
 
             wait_for(settled, "rest")
-            time.sleep(IDLE_S)  # what is measured
+            time.sleep(IDLE_S)  # the time that is measured
             after = switches(server.process.pid)
-            self.assertGreaterEqual(len(after), 8)  # workers, store threads, main
+            self.assertGreaterEqual(len(after), 8)  # workers, threads of the store, main
             self.assertEqual(after, seen[-1])
             for client in clients:
                 client.close()
@@ -216,7 +216,7 @@ class KilledRequests(unittest.TestCase):
                 with server.client() as client:
                     client.send(request("POST", save_path("anna") + "/update", b'{"a":%d}' % i))
                     server.await_requests(1)
-                    # A reset, not a goodbye.
+                    # Makes close() send a reset.
                     client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                              struct.pack("ii", 1, 0))
             begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""Many clients at once: wrk, more clients than descriptors."""
+"""Many clients at once: wrk, slow heads, more clients than descriptors."""
 
 import re
 import resource
@@ -34,7 +34,7 @@ class Wrk(unittest.TestCase):
 
 
 class SlowHeads(unittest.TestCase):
-    """Clients that begin a request and never end it, more of them than places, and each comes again."""
+    """More clients than places, which begin a request, never end it, and connect again."""
 
     PLACES = 40
     SLOW = 100
@@ -45,7 +45,7 @@ class SlowHeads(unittest.TestCase):
         return client
 
     def test_a_good_client_is_served(self):
-        # No time-out ends a slow head: what makes room is the newcomer.
+        # The time-outs are long, so only newcomers end slow heads.
         with Server("--max-connections", str(self.PLACES), "--read-timeout", "3000",
                     "--idle-timeout", "3000") as server:
             server.ask("PUT", save_path("anna"), b"{}")
@@ -68,7 +68,7 @@ class SlowHeads(unittest.TestCase):
                             self.assertTrue(key.data.ended())
                             again.append(self.begin(server))
                 self.assertEqual(good.read().status, 200)
-            # It is behind all that came before it, and before all that come again.
+            # It waits behind the clients before it, but before clients that connect again.
             self.assertGreater(len(again), self.SLOW - self.PLACES)
             self.assertLessEqual(len(again), self.SLOW + 1)
             for client in (*slow, *again):
@@ -81,7 +81,7 @@ class SlowHeads(unittest.TestCase):
                 self.assertEqual(client.ask("GET", "/healthz").status, 200)
             answered = 0
             attempts = 0
-            while not answered:  # until one of the idle ones has made room
+            while not answered:  # until an idle connection has made room
                 attempts += 1
                 with server.client() as fourth:
                     fourth.send(request("GET", "/stats"))
@@ -93,12 +93,13 @@ class SlowHeads(unittest.TestCase):
 
 
 class FewDescriptors(unittest.TestCase):
-    """`ulimit -n 64`, and 200 clients at once, each of whom wants one answer."""
+    """`ulimit -n 64`, and 200 clients at once, each with one request."""
 
     CLIENTS = 200
 
     def crowd(self, server, before_asking=None):
-        """All get their answer. They ask as they come, or when all have come and `before_asking` is over."""
+        """All clients get their answers. Each asks as soon as it has connected, or after
+        `before_asking`, which runs when all have connected."""
         question = request("GET", save_path("anna"), None, ["Connection: close"])
         selector = selectors.DefaultSelector()
         for _ in range(self.CLIENTS):
@@ -141,8 +142,8 @@ class FewDescriptors(unittest.TestCase):
         self.assertEqual(connections["accept_starved"], 0)
 
     def test_limit_is_hit(self):
-        # The limit comes when the service has run for a while: the sanitizer of undefined behaviour needs
-        # a descriptor itself for each kind of object that it sees for the first time.
+        # The limit is set when the service has run for a while: the sanitizer of undefined
+        # behaviour needs a descriptor for each kind of object that it meets first.
         with Server("--max-connections", "10000") as server, server.client() as observer:
             server.ask("PUT", save_path("anna"), b"{}")
             self.crowd(server)

@@ -1,4 +1,4 @@
-"""What clients hold counts towards --memory-max, and goes back to the system when they have gone."""
+"""Memory that clients hold counts towards --memory-max, and goes back to the system after them."""
 
 import collections
 import pathlib
@@ -21,10 +21,10 @@ def large_save(size):
     return b'"' + b"x" * (size - 2) + b'"'
 
 
-# A sanitizer takes seconds for a large save, while the tests beside it load the machine.
+# A sanitizer takes seconds for a large save on a busy machine.
 PATIENT = ("--request-timeout", "120", "--write-timeout", "120")
 
-# More than the sockets of one connection hold.
+# More bytes than the sockets of one connection hold.
 LARGE = 14 * MIB
 
 
@@ -41,7 +41,7 @@ class Answers(unittest.TestCase):
                 client.send(request("GET", save_path("anna")))
             wait_for(lambda: self.answered(server) == len(clients), "the answers")
             self.assertEqual(server.stats()["memory"]["bodies"], len(save))
-            # The next version is another text.
+            # The next version has another text.
             server.ask("PUT", save_path("anna"), save.replace(b"x", b"y"))
             self.assertEqual(server.ask("GET", save_path("anna")).body[1:2], b"y")
             for client in clients:
@@ -139,11 +139,11 @@ class Afterwards(unittest.TestCase):
 
 @unittest.skipIf(SANITIZED, "a sanitizer needs an address space without a limit")
 class OutOfMemory(unittest.TestCase):
-    """RLIMIT_AS as it would be in a container, and below what the requests need."""
+    """RLIMIT_AS is as in a container, below what the requests need."""
 
     CLIENTS = 16
-    # One heap: each further one takes 64 MiB of addresses at once, whether it needs them or not, and
-    # how many there are when the limit is set is chance.
+    # One heap: each further heap takes 64 MiB of addresses at once, needed or not, and their number
+    # at the time of the limit is chance.
     ONE_HEAP = ("env", "MALLOC_ARENA_MAX=1")
 
     def test_a_failed_allocation_is_a_503(self):

@@ -9,7 +9,7 @@ from service import Server, ServiceTest, save_path
 
 
 class Routes:
-    """Run by each class below."""
+    """Tests that each class below runs with its scheduler."""
 
     def test_life_of_a_save(self):
         path = self.player()
@@ -35,7 +35,7 @@ class Routes:
         self.assertEqual((erased.status, erased.body), (204, b""))
         self.assertNotIn("content-length", erased.headers)
         self.assert_error(self.ask("GET", path), 404, "not_found")
-        self.assertEqual(self.ask("PUT", path, b"{}").version(), 4)  # a number is never used twice
+        self.assertEqual(self.ask("PUT", path, b"{}").version(), 4)  # no number is used twice
 
     def test_games_are_separate(self):
         self.ask("PUT", save_path("same", "one"), b"1")
@@ -112,7 +112,7 @@ class Routes:
                 for i in range(count):
                     patch = f'{{"{worker}-{i}": {i}}}'.encode()
                     answer = client.ask("POST", path + "/update", patch)
-                    while answer.status == 409:  # locked all the time: not applied
+                    while answer.status == 409:  # the profile was locked: not applied
                         answer = client.ask("POST", path + "/update", patch)
                     versions.append(answer.version())
 
@@ -159,14 +159,15 @@ class Trivial(Routes, ServiceTest):
 
 
 class Deadlines(unittest.TestCase):
-    """With a store that takes 1 s an operation, and 2.5 s for each request."""
+    """Each operation of the store takes 1 s; each request has 2.5 s."""
 
     def check(self, scheduler):
         with Server("--scheduler", scheduler, "--store-latency", "1s",
                     "--request-timeout", "2.5") as server:
-            # Upload and lock fit. The answer of an unlock that does not fit is not waited for.
+            # Lock and upload fit. The answer does not wait for the unlock, which does not fit.
             self.assertEqual(server.ask("PUT", save_path("anna"), b"{}").status, 200)
-            # An update must lock, download, upload: too much. The other one never gets the lock.
+            # The update that has the lock does not fit: lock, download, upload. The other update
+            # never gets the lock.
             clients = [server.client(), server.client()]
             update = (b"POST /games/chess/saves/anna/update HTTP/1.1\r\nHost: localhost\r\n"
                       b"Content-Length: 7\r\n\r\n" + b'{"b":1}')
@@ -177,16 +178,16 @@ class Deadlines(unittest.TestCase):
             for each in answers:
                 self.assertEqual(each.headers.get("retry-after"),
                                  "1" if each.status == 409 else None)
-                self.assertNotIn("connection", each.headers)  # it may go on
+                self.assertNotIn("connection", each.headers)  # the client may send more
             for client in clients:
                 self.assertEqual(client.ask("GET", "/healthz").status, 200)
                 client.close()
-            # The last upload ends during a read; then nobody has the lock.
+            # The last upload ends during a read; after that no request has the lock.
             self.assertEqual(server.ask("GET", save_path("anna")).status, 200)
             self.assertEqual(server.ask("PUT", save_path("anna"), b"[]").status, 200)
 
     def test_every_scheduler(self):
-        with ThreadPoolExecutor() as pool:  # at once: they mostly wait
+        with ThreadPoolExecutor() as pool:  # at the same time: they mostly wait
             list(pool.map(self.check, ("fairlead", "updater", "trivial")))
 
 

@@ -1,4 +1,4 @@
-"""Games as tenants: their limits, what is told of them, and that they come and go."""
+"""Games as tenants: their limits, their statistics, and how they are made and dropped."""
 
 import pathlib
 import signal
@@ -16,7 +16,7 @@ def settings(text):
 
 
 def games(server):
-    """What is told of each game."""
+    """The statistics of each game."""
     return {each["game"]: each for each in server.stats()["games"]["most"]}
 
 
@@ -65,7 +65,7 @@ class Games(ServiceTest):
 
 class Limits(unittest.TestCase):
     def test_a_game_at_its_limit_does_not_keep_others_out(self):
-        # What is under way waits for the store until the server is killed.
+        # The requests under way wait for the store until the server is killed.
         with settings("noisy max_requests=2") as file, \
                 Server("--games", file.name, "--store-latency", "60s",
                        "--request-timeout", "3000") as server:
