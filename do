@@ -68,6 +68,7 @@ Usage: ./do COMMAND [OPTIONS]
                             aarch64-lse)
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
+              --unit        only the unit tests and the examples, and build only these
   check     the fast checks: format, layers, headers, atomics, clocks, sizes, prose, snippets, links,
             pages, tables, results, planted bugs, reference, messages of commits, faults of GCC 12,
             clang-tidy on the files that have changed, unit tests
@@ -221,11 +222,17 @@ counts() {
 }
 
 run_tests() {
-    local presets=() ctest_options=()
+    local presets=() ctest_options=() build_options=()
     while (($# > 0)); do
         case $1 in
             --fast)
                 ctest_options+=(--label-exclude '^slow$')
+                shift
+                continue
+                ;;
+            --unit)
+                ctest_options+=(--label-regex '^unit$')
+                build_options=(--target unit_tests)
                 shift
                 continue
                 ;;
@@ -297,7 +304,7 @@ test_preset() {
     local preset=$1 log=build/$1/ctest.log status=0 summary fixed_addresses=()
     shift
     printf '\n=== %s\n' "$preset"
-    if ! build "$preset"; then
+    if ! build "$preset" "${build_options[@]}"; then
         echo "do: the preset $preset does not build" >&2
         failed=$((failed + 1))
         return
@@ -308,7 +315,8 @@ test_preset() {
     if [[ $preset == [at]san ]] && setarch --addr-no-randomize true 2>/dev/null; then
         fixed_addresses=(setarch --addr-no-randomize)
     fi
-    "${fixed_addresses[@]}" ctest --preset "$preset" --parallel "$jobs" --no-tests=ignore "$@" |
+    # One more than there are processors: some tests of the service wait most of their time.
+    "${fixed_addresses[@]}" ctest --preset "$preset" --parallel $((jobs + 1)) --no-tests=ignore "$@" |
         tee "$log" || status=$?
     summary=$(sed -nE 's/.* ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$log" | tail -n 1)
     local failed_here=${summary%% *} total=${summary##* }
