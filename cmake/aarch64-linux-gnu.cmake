@@ -1,4 +1,4 @@
-# Toolchain: Debian's cross compiler for 64-bit ARM; what it builds runs under qemu's user emulation.
+# Toolchain: Debian's cross compiler for 64-bit ARM. Its programs run under qemu's user emulation.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -25,9 +25,9 @@ install(FILES
   ${PROJECT_BINARY_DIR}/FairleadConfigVersion.cmake
   DESTINATION ${fairlead_package_dir})
 
-# The prefix as seen from the file, so that an installed tree may be moved.
+# The prefix relative to the file, so that an installed tree may be moved.
 file(RELATIVE_PATH FAIRLEAD_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-# A library that is still header-only has nothing for the linker.
+# A header-only library has no file for the linker.
 set(FAIRLEAD_PC_LIBS)
 foreach(library IN ITEMS fairlead_io fairlead_core)
   get_target_property(type ${library} TYPE)

@@ -1,5 +1,5 @@
-# fairlead_warnings: what our own code is compiled with. Link it PRIVATE, and from a library that is
-# installed only under $<BUILD_INTERFACE:...>, so that no user inherits it.
+# fairlead_warnings: the warnings for our own code. Link it PRIVATE, and from an installed library
+# only under $<BUILD_INTERFACE:...>, so that no user inherits the warnings.
 add_library(fairlead_warnings INTERFACE)
 target_compile_options(fairlead_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that atomics are used only where they are argued for.
+"""Checks that only modules with an argument for their memory orders use atomics.
 
-- The standard's atomics are named in one header, include/fairlead/detail/sync/atomic.hpp: the seam that a
-  model checker replaces. Code that goes around the seam is not checked.
-- Only the modules below may use the seam. All other modules, and what is built on the library, get by
-  with what these offer. tests/ and bench/ are free: they need rivals and witnesses of their own.
+- Only the header include/fairlead/detail/sync/atomic.hpp names the standard's atomics. The model
+  checker replaces this header, so it cannot check code that uses std::atomic directly.
+- Only the modules below may use this header. All other modules, the examples and the applications
+  use the types of these modules. tests/ and bench/ are free: they need atomics of their own.
 """
 
 import pathlib

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Runs the benchmarks in bench/ and compares Fairlead with its rivals.
 
-Each measurement is a process of its own. In a case the runtimes take turns, A B A B, so that a slow
-moment of the machine hits all of them; a first turn is not counted. Cases whose spread exceeds
+Each measurement runs in its own process. In a case the runtimes take turns, A B A B, so that a slow
+moment of the machine affects all of them. The first turn is not counted. Cases whose spread exceeds
 15 % are repeated up to twice at the end while time is left, and the calmest repetition counts: that
 of the smallest spread, whichever runtime wins in it. Results go to build/bench/<workload>.json.
 
-With --report they also go to bench/results/<machine>.json, in place of those of the same cases, and the page and the
-plots beside it are made anew: it can be measured in parts. Each noisy case is then repeated once at least, however
-long it takes, or it is not published.
+With --report the results also replace those of the same cases in bench/results/<machine>.json, and
+the command writes the page and the plots anew. So a report can be measured in parts. The command
+then repeats each noisy case at least once, however long that takes, before it publishes the case.
 
-With --compare the two sides are two commits instead, each with Fairlead's own programs of that commit.
+With --compare it compares two commits of Fairlead instead of Fairlead and its rivals.
 """
 
 import argparse
@@ -32,14 +32,15 @@ import results as pages  # noqa: E402
 from harness import compare, machine, plan, record, report, rows  # noqa: E402
 
 NOT_OFFERED = 3
-MEMORY_SHARE = 0.75         # of what the machine has, for one process
-RUN_LIMIT_S = 30            # of one process; it hangs
+MEMORY_SHARE = 0.75         # of the machine's memory: the limit of one process
+RUN_LIMIT_S = 30            # a process that runs longer hangs
 FULL_RUN_LIMIT_S = 1200     # with --full
 COMPARE_RUNS = 10
 REPEATS_MAX = 2
 TIME_LIMIT_S = 18 * 60      # no repeats of noisy cases beyond this
 LINE_EVERY_S = 60           # of progress, where there is no terminal
-COUNTED = ("posts", "forks", "switches", "timers", counts.HANDOVERS)    # what the report has of ./do counts
+# The sections of ./do counts that the report contains.
+COUNTED = ("posts", "forks", "switches", "timers", counts.HANDOVERS)
 
 
 def parse_arguments(arguments):
@@ -53,9 +54,9 @@ def parse_arguments(arguments):
                         help="only cases that match, such as 'W1 callback P=1'")
     parser.add_argument("--runs", type=int, metavar="N", help="repetitions (5; with --quick 3)")
     parser.add_argument("--threads", metavar="LIST", help="worker counts (1,2,5,10; quick: 1,2)")
-    parser.add_argument("--only", metavar="RUNTIMES", help="only these, separated by commas")
+    parser.add_argument("--only", metavar="RUNTIMES", help="only these runtimes, separated by commas")
     parser.add_argument("--report", action="store_true",
-                        help="also take it into bench/results/, where other cases are kept")
+                        help="also write the results into bench/results/, and keep its other cases")
     parser.add_argument("--compare", nargs=2, metavar=("BEFORE", "AFTER"),
                         help="two commits instead of rivals, and what moved between them "
                              "beyond the noise; 10 repetitions")
@@ -98,7 +99,7 @@ def planned_cases(options):
 
 
 class Progress:
-    """A bar with the time left; where there is no terminal, a line for each minute."""
+    """Shows a bar with the time left; without a terminal it prints a line each minute."""
 
     def __init__(self, total, stream=None, clock=time.monotonic):
         self.total, self.done, self.stream = max(1, total), 0, stream or sys.stderr
@@ -129,7 +130,7 @@ class Progress:
 
 
 def run_once(command, case, limit_s):
-    """(Sample, None) or (None, why not). None, "" when the program does not offer the case."""
+    """(Sample, None), or (None, error). The error is "" if the program does not have the case."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
     except FileNotFoundError:
@@ -148,8 +149,8 @@ def run_once(command, case, limit_s):
 
 
 def measure(case, command_of, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
-    """The runtimes take turns; command_of(case, runtime) runs one. A runtime that fails takes no further part
-    in this case."""
+    """Measures a case. The runtimes take turns; command_of(case, runtime) gives the command of a
+    runtime. After a failure the runtime gets no more turns in this case."""
     result = rows.Result(case)
     witness, begin = machine.Witness(time.monotonic), time.monotonic()
     for turn in range(runs + warm_up):
@@ -169,8 +170,8 @@ def measure(case, command_of, runs, warm_up, progress, limit_s=RUN_LIMIT_S):
 
 
 def repeat_noisy(results, again, seconds_left, owed=0):
-    """Repeats noisy cases, the noisiest first; `again(case)` gives a new Result. The first `owed` rounds take
-    the time that they need."""
+    """Repeats noisy cases, the noisiest first; `again(case)` gives a new Result. The first `owed`
+    rounds ignore the limit of time."""
     for turn in range(REPEATS_MAX):
         noisy = [index for index, result in enumerate(results) if result.is_noisy()]
         for index in sorted(noisy, key=lambda index: -results[index].worst_spread()):
@@ -178,7 +179,7 @@ def repeat_noisy(results, again, seconds_left, owed=0):
                 continue
             repeated = again(results[index].case)
             repeats = results[index].repeats + 1
-            # A runtime that is not there is missing each time.
+            # A runtime that is not installed is missing in each repetition.
             if (repeated.worst_spread() < results[index].worst_spread()
                     and repeated.failures.keys() <= results[index].failures.keys()):
                 results[index] = repeated
@@ -198,7 +199,7 @@ def write_rows(results, folder):
 
 
 def counted(commit, program):
-    """What ./do counts has written, with cycles where they can be had."""
+    """The costs that ./do counts has written, with cycles if the processor can count them."""
     build, paths = counts.read_bounds((REPOSITORY / counts.BOUNDS).read_text(encoding="utf-8"))
     found = [{"section": path.section, "name": path.name,
               "costs": {counts.HEADS[cost]: value for cost, value in path.costs.items()}}
@@ -215,14 +216,14 @@ def counted(commit, program):
 
 
 def run_of(options):
-    """What is measured with these options, now."""
+    """Measures the cases that the options select."""
     info_path = options.build / "bench" / "build_info.json"
     info = json.loads(info_path.read_text()) if info_path.is_file() else {}
     return rows.Run(options.said, options.runs, dict(machine.description(REPOSITORY, info)))
 
 
 def write_report(results, planned, run, costs, options):
-    """Takes the results into the JSON of this machine, and makes its page anew."""
+    """Writes the results into the JSON of this machine, and writes its page anew."""
     path = options.results / f"{machine.slug()}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.with_suffix(".md").is_file() and not path.is_file():
@@ -236,7 +237,7 @@ def write_report(results, planned, run, costs, options):
 
 
 def complete(results, planned, limited):
-    """The workloads of which every case was asked for and measured."""
+    """The workloads whose cases were all selected and measured."""
     measured = {result.case for result in results}
     missing = {case.workload for case in planned if case not in measured}
     return set() if limited else {case.workload for case in planned} - missing
@@ -277,7 +278,7 @@ def run_all(cases, options, command_of):
             repeat_noisy(results, measure_again, lambda: TIME_LIMIT_S - (time.monotonic() - begin),
                          owed=1 if options.report else 0)
     except KeyboardInterrupt:
-        print("\ninterrupted: what is complete follows", file=sys.stderr)
+        print("\ninterrupted: the complete results follow", file=sys.stderr)
     progress.clear()
     return results
 
@@ -285,7 +286,7 @@ def run_all(cases, options, command_of):
 def compare_commits(cases, options):
     trees = dict(compare.checkout(REPOSITORY, name) for name in options.compare)
     if len(trees) == 1:
-        print("bench: that is one commit", file=sys.stderr)
+        print("bench: the two are the same commit", file=sys.stderr)
         return 1
     workloads = [name for name in options.workloads
                  if all(compare.has(tree, name) for tree in trees.values())]
@@ -305,7 +306,8 @@ def compare_commits(cases, options):
 
 
 def limit_memory():
-    """A program that wants more than there is fails, and the machine goes on. Children inherit it."""
+    """A program that wants more than there is fails, and the machine goes on. Children inherit
+    it."""
     limit = int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
 
@@ -322,7 +324,9 @@ def main(arguments):
     if options.compare is not None:
         return compare_commits(cases, options)
     folder = options.build / "bench"
-    if options.report:  # first: the commit is that of the programs, and what fails fails before the long part
+    # The report is prepared before the measurement: it names the commit of the programs, and an
+    # error ends the command before the long part.
+    if options.report:
         run = run_of(options)
         costs = counted(run.machine["commit"], folder / "counts" / "paths")
     results = run_all(cases, options, lambda case, runtime: case.command(folder, runtime))

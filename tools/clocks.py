@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the time is taken from fl::clock alone, which a simulation can replace.
+"""Checks that code reads the time only from fl::clock, which a simulation can replace.
 
 The library, the service and the examples must not name another clock, except in the files below,
 each with a reason. tests/ and bench/ are free: they measure real time.

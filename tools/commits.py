@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the messages of the commits after BASE: a subject that a log shows whole, an empty line, and a body with the why.
+"""Checks the messages of the commits after BASE.
 
-Merges are left out: their messages are made by git. Where there is no history, or it does not go back to BASE, as in an
-archive or a shallow clone, there is nothing to check.
+A message is a subject that a log shows whole, an empty line, and a body with the reason.
+
+Merges are not checked: git writes their messages. Without a history back to BASE, as in an archive
+or a shallow clone, there is nothing to check.
 """
 
 import subprocess

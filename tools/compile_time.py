@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""How long one file takes to compile that includes all of Fairlead, beside one that includes all of Asio.
+"""Measures the time to compile a file with all of Fairlead, and one with all of Asio.
 
     ./do bench --compile-time [--runs N]
 
-Processor time of the compiler, user and system, with -O0 and no precompiled header; the runs alternate.
+Processor time of the compiler, user and system, with -O0 and no precompiled header; the runs
+alternate.
 """
 
 import argparse

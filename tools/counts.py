@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Counts what hot paths cost for each operation: instructions, atomic accesses, readings of the clock, cache lines.
+"""Counts what an operation of each hot path costs.
 
-bench/counts/ runs each path with two sizes; the difference, divided by the operations, is the cost. Callgrind
-counts the instructions of one program, a twin of it with counting atomics the accesses. What two threads hand over is
-traced by lackey, and the cache lines that go between them are counted here. Nothing depends on the time or on the
-machine's load. bench/counts/bounds.toml has what each may cost.
+The costs are instructions, atomic accesses, readings of the clock, and cache lines.
+
+bench/counts/ runs each path with two sizes; the difference, divided by the operations, is the cost.
+Callgrind counts the instructions of one program. A second program, compiled with atomics that
+count, counts the accesses. Lackey traces the hand-overs of two threads, and this tool counts the
+cache lines that go between them. Nothing depends on the time or on the machine's load.
+bench/counts/bounds.toml has what each may cost.
 """
 
 import argparse
@@ -24,26 +27,28 @@ import tree
 
 BOUNDS = pathlib.Path("bench/counts/bounds.toml")
 PAGE = pathlib.Path("docs/internals/performance.md")
-MARKS = 3               # of each path: after the warm-up, after one size, after two
-DEARER = 1.02           # than its bound: the check fails
-CHEAPER = 0.95          # the check says that the bound can be lower
+MARKS = 3               # in each path: after the warm-up, after one size, after two sizes
+DEARER = 1.02           # above this multiple of the bound the check fails
+CHEAPER = 0.95          # below this multiple the check says that the bound can be lower
 
-# Of what the twin counts, in its order, and then in ours.
+# What the second program counts: in its order, and in the order of the tables.
 COUNTED = ("clock", "loads", "stores", "seq_cst", "rmw")
 COSTS = ("instructions", "rmw", "seq_cst", "stores", "loads", "clock")
-HANDOVERS = "handovers"  # the section whose paths two threads share: they cost cache lines
-BY_BUILD = ("instructions", "lines")    # what another compiler changes
-DIGITS = {"instructions": 1, "lines": 1}  # behind the point; 2 of all other columns
+HANDOVERS = "handovers"  # the section whose paths move cache lines between two threads
+BY_BUILD = ("instructions", "lines")    # costs that differ from compiler to compiler
+DIGITS = {"instructions": 1, "lines": 1}  # after the point; other columns have 2
 
-# What a processor may have beyond the first of x86-64, and the string functions of the C library look for.
+# What a processor may have beyond the first of x86-64, and the string functions of the C library
+# look for.
 NEWER = ("AVX2", "AVX_Fast_Unaligned_Load", "AVX512F", "AVX512VL", "ERMS", "FSRM", "SSSE3", "Fast_Unaligned_Copy",
          "Fast_Copy_Backward")
 
 HEADER = """\
-# What each hot path may cost, for one operation. Written by ./do counts --write, and compared by the test `counts`:
-# more than 2 % above fails. What a row means is in docs/internals/performance.md.
+# What each hot path may cost, for one operation. `./do counts --write` writes this file. The test
+# `counts` fails when a cost is more than 2 % above its bound. docs/internals/performance.md
+# explains the rows.
 #
-# Instructions and lines are those of this build; another is held to the other bounds only.
+# The bounds of instructions and lines apply to this build only, the other bounds to every build.
 """
 
 
@@ -58,7 +63,7 @@ class Failed(Exception):
     pass
 
 
-# --- counting ---------------------------------------------------------------------------------------------------
+# --- counting -------------------------------------------------------------------------------------
 
 
 def run(command, **options):
@@ -71,14 +76,14 @@ def run(command, **options):
 
 
 def environment():
-    """Nothing depends on the machine: all symbols are bound at the start, and the C library does not choose
-    its string functions by the processor."""
+    """The environment of the programs. With it nothing depends on the machine: all symbols are
+    bound at the start, and the C library does not choose its string functions by the processor."""
     return os.environ | {"LC_ALL": "C", "LD_BIND_NOW": "1",
                          "GLIBC_TUNABLES": f"glibc.cpu.hwcaps={','.join(f'-{each}' for each in NEWER)}"}
 
 
 def count_instructions(program, folder):
-    """What the program said, and the instructions up to each mark since the last."""
+    """The output of the program, and the instructions between each two marks."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     said = run(["valgrind", "-q", "--tool=callgrind", "--dump-before=at_mark",
@@ -98,7 +103,8 @@ def total(part):
 
 
 def costs_of(said, instructions, counted):
-    """The paths with their costs, from what the two programs said and the instructions between the marks."""
+    """The paths with their costs, from what the two programs said and the instructions between the
+    marks."""
     if [each["name"] for each in said["paths"]] != [each["name"] for each in counted["paths"]]:
         raise Failed("the two programs do not have the same paths: build both")
     if len(instructions) < MARKS * len(said["paths"]):
@@ -117,13 +123,14 @@ def costs_of(said, instructions, counted):
 
 
 class Lines:
-    """The cache lines of two threads: which of them has a copy. A transfer is an access that needs the other: a read
-    of what only it has, or a write to what it has, too."""
+    """The cache lines of two threads: which of them has a copy. A transfer is an access that needs
+    the other: a read of what only it has, or a write to what it has, too."""
 
     SIZE = 64
 
     def __init__(self, said):
-        self.signs = {said["nobody"]: 0, said["first"]: 1, said["second"]: 2}  # which thread is at work: 0, or a bit
+        # Which thread runs: 0, or the bit of the thread.
+        self.signs = {said["nobody"]: 0, said["first"]: 1, said["second"]: 2}
         self.mark = said["mark"]
         self.stacks = said["stacks"]
         self.at_work, self.transfers = 0, 0
@@ -131,7 +138,7 @@ class Lines:
         self.marks = []
 
     def access(self, kind, address, size):
-        """`kind`: L reads, S writes, M does both, as lackey says."""
+        """`kind` is a letter of lackey: L for a read, S for a write, M for both."""
         if address in self.signs:
             self.at_work = self.signs[address]
         elif address == self.mark:
@@ -148,7 +155,8 @@ class Lines:
 
 
 def count_transfers(program):
-    """The paths that two threads share, with the cache lines that go between them for each operation."""
+    """The paths that two threads share, with the cache lines that go between them for each
+    operation."""
     command = ["valgrind", "-q", "--tool=lackey", "--trace-mem=yes", program, "--handovers"]
     with tempfile.TemporaryFile("w+") as answer, \
             subprocess.Popen(command, stdout=answer, stderr=subprocess.PIPE, env=environment()) as traced:
@@ -157,7 +165,8 @@ def count_transfers(program):
             if not line.startswith(b" "):  # an instruction
                 continue
             if lines is None:
-                # It answers before it comes to the first path; until then there is nothing to follow.
+                # It answers before it comes to the first path; until then there is nothing to
+                # follow.
                 if os.fstat(answer.fileno()).st_size == 0:
                     continue
                 answer.seek(0)
@@ -182,14 +191,14 @@ def handovers(said, marks):
 
 
 def measure(build, output):
-    """The build, as it names itself, and its paths."""
+    """The name of the build, and its paths."""
     programs = build / "bench" / "counts"
     said, instructions = count_instructions(programs / "paths", output / "counts")
     counted = json.loads(run([programs / "atomics"], env=environment()))
     return said["build"], costs_of(said, instructions, counted) + count_transfers(programs / "paths")
 
 
-# --- the bounds -------------------------------------------------------------------------------------------------
+# --- the bounds -----------------------------------------------------------------------------------
 
 
 def costs_in(section):
@@ -221,7 +230,7 @@ def bounds_text(build, paths):
 
 
 def compare(paths, bounds, without=()):
-    """(what is wrong, what could be tightened): messages. Not of the costs in `without`."""
+    """Messages: (errors, bounds that can be lower). The costs in `without` are not compared."""
     wrong, loose = [], []
     bound_of = {path.name: path.costs for path in bounds}
     for path in paths:
@@ -241,7 +250,7 @@ def compare(paths, bounds, without=()):
     return wrong, loose
 
 
-# --- the page, and the terminal -----------------------------------------------------------------------------------
+# --- the page, and the terminal -------------------------------------------------------------------
 
 HEADS = {"instructions": "instructions", "rmw": "RMW", "seq_cst": "seq_cst stores", "stores": "other stores",
          "loads": "loads", "clock": "clock", "lines": "cache lines"}
@@ -269,7 +278,7 @@ def write(root, build, paths):
 
 
 def text_table(paths):
-    """For the terminal and for the report of the benchmarks."""
+    """The table for the terminal and for the report of the benchmarks."""
     texts = []
     for section in dict.fromkeys(path.section for path in paths):
         lines = [[section, *(HEADS[cost] for cost in costs_in(section))]]
@@ -280,7 +289,7 @@ def text_table(paths):
     return "\n".join(texts)
 
 
-# --- the processor's own counters -----------------------------------------------------------------------------------
+# --- the processor's own counters -----------------------------------------------------------------
 
 EVENTS = ("instructions:u", "cycles:u")
 OPERATIONS_OF_A_RUN = 5     # times its size: the warm-up of two, then one, then two
@@ -288,7 +297,7 @@ SIZES = (1 << 18, 1 << 20)
 
 
 def counters(text):
-    """Of `perf stat -x,`: the events that were counted."""
+    """The events that `perf stat -x,` has counted."""
     found = {}
     for line in text.splitlines():
         value, _, event, *_ = [*line.split(","), "", ""]
@@ -298,7 +307,8 @@ def counters(text):
 
 
 def perf(program, name):
-    """Instructions and cycles for one operation; None where perf or the processor's counters cannot be had."""
+    """Instructions and cycles for one operation; None where perf or the processor's counters cannot
+    be had."""
     seen = []
     for size in SIZES:
         try:
@@ -328,7 +338,8 @@ def print_counters(program):
 
 
 def own_instructions(part):
-    """For each function of a part of the profile the instructions of its own, without what it calls."""
+    """For each function of a part of the profile the instructions of its own, without what it
+    calls."""
     name_of, found, function, is_call = {}, collections.Counter(), "", False
     for line in part.splitlines():
         named = re.match(r"c?fn=\((\d+)\)(?: (.*))?$", line)
@@ -346,7 +357,7 @@ def own_instructions(part):
 
 
 def print_profile(name, said, folder):
-    """Where the instructions of a path go, for one operation: of its largest part."""
+    """The functions in which the largest part of a path spends the instructions of an operation."""
     names = [path["name"] for path in said["paths"]]
     if name not in names:
         raise Failed(f"there is no path {name!r}; ./do counts lists them")
@@ -358,11 +369,11 @@ def print_profile(name, said, folder):
 
 
 def shortened(function):
-    """A coroutine's body bears its name and its type, several times."""
+    """Shortens the name of a coroutine's body, which repeats the name and the type."""
     return re.sub(r"\(([\w:]|\(anonymous namespace\)|<.*>)+\(.*Frame\*\)", " (the coroutine)", function)[:100]
 
 
-# --- the command ----------------------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 def main(arguments=None):

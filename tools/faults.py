@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that each function that the library calls is made to fail by a sweep, or spared for a reason.
+"""Checks that a sweep makes each function fail that the library calls, but for those with a reason.
 
-Reads what `faults_test --gtest_output=json:FILE` writes, where a sweep records what it has swept, the symbols
-that the libraries do not define themselves, and tools/faults.toml, which has the reasons.
+Reads what `faults_test --gtest_output=json:FILE` writes, where a sweep records what it has swept,
+the symbols that the libraries do not define themselves, and tools/faults.toml, which has the
+reasons.
 """
 
 import argparse
@@ -20,14 +21,14 @@ RECORDED = "swept "
 
 
 def read_swept(results):
-    """The functions that were swept by a test that has passed, for a call at least."""
+    """The functions of which a passed test has made at least one call fail."""
     return {key.removeprefix(RECORDED)
             for suite in results["testsuites"] for test in suite["testsuite"] if not test.get("failures")
             for key, calls in test.items() if key.startswith(RECORDED) and int(calls) > 0}
 
 
 def read_symbols(listings):
-    """What is undefined in all of these outputs of nm together."""
+    """The symbols that are undefined when all these outputs of nm are taken together."""
     defined, wanted = set(), set()
     for line in "\n".join(listings).splitlines():
         found = re.fullmatch(r"(?:[0-9a-f]+| *) ([A-Za-z]) (\S+)", line)

@@ -6,19 +6,21 @@
 Three forms, of which GCC 12.2 makes wrong code without a warning, with any coroutine library; later
 versions and clang are right:
 
-- condition: a co_await in the condition of if, while, for, do or switch when no enclosing block of the
-  function declares a variable. The body does not run as written. The body of a lambda is in no danger.
-- closure: a lambda that captures by copy, written in the same expression as a co_await. GCC destroys what
-  it has captured twice.
+- condition: a co_await in the condition of if, while, for, do or switch when no enclosing block of
+  the function declares a variable. The body does not run as written. The body of a lambda is in no
+  danger.
+- closure: a lambda that captures by copy, written in the same expression as a co_await. GCC
+  destroys what it has captured twice.
 - aggregate: `{.member = ...}` in the same expression as a co_await. GCC destroys the members twice.
 
-Put the condition, the lambda or the aggregate into a variable first. The scan knows no types. What has no
-destructor (a captured int) is in no danger, and the comment `gcc12: trivial` in the same or the previous line
-says so. The scan cannot see an aggregate that is written without names, as in `f(options{x})`, or made by a
-default argument, nor a conditional expression whose value is an object with a destructor.
+Put the condition, the lambda or the aggregate into a variable first. The scan knows no types. What
+has no destructor (a captured int) is in no danger, and the comment `gcc12: trivial` in the same or
+the previous line says so. The scan cannot see an aggregate that is written without names, as in
+`f(options{x})`, or made by a default argument, nor a conditional expression whose value is an
+object with a destructor.
 
-Without arguments it scans the folders include, src, apps, examples, tests and bench. Exit status: 1 if anything
-was found.
+Without arguments it scans the folders include, src, apps, examples, tests and bench. Exit status: 1
+if anything was found.
 """
 
 import pathlib
@@ -68,11 +70,12 @@ def tokens_of(text):
 
 
 class Block:
-    """A pair of braces. kind: function, lambda, block, scope (namespace, class), braces (of a value)."""
+    """A pair of braces. kind: function, lambda, block, scope (namespace, class), braces (of a
+    value)."""
 
     def __init__(self, kind, outer):
         self.kind, self.outer = kind, outer
-        self.declares = kind == "lambda"    # its conditions are right
+        self.declares = kind == "lambda"    # GCC compiles its conditions correctly
 
 
 def matching(tokens):
@@ -89,7 +92,7 @@ def matching(tokens):
 
 
 def kind_of_brace(tokens, pairs, at, outer):
-    """What the brace at this index begins."""
+    """The kind of the braces that begin at this index."""
     before = at - 1
     if before < 0:
         return "block"
@@ -99,7 +102,7 @@ def kind_of_brace(tokens, pairs, at, outer):
         return "block"
     if text in (";", "{", "}", ":") and inside_function:
         return "block"
-    # Back over what may stand between the parameters and the body.
+    # Go back over the tokens between the parameters and the body.
     j = before
     while j > 0:
         word = tokens[j].text
@@ -179,7 +182,8 @@ def captures_by_copy(tokens, pairs, opener):
 
 
 def after_template(words, at):
-    """The index after the <...> that begins at this index, or None if it is no list of arguments."""
+    """The index after the <...> that begins at this index, or None if it is no list of
+    arguments."""
     depth = 0
     for i in range(at, min(len(words), at + 60)):
         if words[i] == "<":
@@ -203,7 +207,8 @@ def declares(words):
         return False
     if words[0] == "using":
         return "=" in words
-    i, names = 0, 0     # a type is names, `::`, lists of arguments; then &, *; then the name of the variable
+    # A type is names, `::` and lists of arguments, then & and *; the variable's name follows.
+    i, names = 0, 0
     while i < len(words):
         if is_name(words[i]):
             names += 1
@@ -255,7 +260,7 @@ class Scan:
         return False
 
     def walk(self, begin, end, block):
-        """The statements between these indexes; block: whose they are."""
+        """Scans the statements between these indexes, which belong to `block`."""
         i = start = begin
         while i < end:
             text = self.tokens[i].text
@@ -292,7 +297,7 @@ class Scan:
         return ahead in CONTROL or (ahead == "constexpr" and self.tokens[opener - 2].text == "if")
 
     def control(self, opener, block):
-        """The condition, if this is one: a co_await in it, or a declaration before it."""
+        """Handles a condition: records a co_await in it, and a declaration in front of it."""
         if block is None or block.kind == "scope" or not self.head_of_control(opener):
             return
         inside = list(range(opener + 1, self.pairs[opener]))
@@ -323,7 +328,8 @@ class Scan:
                 if self.tokens[i].text == "." and self.tokens[i - 1].text in ("{", ",")}
 
     def statement(self, begin, end, block):
-        """One statement, or the head of a control: what it declares, its lambdas, its temporaries."""
+        """One statement, or the head of a control: what it declares, its lambdas, its
+        temporaries."""
         if begin >= end:
             return
         if block is not None and declares([self.tokens[i].text for i in range(begin, end)]):
@@ -348,7 +354,7 @@ class Scan:
 
 
 def scan(text):
-    """[(line, message)] of a file's text, without what is marked as trivial."""
+    """[(line, message)] of a file's text, without the places marked as trivial."""
     lines = text.splitlines()
 
     def marked(line):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that each public header compiles alone, and twice in one file, without a warning.
 
-Before anything else it says what the library needs, in one sentence, to a compiler that is told too
-little: one for C++17, for C++20, or without exceptions.
+Also checks that a compiler with wrong options (C++17, C++20, no exceptions) first prints one
+sentence that says what the library needs.
 """
 
 import argparse
@@ -32,7 +32,8 @@ def compile_header(root, header, compiler, flags):
 
 
 def does_not_say(said, sentence):
-    """Why these messages are not that sentence and the end of the compilation; "" if they are."""
+    """Why these messages differ from that sentence and the end of the compilation; "" if they do
+    not."""
     errors = [line for line in said.splitlines() if "error:" in line]
     if not errors or sentence not in errors[0]:
         return f"the first error is not '{sentence}'"
@@ -40,7 +41,7 @@ def does_not_say(said, sentence):
 
 
 def complaint_about(root, header, compiler):
-    """What is wrong with one header first; "" if nothing is."""
+    """The first error of a header; "" if it has none."""
     if complaint := compile_header(root, header, compiler, FLAGS):
         return f"{header}:1: does not compile alone:\n{complaint}"
     for flags, sentence in TOO_LITTLE.items():

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks that docs/internals/historical.md says what the test of historical bugs has recorded.
 
-Reads what `historical_test --gtest_output=json:FILE` writes, and tests/historical/elsewhere.toml, whose
-tests and seeded bugs must exist, with tests/historical/planted.json, which has a figure for each. With --write
-the page is brought up to date. Times are in the page and those of the first tables are not compared.
+Reads what `historical_test --gtest_output=json:FILE` writes, and tests/historical/elsewhere.toml,
+whose tests and seeded bugs must exist, with tests/historical/planted.json, which has a figure for
+each. With --write the page is brought up to date. Times are in the page and those of the first
+tables are not compared.
 """
 
 import argparse
@@ -67,7 +68,8 @@ A test by chance may pass with the bug, if the window of the bug is a few instru
 specification is what finds it.
 """
 TESTS = {"IsFound", "IsFoundByOrderAlone", "IsFoundByChance", "FixPasses"}  # of each bug
-CLASSES = ((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "100 ms"), (1, "1 s"))  # a time is below one of them
+# The page gives the class of a time: the first limit above it.
+CLASSES = ((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "100 ms"), (1, "1 s"))
 
 
 class HistoricalError(Exception):
@@ -75,7 +77,7 @@ class HistoricalError(Exception):
 
 
 def time_class(text):
-    """As gtest writes it: "0.004s"."""
+    """The seconds of a time that gtest writes: "0.004s"."""
     seconds = float(text.removesuffix("s"))
     return next(("< " + name for limit, name in CLASSES if seconds < limit), "> 1 s")
 
@@ -189,7 +191,7 @@ def check(root, results, write=False):
         (root / PAGE).write_text(page, encoding="utf-8")
     committed = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).is_file() else ""
     if without_times(committed) != without_times(page):
-        messages.append(f"{PAGE}: is not what the test has recorded; "
+        messages.append(f"{PAGE}: differs from the record of the test; "
                         f"run tools/historical.py {results} --write")
     return messages
 

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the atomic instructions of hot functions in a library for 64-bit ARM: see tools/instructions.toml."""
+"""Checks the atomic instructions of hot functions in a library for 64-bit ARM.
+
+tools/instructions.toml has the functions.
+"""
 
 import argparse
 import collections

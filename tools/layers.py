@@ -130,14 +130,14 @@ def check_foreign_include(layers, module, name):
     """The same for a header of another project or of the system."""
     if name in STANDARD:
         if name in layers.forbidden.get(module, []):
-            return f"<{name}>: the module {module} must not know it"
+            return f"<{name}>: the module {module} must not include it"
         return None
     if layers.is_system(name):
         if module in layers.system["modules"]:
             return None
         allowed = ", ".join(layers.system["modules"])
         return f"<{name}>: a header of the operating system, only for the modules {allowed}"
-    return f"<{name}>: neither C++ nor the operating system nor ours: third-party headers stay out"
+    return f"<{name}>: a third-party header: the library includes none"
 
 
 def check_consumer_include(root, path, bracket, name):

@@ -45,7 +45,8 @@ def headings(text):
 
 
 def links(text):
-    """Yields (line, path, heading) of each relative link; the path is empty for a link into the page."""
+    """Yields (line, path, heading) of each relative link; the path is empty for a link into the
+    page."""
     for number, line in prose.prose(text):
         for link in LINK.finditer(CODE.sub("``", line)):
             if not ELSEWHERE.match(link["target"]):

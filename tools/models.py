@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the model tests for about ten minutes: each search that goes by chance has its share, with another seed.
+"""Runs the model tests for about ten minutes, with a new seed.
 
-Prints a table and writes build/verify/models.json. Fails if a test fails, whose output is printed with the
-choices that lead to the failure, or if there were too few executions for the time. With --write the table in
-docs/internals/verification.md is made anew.
+Each random search has its share of the time.
+
+Prints a table and writes build/verify/models.json. Fails if a test fails, whose output is printed
+with the choices that lead to the failure, or if there were too few executions for the time. With
+--write the table in docs/internals/verification.md is made anew.
 """
 
 import argparse
@@ -19,9 +21,9 @@ import time
 import orders
 import tree
 
-# For the searches by chance, by each processor; the exhaustive ones take about a minute more. Half of the time
-# is divided by the suites, so that a small structure has its share, and half by the searches: the whole scheduler has
-# hundreds of them.
+# For the searches by chance, by each processor; the exhaustive ones take about a minute more. Half
+# of the time is divided by the suites, so that a small structure has its share, and half by the
+# searches: the whole scheduler has hundreds of them.
 SECONDS = 540
 PAGE = tree.REPOSITORY / "docs" / "internals" / "verification.md"
 EXECUTIONS_MIN = 10_000_000  # in all; in proportion to --times, if less
@@ -35,7 +37,7 @@ def suites_of(program):
 
 
 def searches_of(program, suite):
-    """How many searches of the suite go by chance, and can go on for any time."""
+    """The number of random searches of the suite, which can run for any time."""
     done = subprocess.run([program, f"--gtest_filter={suite}.*"], capture_output=True, text=True,
                           env={**os.environ, "FAIRLEAD_MODEL_COUNT": "1"})
     if done.returncode not in (0, 1):  # a test that expects a failure fails: nothing was searched
@@ -44,7 +46,8 @@ def searches_of(program, suite):
 
 
 def budgets(searches, seconds):
-    """Of each suite, how many seconds each of its searches has, of all that there are for these searches."""
+    """Of each suite, how many seconds each of its searches has, of all that there are for these
+    searches."""
     with_a_share = [suite for suite, count in searches.items() if count > 0]
     each_suite = seconds / 2 / max(len(with_a_share), 1)
     each_search = seconds / 2 / max(sum(searches.values()), 1)
@@ -78,7 +81,7 @@ def main(arguments=None):
     parser.add_argument("--program", type=pathlib.Path, help="the model tests",
                         default=tree.REPOSITORY / "build/release/tests/model/model_test")
     parser.add_argument("--output", type=pathlib.Path, default=tree.REPOSITORY / "build/verify/models.json")
-    parser.add_argument("--times", type=float, default=1, metavar="FACTOR", help="as long as usual, times this")
+    parser.add_argument("--times", type=float, default=1, metavar="FACTOR", help="multiplies the usual time")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: the time")
     parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args(arguments)

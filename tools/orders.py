@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Weakens each memory order of the public headers, and of the lock of the role, by one notch and sees whether a model test fails.
+"""Weakens each memory order by one notch and sees whether a model test fails.
 
-A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the written
-one stays. Neither more nor less may stand there, and each order must be run by some test. With --write the
-table in docs/internals/orders.md is made anew.
+The orders are those of the public headers and of the lock of the role.
+
+A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the
+written one stays. Neither more nor less may stand there, and each order must be run by some test.
+With --write the table in docs/internals/orders.md is made anew.
 """
 
 import argparse
@@ -22,12 +24,14 @@ import tree
 
 REASONS = pathlib.Path("tests/model/orders.toml")
 PAGE = pathlib.Path("docs/internals/orders.md")
-# The lock-free structures, the signal, the state of a task, and joins; and of src/ the lock of the role.
+# The lock-free structures, the signal, the state of a task, and joins; and of src/ the lock of the
+# role.
 CHECKED = ("include/", "src/sched/role_lock.hpp")
-LIMIT_S = 900  # of a suite with a weaker order; the slowest takes about a minute as it is
-NOT_SEARCHED = ("Checker", "Litmus", "Oracle", "InterleavingsCheck")  # they check the checker, and a check
+LIMIT_S = 900  # for a suite with a weaker order; with the right orders the slowest takes a minute
+# These suites test the checker and another check, not the library.
+NOT_SEARCHED = ("Checker", "Litmus", "Oracle", "InterleavingsCheck")
 
-# By the kind of access: an order and those that are one notch weaker.
+# For each kind of access: an order, and the orders that are one notch weaker.
 WEAKER = {
     "load": {"seq_cst": ["acquire"], "acquire": ["relaxed"]},
     "store": {"seq_cst": ["release"], "release": ["relaxed"]},
@@ -73,7 +77,8 @@ class Mutant:
     code: str
     suites: list
     found_by: str = ""
-    broke: str = ""  # how a suite ended that neither passed nor named a test, if no test finds the mutant
+    # How a suite ended that neither passed nor named a test. Used if no test finds the mutant.
+    broke: str = ""
 
     def matches(self, reason):
         return (reason["function"] == self.site.function and reason["weaker"] == self.weaker
@@ -125,7 +130,8 @@ class Tests:
             return parse_sites(path.read_text(), root), time.monotonic() - begin
 
     def find(self, mutant):
-        """Sets the first test that notices: one whose expectation fails. A crash says nothing of what is wrong."""
+        """Sets the first test that notices: one whose expectation fails. A crash says nothing of
+        what is wrong."""
         site = mutant.site
         change = f"{site.compiled_as} {site.line} {site.column} {site.access} {site.written} {mutant.weaker}"
         for suite in mutant.suites:
@@ -155,7 +161,7 @@ def uses_of(tests, root):
 
 
 def mutants_of(used, root):
-    """All of them, each with the suites that can notice it, the quick ones first."""
+    """All mutants, each with the suites that can notice it, the quick suites first."""
     return [Mutant(site, weaker, site.code(root), [suite for _, suite in sorted(suites)])
             for site, suites in sorted(used.items())
             for weaker in WEAKER[site.access].get(site.written, [])]
@@ -177,7 +183,7 @@ def never_run(sites, root):
 
 
 def judge(mutants, reasons):
-    """What is wrong: survivors without a reason, and reasons without a survivor."""
+    """The errors: survivors without a reason, and reasons without a survivor."""
     messages = []
     for mutant in mutants:
         excused = any(mutant.matches(reason) for reason in reasons)

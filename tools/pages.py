@@ -3,8 +3,9 @@
 
 - spec/MAP.md has a section for each specification; its tables name actions that the specification
   defines, each action of it, and functions that the code has.
-- The tests that it and the pages of docs/ that are about tests name exist.
-- Rows of docs/internals/orders.md are of memory orders that the headers have, and each order has a row.
+- The tests that spec/MAP.md and the pages about tests in docs/ name exist.
+- Rows of docs/internals/orders.md are of memory orders that the headers have, and each order has a
+  row.
 """
 
 import re
@@ -14,7 +15,8 @@ import orders
 import tree
 
 MAP = "spec/MAP.md"
-# Where each name of the form Suite.Test must be one; elsewhere it may be a member of a class.
+# In these pages each name of the form Suite.Test must be a test. In other pages it may be a member
+# of a class.
 OF_TESTS = (MAP, "docs/features.md", "docs/internals/historical.md", "docs/internals/memory_order.md", "docs/internals/orders.md")
 
 NAMED_TEST = re.compile(r"([A-Za-z]\w*)\.(\w+|\*)")
@@ -23,7 +25,7 @@ NO_TESTS = {"hpp", "cpp", "py", "toml", "md", "json", "tla", "cfg", "yml", "txt"
 
 
 def named(cell):
-    """What a cell of a table has in backticks."""
+    """The spans in backticks of a cell of a table."""
     return re.findall(r"`([^`]+)`", cell)
 
 
@@ -42,7 +44,8 @@ def sections(text):
 
 
 def actions_of(specification):
-    """The names of all definitions, and of those that are steps of the code: not only of a seeded bug."""
+    """The names of all definitions, and of those that are steps of the code: not only of a seeded
+    bug."""
     definitions = dict(DEFINITION.findall(specification))
     steps = {name for name, body in definitions.items()
              if re.search(r"\w+' =|\bGo\(", body) and "UNCHANGED" in body and not re.match(r"\s*/\\ Bug = ", body)}
@@ -109,7 +112,8 @@ def check_orders(root):
     page = root / orders.PAGE
     if not page.is_file():
         return
-    code = {}  # of each line of a header, stripped: where it stands, if an order is in it or in the next
+    # {stripped line of a header: its places}, if an order stands in the line or in the next.
+    code = {}
     for path in orders.checked_files(root):
         lines = [line.split("//")[0].strip() for line in (root / path).read_text(encoding="utf-8").splitlines()]
         for number, line in enumerate(lines, start=1):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Lets compilers read all code of this repository, and prints what they warn of.
 
-    tools/parse_all.py [COMPILER ...]        default: clang++-16 and clang++-19, those that are installed
+    tools/parse_all.py [COMPILER ...]
 
-The compilers parse and generate nothing, which takes a quarter of the time of a build: the warnings of clang are all
-found by then. GCC finds some only when it optimises; for these there is the preset release, and the test
-package_subdirectory with -O3.
+The default compilers are clang++-16 and clang++-19, if they are installed.
+The compilers parse and generate nothing, which takes a quarter of the time of a build: the warnings
+of clang are all found by then. GCC finds some only when it optimises; for these there is the preset
+release, and the test package_subdirectory with -O3.
 """
 
 import argparse
@@ -27,7 +28,7 @@ DROPPED = {"-MD", "-c"}
 
 
 def parsing(command):
-    """The command of a build as one that only parses, with warnings as errors."""
+    """Turns a command of the build into a command that only parses, with warnings as errors."""
     words, result = shlex.split(command), []
     while words:
         word = words.pop(0)
@@ -57,7 +58,7 @@ def configure(root, compiler, folder):
 
 
 def read_all(files, jobs):
-    """What the compiler says, one text for each file about which it says something."""
+    """The output of the compiler: a text for each file with warnings or errors."""
     def read(entry):
         done = subprocess.run(parsing(entry["command"]), cwd=entry["directory"], capture_output=True, text=True,
                               check=False)

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Plants bugs in a copy of the library, and sees whether the tests that must find them do.
 
-By default: the mutants of tests/planted/*.toml, each with the test that must fail. Prints how many are killed, and
-fails if a mutant lives that is not listed as a survivor, with its reason, or if one is killed that is.
+By default: the mutants of tests/planted/*.toml, each with the test that must fail. Prints how many
+are killed, and fails if a mutant lives that is not listed as a survivor, with its reason, or if one
+is killed that is.
 
-With --historical: those of tests/historical/elsewhere.toml. A seeded bug of a specification is given to TLC, as
-./do verify does; a test is run some times, to measure how soon it finds the bug. Writes tests/historical/planted.json,
-which is what tools/historical.py puts into the page. Fails if TLC does not find one, or a test passes in all its runs.
+With --historical: those of tests/historical/elsewhere.toml. A seeded bug of a specification is
+given to TLC, as ./do verify does; a test is run some times, to measure how soon it finds the bug.
+Writes tests/historical/planted.json, which is what tools/historical.py puts into the page. Fails if
+TLC does not find one, or a test passes in all its runs.
 
-With --check nothing is built: each mutant must have its place in the code, once, and its test must exist.
+With --check nothing is built: each mutant must have its place in the code, once, and its test must
+exist.
 """
 
 import argparse
@@ -34,9 +37,10 @@ MODEL_TEST = pathlib.Path("build/release/tests/model/model_test")
 WORK = tree.REPOSITORY / "build" / "planted"
 RUNS = 5
 HANGS_AFTER_S = 20
-LIMIT_S = 120  # of the test of a mutant that is not said to hang
+LIMIT_S = 120  # for the test of a mutant, unless the mutant is known to hang
 MODULES = ("base", "os", "sync", "sched", "coro")
-# What a program of tests needs beside them: those of some folders, further modules and files of the tests.
+# What a program of tests needs beside them: those of some folders, further modules and files of the
+# tests.
 FURTHER_MODULES = {"io": ("io",), "faults": ("io",), "stress": ("io",), "conformance": ("io",)}
 FURTHER_FILES = {"faults": ("tests/faults/faults.cpp",)}
 # The model tests compile the library against the checker, as tests/model/CMakeLists.txt says.
@@ -56,8 +60,8 @@ def plant(text, bug):
 
 
 def copy_with(root, bug):
-    """A copy of the library with the mistake. Always in one place, where only what differs is written, so that ccache
-    knows what did not change."""
+    """A copy of the library with the mistake. Always in one place, where only what differs is
+    written, so that ccache knows what did not change."""
     copy = WORK / "tree"
     wanted = {path: (root / path).read_text(encoding="utf-8") for path in tree.code_files(root, ("include", "src"))}
     wanted[pathlib.Path(bug["file"])] = plant(wanted[pathlib.Path(bug["file"])], bug)
@@ -114,7 +118,7 @@ def build(root, bug):
 
 
 def run(program, test, limit_s=HANGS_AFTER_S, fixed_addresses=False):
-    """How it ended, and after how many seconds. Also of a test with parameters."""
+    """How the test ended, and after how many seconds. The test may have parameters."""
     command = [program, f"--gtest_filter={test}:*/{test}/*"]
     if fixed_addresses and shutil.which("setarch"):  # the sanitizers of GCC 12, see ./do
         command = ["setarch", "--addr-no-randomize", *command]
@@ -145,7 +149,8 @@ def measure_checker(root, test):
 
 
 def measure_specification(name, number):
-    """States that TLC looks at until the first of the properties that must find the bug is violated."""
+    """States that TLC looks at until the first of the properties that must find the bug is
+    violated."""
     spec = next(each for each in tomllib.loads((verify.SPECS / "models.toml").read_text())["spec"]
                 if each["name"] == name)
     asked = argparse.Namespace(quick=False)
@@ -171,7 +176,7 @@ def measure(root, bug, shown_by):
 
 
 def measure_historical(root, only):
-    """How many of them are not found."""
+    """The number of bugs that are not found."""
     found = json.loads((root / FOUND).read_text(encoding="utf-8")) if (root / FOUND).is_file() else {}
     failures = 0
     for bug in tomllib.loads((root / ELSEWHERE).read_text(encoding="utf-8"))["bug"]:
@@ -188,7 +193,7 @@ def measure_historical(root, only):
     return failures
 
 
-# --- mutants --------------------------------------------------------------------------------------------
+# --- mutants --------------------------------------------------------------------------------------
 
 
 def mutants_of(root):
@@ -204,7 +209,7 @@ def check(root):
     for mutant in mutants_of(root):
         place = f"{MUTANTS}/{mutant['from']}: {mutant['name']}"
         if names.count(mutant["name"]) != 1:
-            messages.append(f"{place}: the name stands there twice")
+            messages.append(f"{place}: two bugs have this name")
         if mutant["test"] not in tests:
             messages.append(f"{place}: there is no test {mutant['test']}")
         file = root / mutant["file"]
@@ -234,7 +239,7 @@ def is_killed(mutant, how):
 
 
 def judge(mutants, ended):
-    """What is wrong, by how each has ended, and how many are killed."""
+    """(errors, number of killed mutants), from how each test has ended."""
     messages = []
     for mutant in mutants:
         killed = is_killed(mutant, ended[mutant["name"]])
@@ -261,9 +266,9 @@ def run_mutants(root, only):
 
 def main():
     parser = argparse.ArgumentParser(prog="./do verify planted", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--only", default="", metavar="TEXT", help="only those with this in their name")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only bugs whose name contains this text")
     parser.add_argument("--historical", action="store_true", help="those of other projects; the rest stay as they are")
-    parser.add_argument("--check", action="store_true", help="only whether each has its place in the code")
+    parser.add_argument("--check", action="store_true", help="only check that each bug has its place in the code")
     asked = parser.parse_args()
     root = tree.REPOSITORY
     messages = check(root)

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that the pages and plots in bench/results/ are what the JSON beside them says, and the figures in other pages.
+"""Checks that the results of the benchmarks in the pages agree with the JSON in bench/results/.
 
-`./do bench --report` writes them all. With --write they are made anew of the JSON, without measuring.
+These are the pages and plots in bench/results/, and figures in other pages.
+
+`./do bench --report` writes them all. With --write they are made anew of the JSON, without
+measuring.
 """
 
 import argparse
@@ -17,7 +20,8 @@ from harness import record, report  # noqa: E402
 
 FOLDER = pathlib.Path("bench/results")
 PAGES = (pathlib.Path("docs/internals/performance.md"), pathlib.Path("docs/manual/fairness.md"))
-# Of a machine: all workloads together, or one, or a kind of its cases: "box", "box W15", "box W15 noisy", "box W15 plot".
+# Of a machine: all workloads together, or one, or a kind of its cases: "box", "box W15", "box W15
+# noisy", "box W15 plot".
 FIGURES = re.compile(r"(?<=<!-- figures: bench )([\w-]+)((?: \w+){0,2})( -->\n).*?(?=<!-- /figures -->)", re.DOTALL)
 
 
@@ -28,7 +32,8 @@ def made(folder):
 
 
 def with_figures(page, folder):
-    """The text of the page, with the figures of each machine that it names; none if it was not measured."""
+    """The text of the page, with the figures of each machine that it names; none if it was not
+    measured."""
     def figures(match):
         machine, of, end = match.groups()
         found = record.read(folder / f"{machine}.json")
@@ -51,7 +56,7 @@ def check(root):
         if not path.is_file():
             yield f"{path.relative_to(root)}: is missing; run ./do docs --write"
         elif path.read_text(encoding="utf-8") != text:
-            yield f"{path.relative_to(root)}: is not what the JSON says; run ./do docs --write"
+            yield f"{path.relative_to(root)}: differs from the JSON; run ./do docs --write"
 
 
 def write(folder, pages):
@@ -64,7 +69,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=pathlib.Path, default=tree.REPOSITORY,
                         help="the repository to check (default: this one)")
-    parser.add_argument("--write", action="store_true", help="make them anew first")
+    parser.add_argument("--write", action="store_true", help="write the pages and plots anew first")
     options = parser.parse_args()
     if options.write:
         write(options.root / FOLDER, pages_of(options.root))

@@ -30,7 +30,8 @@ def limit_for(path):
 
 
 def opens_function(head):
-    """Whether the brace after this head opens a function rather than a type, a namespace, a list."""
+    """Whether the brace after this head opens a function rather than a type, a namespace, a
+    list."""
     head = NO_PARAMETERS.sub("", head)
     if "(" not in head or head.rstrip().endswith("="):
         return False

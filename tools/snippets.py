@@ -9,8 +9,9 @@ A fence is preceded by a line that names its source:
     ```
 
 and must equal what stands between `// [region]` and `// [/region]` in that file, dedented; without
-a #region, the whole file. In a file of CMake the marks are comments as well: `# [region]`. Every ```cpp fence needs such a line, except in docs/adr/, where code
-that was rejected may be shown. With --write the fences are brought up to date.
+a #region, the whole file. In a file of CMake the marks are comments as well: `# [region]`. Every
+```cpp fence needs such a line, except in docs/adr/, where code that was rejected may be shown. With
+--write the fences are brought up to date.
 """
 
 import argparse

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Checks that the tables of docs/internals/verification.md name all that is verified now, and nothing else.
+"""Checks that the tables of docs/internals/verification.md name exactly what is verified now.
 
-- Specifications: a row for each model of spec/models.toml that is not deep, with its constants, its number of distinct
-  states if it stands there, and all seeded bugs found.
-- Traces: the specifications of spec/traces/, and each bug that tests/traces/CMakeLists.txt plants in the library.
+- Specifications: a row for each model of spec/models.toml that is not deep, with its constants, its
+  number of distinct states if it stands there, and all seeded bugs found.
+- Traces: the specifications of spec/traces/, and each bug that tests/traces/CMakeLists.txt plants
+  in the library.
 - Model tests: each suite in tests/model/.
 
-The figures themselves are measured: ./do verify, ./do verify traces and ./do verify models write them, with --write.
+The figures themselves are measured: ./do verify, ./do verify traces and ./do verify models write
+them, with --write.
 """
 
 import pathlib
@@ -33,7 +35,8 @@ def rows_of(root, name):
 
 
 def rows_wanted(specs):
-    """Of each row: the specification, if it is its first, the constants, the states if known, and the bugs found."""
+    """Of each row: the specification, if it is its first, the constants, the states if known, and
+    the bugs found."""
     for spec in specs:
         name, bugs = spec["name"], f"{len(spec['mutants'])} of {len(spec['mutants'])}"
         for model in spec["model"]:
@@ -49,8 +52,8 @@ def check_specifications(root):
     for (name, constants, distinct, bugs), row in zip(wanted, rows):
         shown = (row[0], row[1], int(row[2].replace(",", "")) if distinct else None, row[5])
         if shown != (name, constants, distinct, bugs):
-            yield f"{name} {constants} {distinct or ''} {bugs}: the row is another: {' | '.join(row)}"
-            return  # the rows after it are not in step
+            yield f"{name} {constants} {distinct or ''} {bugs}: the row differs: {' | '.join(row)}"
+            return  # the rows after this one do not match the models one by one
     if len(wanted) != len(rows):
         yield f"{len(wanted)} models, and {len(rows)} rows"
 
@@ -67,7 +70,8 @@ def check_traces(root):
     planted = set(re.findall(r"^plant\((\w+ [\w-]+) ", (root / PLANTED).read_text(encoding="utf-8"),
                              re.MULTILINE))
     shown = {f"{row[0]} {bug}" for row in rows for bug in re.findall(r"\d+ of \d+ `?([\w-]+)", row[6])}
-    yield from (f"no row has the planted bug {each}" for each in sorted(planted - shown))  # scenarios have more
+    # Scenarios have further bugs.
+    yield from (f"no row has the planted bug {each}" for each in sorted(planted - shown))
 
 
 def check_models(root):

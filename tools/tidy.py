@@ -3,10 +3,10 @@
 
     tools/tidy.py [--limit SECONDS] [--all | FILE ...]
 
-Changed: other than at the upstream branch, or, where there is none, than at the commit before the last one; a file
-that git does not know yet has changed, too. For a changed header it is the source file of the same name, if there is
-one. What cannot be looked at within the limit is named: the result is then of the rest. The commands of the compiler
-are those of the preset release.
+A file has changed if it differs from the upstream branch, or, without such a branch, from the
+commit before the last one. A file that git does not track has changed, too. For a changed header it
+is the source file of the same name, if there is one. What cannot be looked at within the limit is
+named: the result is then of the rest. The commands of the compiler are those of the preset release.
 """
 
 import argparse
@@ -41,7 +41,8 @@ def changed_files():
 
 
 def one_command_each(commands):
-    """{file: entry}: of several commands for a file that of the library, not of a test that compiles it again."""
+    """{file: entry}: of several commands for a file that of the library, not of a test that
+    compiles it again."""
     found = {}
     for entry in commands:
         path = str(pathlib.Path(entry["directory"], entry["file"]).resolve())
@@ -64,7 +65,7 @@ def for_clang(command):
 
 
 def sources(paths, known):
-    """What clang-tidy can be run on, in this order, without repetition."""
+    """The files that clang-tidy can check, in this order, each once."""
     found = []
     for path in paths:
         candidates = [path] if path.suffix == ".cpp" else [
@@ -74,7 +75,8 @@ def sources(paths, known):
 
 
 def run(program, folder, path, left):
-    """What clang-tidy says of a file: its messages, "" if there are none, None if the time is over."""
+    """What clang-tidy says of a file: its messages, "" if there are none, None if the time is
+    over."""
     if left <= 0:
         return None
     try:

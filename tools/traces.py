@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Records what the code does and has TLC explain it by the specifications in spec/, with spec/traces/.
+"""Records traces of the code, and checks with TLC that the specifications allow each trace.
 
-Prints a table, writes build/traces/summary.json, and fails if a trace is not explained, if a planted bug
-shows in too few of its traces, or if there are too few traces of the code. With --write the table in
-docs/internals/verification.md is made anew.
+spec/traces/ connects the traces with the specifications.
+
+Prints a table, writes build/traces/summary.json, and fails if a trace is not explained, if a
+planted bug shows in too few of its traces, or if there are too few traces of the code. With --write
+the table in docs/internals/verification.md is made anew.
 """
 
 import argparse
@@ -26,15 +28,21 @@ SPECS = ROOT / "spec"
 BUILD = ROOT / "build" / "traces"
 PAGE = ROOT / "docs" / "internals" / "verification.md"
 
-# Where traces come from: the recorder, how many of the code it writes for each specification, of each bug that
-# is planted in a scenario, and in the library.
+# For each origin of traces: the recorder, and how many traces it writes for each specification: of
+# the code, of each bug planted in a scenario, and of each bug planted in the library.
 ORIGINS = {"model": ("trace_recorder", 700, 100, 100),
            "threads": ("trace_recorder_on_threads", 60, 0, 150)}
 
-LEAST = 3_000      # different traces of the code, when all are checked
-LEAST_OF_EACH = 10  # of these, of each specification from each origin: on real threads some are the same
-LEAST_FOUND = 0.1  # of the traces of a planted bug: one that hardly shows says little of what else would show
-LEAST_FOUND_COUNT = 5  # so many at least; on real threads alone, where the load of the machine decides how often
+# The least number of different traces of the code, when all are checked.
+LEAST = 3_000
+# The least number for each specification from each origin. Real threads record some traces twice.
+LEAST_OF_EACH = 10
+# The least share of the traces of a planted bug that must show the bug. A bug that shows rarely
+# says little about the power of the check.
+LEAST_FOUND = 0.1
+# The least number of traces that must show a planted bug on real threads, where the load of the
+# machine decides how often the bug shows.
+LEAST_FOUND_COUNT = 5
 CODE = "code"      # the variant that is not a planted bug
 
 
@@ -60,7 +68,7 @@ class Trace:
 
 
 def read_traces(path):
-    """The traces in the file that differ."""
+    """The different traces in the file."""
     texts = path.read_text().split("trace\n")[1:]
     return [Trace(text.splitlines()) for text in dict.fromkeys(texts)]
 
@@ -71,7 +79,7 @@ class Batch:
     def __init__(self, specification, origin):
         self.specification = specification
         self.origin = origin
-        self.variants = {}  # its name, and its traces
+        self.variants = {}  # {name: traces}
         self.folder = BUILD / origin / specification
 
     @property
@@ -91,7 +99,8 @@ class Batch:
         (self.folder / "TraceData.tla").write_text(
             f"---- MODULE TraceData ----\nEXTENDS Integers\nTraces == <<\n{data}\n>>\n====\n")
         done = subprocess.run(
-            # TLC unpacks its modules into the folder for temporary files, and removes them from there.
+            # TLC unpacks its modules into the folder for temporary files, and removes them from
+            # there.
             ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss64m", "-Xmx2g",
              "-Djava.io.tmpdir=.", "-cp", jar, "tlc2.TLC", "-workers", "1", "-deadlock", "-cleanup",
              "-metadir", "states", "-config", "trace.cfg", f"{module}.tla"],
@@ -133,7 +142,8 @@ class Batch:
         return result
 
     def first_unexplained(self, jar, trace):
-        """The trace in the order of its calls' ends, with a mark at those that no explanation has reached."""
+        """The trace in the order of its calls' ends, with a mark at those that no explanation has
+        reached."""
         said = self.run(jar, [trace], "Progress")
         cursors = [tuple(int(number) - 1 for number in found.split(","))
                    for found in re.findall(r'<<"came to", 1, <<([\d, ]*)>>>>', said)]
@@ -188,7 +198,7 @@ def main():
                         help="where the recorders were built (default: build/release)")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
     parser.add_argument("--traces", type=int, metavar="N",
-                        help="so many of the code for each specification, and a quarter of the scheduler")
+                        help="traces of the code for each specification; a quarter of that for the scheduler")
     parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args()
     everything = not asked.only and asked.traces is None

@@ -18,7 +18,8 @@ def code_files(root, folders=CODE_FOLDERS):
 
 
 def module_of(path):
-    """The module of a file: src/<module>/..., include/fairlead/<module>/..., or the same below fairlead/detail/.
+    """The module of a file: src/<module>/..., include/fairlead/<module>/..., or the same below
+    fairlead/detail/.
 
     None for a file of another folder; "" for a file above the modules, such as fairlead.hpp.
     """
@@ -43,7 +44,8 @@ _NOT_CODE = re.compile(
 
 
 def bare_code(text, keep_strings=False):
-    """The text without comments and, unless kept, the contents of its literals. Lines stay lines."""
+    """The text without comments and, unless kept, the contents of its literals. Lines stay
+    lines."""
     def blank(match):
         if match.group("comment") is not None:
             return " " + "\n" * match.group().count("\n")

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the specifications in spec/ with TLC, as spec/models.toml says, and that each seeded bug is found.
+"""Checks the specifications in spec/ with TLC, and that each seeded bug is found.
 
-Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant survives, or a model
-has not the number of distinct states that spec/models.toml names. With --write the table in docs/internals/verification.md is made anew.
+spec/models.toml has the models.
+
+Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant
+survives, or the number of distinct states of a model differs from spec/models.toml. With --write
+the table in docs/internals/verification.md is made anew.
 """
 
 import argparse
@@ -58,7 +61,8 @@ class Run:
         self.constants = {**constants, "Bug": bug}
         self.bug = bug
         self.invariants = [each for each in spec["invariants"] if each in wanted]
-        self.properties = [each for each in spec["properties"] if each in wanted]  # each makes the run slower
+        # Each property makes the run slower.
+        self.properties = [each for each in spec["properties"] if each in wanted]
 
     def config(self):
         lines = ["SPECIFICATION Spec"]
@@ -98,7 +102,7 @@ class Run:
                 "output": str(folder / "output.txt")}
 
     def machine(self):
-        """A mutant is found in a second or two: most of it would go into compiling TLC well."""
+        """TLC finds a mutant in a second or two, so Java compiles it with little optimisation."""
         return ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if self.bug else ["-XX:+UseParallelGC"]
 
     def when_to_check(self):
@@ -154,7 +158,8 @@ def never_fails(spec):
 
 
 def uncounted(spec):
-    """A dead specification has few states, and violates nothing: the model that all runs have must have a number."""
+    """A dead specification has few states, and violates nothing: the model that all runs have must
+    have a number."""
     return [] if "distinct" in spec["model"][0] else [f"{spec['name']}: the first model has no number of distinct states"]
 
 
@@ -234,8 +239,8 @@ class Report:
 
 def main():
     parser = argparse.ArgumentParser(prog="./do verify", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--deep", action="store_true", help="larger models as well, for hours")
-    parser.add_argument("--quick", action="store_true", help="one small model each, neither liveness nor mutants")
+    parser.add_argument("--deep", action="store_true", help="larger models, too, for hours")
+    parser.add_argument("--quick", action="store_true", help="one small model of each specification, without liveness and mutants")
     parser.add_argument("--only", metavar="SPEC", help="only this specification")
     parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args()
@@ -250,7 +255,7 @@ def main():
             parser.error(f"no specification {asked.only}")
     jar = fetch_tlc()
     report = Report()
-    # Small runs are best run side by side, large ones by all threads of TLC.
+    # Small runs go side by side; a large run has all threads of TLC.
     processors = os.cpu_count()
     at_once, threads = (1, processors) if asked.deep else (processors, 1)
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes one site of all pages and of the reference, in build/site/; anything dead fails it.
+"""Makes one site of all pages and of the reference, in build/site/. A dead link is an error.
 
-- The reference is made by Doxygen from the comments of the public headers. What is not documented there
-  fails the run; --reference makes only this part.
+- The reference is made by Doxygen from the comments of the public headers. An entity
+  without a comment is an error; --reference makes only this part.
 - docs/reference/index.md names each public header.
 - The pages are copied to build/site_source/ with the files that they link to, so that a link is the
   same in the repository and on the site. MkDocs makes the site of that copy.
@@ -75,7 +75,7 @@ def copy_pages(root, to):
 
 
 def link_to_reference(page):
-    """The copy of the page leads to what Doxygen has made, which the repository has not."""
+    """Links the copy of the page to the pages of Doxygen, which the repository does not have."""
     title, _, rest = page.read_text(encoding="utf-8").partition("\n")
     page.write_text(f"{title}\n\n**[All classes and functions]({API}/annotated.html)**, by "
                     f"[name]({API}/classes.html), with [all functions]({API}/functions.html).\n{rest}", encoding="utf-8")
@@ -96,7 +96,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=pathlib.Path, default=tree.REPOSITORY,
                         help="the repository (default: this one)")
-    parser.add_argument("--reference", action="store_true", help="only check that all of the reference can be made")
+    parser.add_argument("--reference", action="store_true", help="only check the reference")
     options = parser.parse_args()
     messages = unnamed_headers(options.root)
     for message in messages:

@@ -1,5 +1,6 @@
-%% The benchmarks of Erlang's runtime: one program for all workloads, which takes part where launch.sh is linked as
-%% <workload>/erlang. It says and is told the same as the programs in C++, see ../README.md.
+%% The benchmarks of Erlang's runtime: one program for all workloads, which takes part where
+%% launch.sh is linked as <workload>/erlang. It has the options and the output of the programs in
+%% C++, see ../README.md.
 -module(rivals).
 -export([start/0]).
 
@@ -8,7 +9,7 @@
 
 start() ->
     [Workload | Arguments] = init:get_plain_arguments(),
-    %% What is asked, see ../support/options.hpp.
+    %% The options, see ../support/options.hpp.
     Asked = parse(Arguments, #{"--case" => "", "--workers" => 1, "--count" => 1_000_000, "--chains" => 1,
                                "--work_ns" => 0, "--span_ms" => 20}),
     Name = maps:get("--case", Asked),

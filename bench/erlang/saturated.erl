@@ -1,20 +1,23 @@
-%% W11, see ../w11/saturated.hpp: processes that compute, and one that sleeps.
+%% W11, see ../w11/saturated.hpp: processes that compute, and a process that sleeps.
 %%
-%% Erlang interrupts a process after 4,000 reductions: calls, and more for what takes longer. By the clock on the wall
-%% a step would have the time of all who ran meanwhile. So it is a number of readings of the clock, which take the
-%% time of a step where nobody interrupts: that is measured first, while all schedulers do the same.
+%% Erlang interrupts a process after 4,000 reductions. A call is one reduction; a longer operation
+%% is several. A step that lasted until a time of the clock would include the time of the processes
+%% that ran meanwhile. So a step is a number of readings of the clock that takes the wanted time
+%% without interruptions. The program first measures a reading, while all schedulers read the clock.
 %%
-%% Timers are set in whole milliseconds. `receive after` rounds the time from now up twice, to milliseconds and to
-%% the next tick of a millisecond; a timer with an absolute time is rounded once. The sleeper has one, of the first
-%% millisecond that is not before the deadline, and its lateness is from the deadline.
+%% Timers are set in whole milliseconds. `receive after` rounds the time from now up twice, to
+%% milliseconds and to the next tick of a millisecond; a timer with an absolute time is rounded
+%% once. The sleeper has such a timer, for the first millisecond that is not before the deadline.
+%% Its lateness counts from the deadline.
 %%
-%% A process begins in the line of the scheduler that spawned it, and lines are evened out rarely, so most of the
-%% busy ones would share one for a second. The sleeper begins when the lines are even.
+%% A process begins in the run queue of the scheduler that spawned it, and Erlang balances the
+%% queues rarely. So most of the busy processes would share one queue for a second. The sleeper
+%% begins when the queues are even.
 -module(saturated).
 -export([measure/1]).
 
 -define(NS_OF_MS, 1_000_000).
--define(READINGS, 100).     % of a sample; few are interrupted
+-define(READINGS, 100).     % in a sample; few of them are interrupted
 -define(SAMPLES, 2000).
 -define(LOOK_EVERY_MS, 10).
 -define(LOOKS_MAX, 500).
@@ -38,7 +41,7 @@ measure(#{"--case" := Name, "--workers" := Workers} = Asked) when Name =:= "satu
 measure(_) ->
     not_offered.
 
-%% So many processes, each of which calls the function once.
+%% Spawns the processes, each of which calls the function once.
 start(Count, Function) ->
     Caller = self(),
     [spawn_link(fun() -> Caller ! {self(), Function()} end) || _ <- lists:seq(1, Count)].
@@ -46,14 +49,14 @@ start(Count, Function) ->
 results(Processes) ->
     [receive {Process, Result} -> Result end || Process <- Processes].
 
-%% --- what keeps the schedulers busy ---------------------------------------------------------------------------
+%% --- what keeps the schedulers busy --------------------------------------------------------------
 
 read_clock(0) -> ok;
 read_clock(Times) ->
     _ = erlang:monotonic_time(),
     read_clock(Times - 1).
 
-%% Of one reading, the median.
+%% The median time of one reading.
 reading_ns(Workers) ->
     Sample = fun(_) ->
         Began = erlang:monotonic_time(nanosecond),
@@ -75,7 +78,7 @@ compute(Readings, Name, Steps, Ending) ->
             compute(Readings, Name, Steps, Ending)
     end.
 
-%% While this process looks, it runs, and one more of the others waits.
+%% While this process looks, it runs, so one more computing process waits.
 wait_for_even_lines(_, 0) -> ok;
 wait_for_even_lines(Workers, Looks) ->
     timer:sleep(?LOOK_EVERY_MS),
@@ -85,9 +88,9 @@ wait_for_even_lines(Workers, Looks) ->
         false -> wait_for_even_lines(Workers, Looks - 1)
     end.
 
-%% --- the sleeper ------------------------------------------------------------------------------------------------
+%% --- the sleeper ---------------------------------------------------------------------------------
 
-%% For each sleep: how long after the deadline it woke, and how long after the millisecond of the timer, in ns.
+%% For each sleep the lateness in ns: after the deadline, and after the millisecond of the timer.
 sleep_often(0, _, _, Late) -> Late;
 sleep_often(Count, SpanNs, Random, Late) ->
     {DelayNs, NextRandom} = rand:uniform_s(SpanNs, Random),
@@ -106,14 +109,14 @@ milliseconds_not_before(Ns) ->
         true -> Ms
     end.
 
-%% --- what is found ----------------------------------------------------------------------------------------------
+%% --- what is found -------------------------------------------------------------------------------
 
 %% CPU time of all threads of this process, user and system.
 cpu_ms() ->
     {Ms, _} = erlang:statistics(runtime),
     Ms.
 
-%% Of sorted values: the least that the share of them does not exceed. 1: the greatest.
+%% The least of the sorted values that is not below the share of them. 1: the greatest.
 percentile(Sorted, Share) ->
     Rank = trunc(Share * length(Sorted)),
     lists:nth(min(Rank + 1, length(Sorted)), Sorted).

@@ -1,5 +1,6 @@
-// W16: what calls that block cost others. Go finds them by itself: a system call gives its processor away. So nothing
-// is declared, and the calls are the same in all cases.
+// W16: what a blocking call costs the other tasks. Go finds such calls by itself: a system call
+// gives its processor away. So no call is declared as blocking, and the calls are the same in all
+// cases.
 package main
 
 import (
@@ -10,14 +11,14 @@ import (
 	"time"
 )
 
-// A sleep that the runtime does not know of.
+// Sleeps in a system call, without the timers of the runtime.
 func blockFor(span time.Duration) {
 	left := syscall.NsecToTimespec(int64(span))
 	for syscall.Nanosleep(&left, &left) == syscall.EINTR {
 	}
 }
 
-// The steps of the others.
+// The steps of the computing goroutines.
 type computing struct {
 	began  time.Time
 	steps  atomic.Int64
@@ -89,7 +90,8 @@ func calls(asked options, others *computing) *measurement {
 	return found
 }
 
-// Who waits is a goroutine, too: it sleeps while others compute, and begins the next call between two of their steps.
+// The waiting thread is a goroutine, too: it sleeps while other goroutines compute, and begins the
+// next call between two of their steps.
 func rescue(asked options, others *computing) *measurement {
 	span := time.Duration(asked.spanMs) * time.Millisecond
 	watch := startWatch()

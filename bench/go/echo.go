@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// What the client answers: report in ../w13/echo.hpp.
+// The answer of the client: the type report in ../w13/echo.hpp.
 type report struct {
 	ElapsedNs, P50us, P99us float64
 	Failure                 [200]byte
@@ -42,7 +42,7 @@ func serve(listener net.Listener, bufferBytes int) {
 	}
 }
 
-// The client, with the options of this program, and this end of what it is asked by.
+// The client process, started with the options of this program, and our end of its control channel.
 func startClient() (*exec.Cmd, *os.File, error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func measureEcho(client *os.File, port uint16, messages int) (*measurement, erro
 }
 
 func echo(asked options) (*measurement, error) {
-	var limit syscall.Rlimit // as high as it may be: package os has seen to that
+	var limit syscall.Rlimit // package os has raised it to the maximum
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func echo(asked options) (*measurement, error) {
 		return nil, err
 	}
 	found, err := measureEcho(client, uint16(listener.Addr().(*net.TCPAddr).Port), asked.count)
-	client.Close() // it waits for nothing any more
+	client.Close() // it no longer waits for commands
 	process.Wait()
 	return found, err
 }

@@ -1,9 +1,10 @@
-// The benchmarks of Go's runtime: one program for all workloads, which takes part where it is linked as
-// <workload>/go. It says and is told the same as the programs in C++, see ../README.md. What the workloads
-// are stands at the top of their headers, ../w1/post_storm.hpp and the others.
+// The benchmarks of Go's runtime: one program for all workloads, which takes part where it is
+// linked as <workload>/go. It has the options and the output of the programs in C++, see
+// ../README.md. The headers of the workloads describe them, such as ../w1/post_storm.hpp.
 //
-// Goroutines are both the closures and the coroutines of the other runtimes. There is no outside: who posts,
-// and who waits for the end, are goroutines too, and share the workers, as which GOMAXPROCS threads count.
+// A goroutine stands for a closure and for a coroutine of the other runtimes. There is no thread
+// outside the runtime: the producers, and the goroutine that waits for the end, share the workers
+// with the tasks. GOMAXPROCS is the number of workers.
 package main
 
 import (
@@ -15,7 +16,7 @@ import (
 	"runtime"
 )
 
-// What is asked, see ../support/options.hpp.
+// The options, see ../support/options.hpp.
 type options struct {
 	name                              string
 	workers, producers, count, chains int
@@ -25,7 +26,7 @@ type options struct {
 
 const notOffered = 3
 
-// A workload's cases. nil, nil: there is none of that name.
+// Runs a case of a workload. Returns nil, nil if there is no case of that name.
 var workloads = map[string]func(asked options) (*measurement, error){
 	"w1": postStorm, "w2": repost, "w3": avalanche, "w4": recursive, "w7": pingPong, "w9": timers, "w10": memory,
 	"w11": saturated, "w12": wakeUp, "w13": echo, "w15": tenants, "w16": blocking,
@@ -44,7 +45,7 @@ func parse() (asked options) {
 	return asked
 }
 
-// The folder that the program was called from.
+// The folder of the path by which the program was called: the workload.
 func home() string {
 	path, err := filepath.Abs(os.Args[0])
 	if err != nil {

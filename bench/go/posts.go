@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Starts post(producer, index) for each index below count in each producer, and waits for the last task.
+// Starts post(producer, index) for each index below count in each producer, and waits for the last
+// task.
 func storm(producers, count int, post func(producer, index int)) *measurement {
 	target := totalRun() + producers*count
 	begin := make(chan struct{})
@@ -35,7 +36,7 @@ func postStorm(asked options) (*measurement, error) {
 
 type chain struct {
 	left int
-	next func() // hop: made once, and not for each hop
+	next func() // the function hop, made once instead of for each hop
 	end  time.Time
 	done *sync.WaitGroup
 	_    [64]byte // the next chain may run at the same time

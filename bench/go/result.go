@@ -1,4 +1,4 @@
-// What a run measured.
+// The measurements of a run.
 package main
 
 import (
@@ -36,7 +36,7 @@ func (found *measurement) alsoMeasured(name string, value float64, unit string) 
 	found.Beside[name] = [2]any{value, unit}
 }
 
-// The sum of the numbers behind the names that end so, in a file of /proc.
+// The sum of the numbers in a file of /proc behind the names with the given end.
 func fieldsOf(path, end string) (sum uint64) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -74,8 +74,8 @@ func (watch stopwatch) perItem(items int) *measurement {
 		Items: items}
 }
 
-// tasksRun counts the tasks that ran. Each counts in the line of its index, so that neighbours, which may run at
-// the same time, do not meet.
+// tasksRun counts the tasks that ran. A task counts in the cache line of its index, so that
+// neighbours, which may run at the same time, do not share a line.
 var tasksRun [256]struct {
 	count atomic.Int64
 	_     [120]byte
@@ -90,7 +90,8 @@ func totalRun() (sum int) {
 	return sum
 }
 
-// Sleeps until so many tasks ran, and looks rarely while much is left, as tally::wait_for_total in C++.
+// Sleeps until `target` tasks ran. It looks rarely while many are left, as tally::wait_for_total in
+// C++.
 func waitForTotal(target int) {
 	began, first := time.Now(), totalRun()
 	for done := first; done < target; done = totalRun() {
@@ -106,7 +107,7 @@ func waitForTotal(target int) {
 	}
 }
 
-// percentile of sorted values: the least that the share of them does not exceed.
+// percentile of sorted values: the least value that is not below the given share of them.
 func percentile(sorted []time.Duration, share float64) float64 {
 	rank := int(share * float64(len(sorted)))
 	if rank == len(sorted) {
@@ -115,7 +116,7 @@ func percentile(sorted []time.Duration, share float64) float64 {
 	return float64(sorted[rank]) * 1e-3
 }
 
-// In microseconds: the value is the percentile `share`; the others are beside.
+// Reports microseconds: as the value the percentile `share`, and beside it other percentiles.
 func (found *measurement) reportPercentiles(values []time.Duration, share float64) {
 	sort.Slice(values, func(i, j int) bool { return values[i] < values[j] })
 	found.Value, found.Unit = percentile(values, share), "us"
@@ -126,7 +127,7 @@ func (found *measurement) reportPercentiles(values []time.Duration, share float6
 	}
 }
 
-// lateness of sleepers, each of which has an index.
+// lateness of sleepers, by the index of the sleeper.
 type lateness struct {
 	deadlines []time.Time
 	late      []time.Duration
@@ -140,7 +141,7 @@ func (l *lateness) record(index int) { l.late[index] = time.Since(l.deadlines[in
 
 func (l *lateness) report(found *measurement) (*measurement, error) {
 	found.reportPercentiles(l.late, 0.99)
-	if l.late[0] < 0 { // they are sorted now
+	if l.late[0] < 0 { // late is sorted now
 		return nil, errors.New("a timer was early")
 	}
 	return found, nil

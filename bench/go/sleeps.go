@@ -1,4 +1,4 @@
-// W7 and W9 to W12: goroutines that wait, for each other or for a time.
+// W7 and W9 to W12: goroutines that wait for each other or for a time.
 package main
 
 import (
@@ -45,7 +45,7 @@ func pingPong(asked options) (*measurement, error) {
 	return watch.perItem(asked.count), nil
 }
 
-// Calls set for each sleeper; the deadlines are in a second that begins when all are set.
+// Calls set for each sleeper. The deadlines are in a second that begins when all are set.
 func sleepers(count int, set func(deadline time.Time, index int, handler func(int))) (*measurement, error) {
 	late := newLateness(count)
 	random := rand.New(rand.NewSource(1))

@@ -10,13 +10,14 @@ import (
 
 const requestPeriod = 5 * time.Millisecond
 
-// Keeps its thread busy, by the clock on the wall: Go does not tell a thread its own time.
+// Keeps its thread busy in real time: Go does not give a thread its CPU time.
 func burn(work time.Duration) {
 	for begin := time.Now(); time.Since(begin) < work; {
 	}
 }
 
-// Starts the requests of the light tenant, and waits for the last. Of each the time to its end.
+// Starts the requests of the light tenant, waits for the last, and returns the time of each to its
+// end.
 func sendRequests(count int, work time.Duration) []time.Duration {
 	taken := make([]time.Duration, count)
 	var left sync.WaitGroup

@@ -1,4 +1,4 @@
-"""Two commits beside each other: Fairlead's own programs of both, and what moved beyond the noise."""
+"""Compares Fairlead's own programs of two commits, and finds changes beyond the noise."""
 
 import dataclasses
 import math
@@ -9,13 +9,13 @@ import sys
 
 from harness import plan, report
 
-SURE = 2.57   # of a standard normal distribution, 1 in 100 is farther from the middle
+SURE = 2.57   # 1 in 100 values of a standard normal distribution is farther from the middle
 
 
 def significance(before, after):
-    """How far the ranks of two samples are apart (Mann and Whitney); above 0, `after` is greater.
+    """The distance of the ranks of two samples (Mann and Whitney). Above 0 `after` is greater.
 
-    Nothing is assumed about how times are distributed, and one slow run counts as one.
+    It assumes nothing about the distribution of times, and one slow run counts as one run.
     """
     greater = sum((b > a) + (b == a) / 2 for a in before for b in after)
     pairs = len(before) * len(after)
@@ -58,7 +58,7 @@ def summary(results):
 # --- the programs -------------------------------------------------------------------------------
 
 def run(*command, cwd):
-    """What it says goes beside the table, not into it."""
+    """A progress whose messages go beside the table, not into it."""
     subprocess.run([str(part) for part in command], cwd=cwd, check=True, stdout=sys.stderr)
 
 
@@ -78,7 +78,7 @@ def has(folder, workload):
 
 
 def build(folder, workloads):
-    """Builds Fairlead's program of each workload, and says where the programs are."""
+    """Builds Fairlead's program of each workload, and returns their paths."""
     run("cmake", "--preset", "release", "--log-level=WARNING", cwd=folder)
     targets = [f"bench_{name.lower()}_{plan.OURS}" for name in workloads]
     run("cmake", "--build", "--preset", "release", "--parallel", os.cpu_count() or 1,
@@ -87,6 +87,6 @@ def build(folder, workloads):
 
 
 def between(cases, names):
-    """The cases, played by two commits instead of by runtimes."""
+    """The cases, with two commits in place of the runtimes."""
     return [dataclasses.replace(case, runtimes=tuple(names)) for case in cases
             if plan.OURS in case.runtimes]

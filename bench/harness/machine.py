@@ -36,7 +36,8 @@ def own_seconds():
 
 
 class Witness:
-    """Measures how much of the processors others use between its making and `foreign_share`."""
+    """Measures the share of the processors that other programs use, from its construction to the
+    call of `foreign_share`."""
 
     def __init__(self, clock):
         self.clock = clock
@@ -61,7 +62,7 @@ def process_ticks():
 
 
 def busy_processes(before, after, seconds):
-    """Names and shares of a processor of those that used more than BUSY_SHARE of one."""
+    """The processes that used more than BUSY_SHARE of a processor: names and shares."""
     shares = []
     for process, (name, ticks) in after.items():
         share = (ticks - before.get(process, (name, ticks))[1]) / TICKS_PER_SECOND / seconds
@@ -71,7 +72,7 @@ def busy_processes(before, after, seconds):
 
 
 def warnings(sleep, seconds=1.0):
-    """What speaks against measuring now, as sentences."""
+    """The reasons against a measurement now, as sentences."""
     before = process_ticks()
     sleep(seconds)
     found = [f"{name} uses {100 * share:.0f} % of a processor"

@@ -1,8 +1,8 @@
-"""Which runs there are: the cases of each workload, their sizes, and who takes part.
+"""The plan of the benchmarks: the cases of each workload, their sizes, and their runtimes.
 
-Sizes are chosen so that W1, W2 and Q1 together, with five repetitions, take less than twenty minutes on
-two processors, and the others about as long. `full` takes the sizes of the definitions instead, and every
-rival in every case.
+Sizes are chosen so that W1, W2 and Q1 together, with five repetitions, take less than twenty
+minutes on two processors, and the other workloads about as long. `full` takes the sizes of the
+definitions instead, and every rival in every case.
 """
 
 import dataclasses
@@ -25,8 +25,8 @@ RUNTIMES = {
     "W13": ("asio", "epoll"),
     "W15": ("fairlead_ungrouped", "asio"),
 }
-# Guests: rivals that are slow, have few of the workloads, or are of other languages. They take part in a few cases
-# of each workload, named here as the programs call them; with --full in all.
+# Guests: rivals that are slow, have few workloads, or are in other languages. They take part in a
+# few cases of each workload, with --full in all. The names of the cases are those of the programs.
 GUESTS = {
     "W1 one_shot": ("go", "tokio", "rayon", "qt"),
     "W1 coroutine": ("go", "tokio"),
@@ -59,7 +59,7 @@ MILLION = 1_000_000
 class Case:
     workload: str
     label: str          # names the case in rows and tables
-    program_case: str   # what the programs call it
+    program_case: str   # the name of the case in the programs
     arguments: tuple    # of (option, number)
     runtimes: tuple     # ours first
     weight: int         # about how long it takes, for the progress bar
@@ -88,7 +88,7 @@ class Size:
         return self.full or (workers <= 2 and producers in (1, 10))
 
     def guests(self, workload, program_case, representative=True):
-        """Who else takes part: nobody, in a case that does not represent the others."""
+        """The guests of a case: none, unless the case is representative or the run is full."""
         return GUESTS.get(f"{workload} {program_case}", ()) if self.full or representative else ()
 
 
@@ -165,7 +165,7 @@ def w4(size):
                             workers=workers, count=count)
 
 
-# Of each problem of W5: the size with --quick, otherwise, and by the definition.
+# The sizes of each problem of W5: with --quick, by default, and by the definition.
 FORK_JOIN_SIZES = {"fib": (25, 32, 39), "skynet": (10**4, 10**6, 10**6), "nqueens": (9, 12, 14),
                    "matmul": (512, 1024, 2048)}
 
@@ -174,7 +174,7 @@ def w5(size):
     for name, sizes in FORK_JOIN_SIZES.items():
         count = sizes[2 if size.full else 0 if size.quick else 1]
         for workers in size.threads:
-            rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # serial is
+            rivals = RUNTIMES["W5"] if workers == 1 else RUNTIMES["W5"][:-1]  # without serial
             yield make_case("W5", f"{name} {count} W={workers}", name, rivals, MILLION,
                             workers=workers, count=count)
 
@@ -182,7 +182,7 @@ def w5(size):
 def w6(size):
     for name, count in (("tiny", 10 * MILLION), ("skewed", MILLION)):
         for workers in size.threads:
-            rivals = RUNTIMES["W6"] if workers == 1 else RUNTIMES["W6"][:-1]  # serial is
+            rivals = RUNTIMES["W6"] if workers == 1 else RUNTIMES["W6"][:-1]  # without serial
             yield make_case("W6", f"{name} W={workers}", name, rivals, MILLION, workers=workers,
                             count=size.scaled(count))
 
@@ -227,7 +227,7 @@ def w10(size):
                             count=count)
 
 
-# Of W11: how long the steps of the busy tasks are, and how often the sleeper sleeps.
+# W11: the length of the steps of the busy tasks, and the number of sleeps.
 SATURATIONS = ((50_000, "50 us", 200), (1_000_000, "1 ms", 200), (10_000_000, "10 ms", 50))
 
 
@@ -265,7 +265,7 @@ def w12(size):
                         workers=workers, count=for_ms)
 
 
-# Of W13: the label, how many messages take about a second on two busy processors, and the options.
+# W13: the label, the number of messages in about a second on two busy processors, and the options.
 ECHOES = (
     ("C=1", 30_000, {"connections": 1}),
     ("C=2", 30_000, {"connections": 2}),
@@ -342,7 +342,7 @@ def q1(size):
 WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W9": w9,
              "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "W16": w16, "Q1": q1}
 
-# What the numbers of a workload mean, above its table.
+# The meaning of the numbers of a workload, printed above its table.
 CAPTIONS = {
     "W1": "ns per task, from the first post to the end of the last task; "
           "P producers outside, W workers",
@@ -358,25 +358,25 @@ CAPTIONS = {
           "ns for each timer that is set and cancelled",
     "W10": "bytes of memory for each of N sleeping coroutines, on one worker",
     "W11": "us from the deadline to the next step of a task that sleeps, p99, while four tasks for each of W "
-           "workers compute; steps: what they compute before they let others have their turn",
+           "workers compute; steps: the length of their steps, between which they yield",
     "W12": "wake: us from a post to the start of its task, p50, W idle workers; idle: context switches "
            "of the workers",
-    "W13": "ns for each message of 64 bytes, or as it says, that comes back over one of C connections, from W "
+    "W13": "ns for each message that comes back over one of C connections, of 64 bytes or as the row says, from W "
            "workers; CPU and memory are the server's",
     "W15": "on W workers; shares: the largest error of the shares of 64 groups with weights of 1 to 64 that are always "
-           "busy, in %; lag: what such groups are entitled to and have not had when their only task, which sleeps between "
-           "its steps, begins, p99, in slices of 1 ms; noisy: us from a request of 100 us to its end, p99, beside a tenant "
+           "busy, in %; lag: the time that such groups are owed when their only task, which sleeps between its steps, "
+           "begins, p99, in slices of 1 ms; noisy: us from a request of 100 us to its end, p99, beside a tenant "
            "of the same weight with 1,000 tasks that are always ready; posts, hops: ns for each, of one producer, and of four "
            "chains",
-    "W16": "on W workers; calls, in_place: ns for a step of 20 us of others, beside 1,000 calls of 50 ms each; rescue: us "
-           "from the begin of a step that blocks and does not say so to the next step of another task, p99",
+    "W16": "on W workers; calls, in_place: ns for a step of 20 us of other tasks, beside 1,000 calls of 50 ms each; rescue: us "
+           "from the start of a step that blocks without a declaration to the next step of another task, p99",
     "Q1": "ns per item",
 }
 
-# Where a rival does less than Fairlead, and where the runs differ from the definitions.
+# Advantages of the rivals, and differences of the runs from the definitions.
 REMARKS = (
-    "moodycamel keeps order per producer only, and allocates: an advantage where producers or "
-    "workers are several.",
+    "moodycamel keeps order per producer only, and allocates: an advantage with several producers or "
+    "workers.",
     "tbb_spawn is last in, first out on the thread that posts: not fair, an advantage.",
     "priority_queue cannot cancel, so it keeps no places up to date: an advantage.",
     "wheel keeps no order within 1,024 ns.",
@@ -385,28 +385,28 @@ REMARKS = (
     "asio and tbb have no intrusive tasks: their callback tasks are closures with an address.",
     "serial makes no tasks, and divides no loop: it is the floor of one worker. openmp, tbb and rayon run a child of "
     "each node on its parent's stack, and their joins block.",
-    "Fairlead's tasks of W7 sleep until they are signalled; the rivals post one another, and may not "
-    "be posted by anybody else: an advantage. pipes are two threads, whatever W is.",
-    "A timer of W9 and a sleeping coroutine of W10 are with asio a steady_timer; parked is one that "
-    "never expires. bare is a frame from malloc that nobody manages: the floor.",
-    "trivial has no timers: its sleeper of W11 has a thread that sleeps, beside the workers, and posts each of its "
-    "steps: an advantage.",
-    "Nobody interrupts the steps of W11 in C++ and Tokio: a sleeper waits for the end of one, and for its turn. busy "
-    "is the share of the workers' time that the steps had, by the clock on the wall: less than 100 % is also what "
-    "other programs took.",
-    "go has goroutines for closures and for coroutines. Who posts, in W1 and W12, is one of them, and shares the W "
-    "workers: a closure begins where it was posted, and nobody need be woken: an advantage in W12. It interrupts "
-    "steps of 10 ms: in W11 an advantage where steps are long. Its switches in W12 are also those of the goroutine "
+    "Fairlead's tasks of W7 sleep until they are signalled. The rivals post one another, and no other "
+    "thread may post them: an advantage. pipes are two threads, whatever W is.",
+    "With asio a timer of W9 and a sleeping coroutine of W10 have a steady_timer each; parked coroutines "
+    "wait for a timer that never expires. bare is a frame from malloc that no runtime manages: the floor.",
+    "trivial has no timers. For its sleeper of W11 a thread beside the workers sleeps and posts each step: an "
+    "advantage.",
+    "The runtimes in C++ and Tokio do not interrupt the steps of W11: a sleeper waits for the end of a step, and for "
+    "its turn. busy is the share of the workers' time that the steps had, in real time. Time that other programs "
+    "took lowers it, too.",
+    "go has goroutines for closures and for coroutines. The producer of W1 and W12 is a goroutine, too, and shares the "
+    "W workers. A closure begins where it was posted, and no worker need be woken: an advantage in W12. Go interrupts "
+    "steps of 10 ms: an advantage in W11 where steps are long. Its switches in W12 include those of the goroutine "
     "that waits for the end.",
-    "tokio has futures that are spawned for closures and for coroutines, and timers by the millisecond; its coroutines "
-    "of W7 notify each other. cancel is in one task, without one for each timer: an advantage.",
-    "erlang interrupts a process after 4,000 reductions, in W11 some 0.2 ms: an advantage where steps are longer. So "
-    "its steps are as many readings of the clock as take that long where nobody interrupts, measured before. Its "
-    "timers are set in whole milliseconds: in the first that is not before the deadline, up to 1 ms after it. That is "
-    "part of its lateness; from its ms is what is left without it. Its sleeper begins when the lines of its schedulers "
-    "are even, which may take seconds: an advantage.",
-    "go's calls of W16 block in the same way in all cases: its monitor gives the slot of every goroutine that is long "
-    "in a system call to others, and looks for such ones every 0.02 to 10 ms.",
+    "tokio has spawned futures for closures and for coroutines, and timers by the millisecond. Its coroutines of W7 "
+    "notify each other. Its case cancel runs in one task, without a task for each timer: an advantage.",
+    "erlang interrupts a process after 4,000 reductions, in W11 some 0.2 ms: an advantage where steps are longer. So a "
+    "step is a number of readings of the clock that takes the wanted time without interruptions, measured before. Its "
+    "timers are set in whole milliseconds: the first one not before the deadline, up to 1 ms after it. The lateness "
+    "includes that; the value from its ms does not. Its sleeper begins when the run queues of its schedulers are even, "
+    "which may take seconds: an advantage.",
+    "go's calls of W16 block in the same way in all cases: every 0.02 to 10 ms its monitor looks for goroutines that "
+    "are long in a system call, and gives their slots to other goroutines.",
     "libuv is one thread, whatever W is, with timers by the millisecond; other threads give it closures by a mutex and "
     "uv_async_send. std_async makes a thread for each task.",
     "rayon runs what a worker posts last in, first out: not fair, an advantage in W4. Its blocks of W5 and bodies of "
@@ -415,13 +415,13 @@ REMARKS = (
     "futex is one thread with room for one task, whatever W is: the floor.",
     "The client of W13 is a process of one thread, whatever the server is; it competes with it for the "
     "processors. epoll is a bare loop for each worker, with connections of its own: the floor of the kernel.",
-    "posts and hops of W15 are the callbacks of W1 and W2, in one group, so that turns are given; fairlead_ungrouped has "
-    "them in the default group, as W1 and W2 have: the ratio is what fairness costs. fairlead_ungrouped and asio have "
-    "both tenants of noisy in one queue, so a request waits for a thousand steps. go interrupts no step that is so short, "
-    "but runs a goroutine that wakes up, and what it starts, before those that are ready: its requests pass all the "
-    "others, whoever sends them.",
-    "Steps of W15 are measured by the clock on the wall: one that the kernel interrupts is charged in full. interrupted is "
-    "how much of the time that was, and what other programs took; then small shares, lags and tails are theirs.",
+    "posts and hops of W15 are the callbacks of W1 and W2, in one group, so the scheduler gives turns. "
+    "fairlead_ungrouped has them in the default group, as in W1 and W2: the ratio is the cost of fairness. "
+    "fairlead_ungrouped and asio have both tenants of noisy in one queue, so a request waits for a thousand steps. go "
+    "does not interrupt such short steps, but runs a goroutine that wakes up, and the goroutines that it starts, before "
+    "ready ones: its requests overtake all other goroutines, whichever tenant sends them.",
+    "Steps of W15 are measured in real time: a step that the kernel interrupts is charged in full. interrupted is the "
+    "share of the time that interruptions and other programs took. They cause small errors of shares, lags and tails.",
     "W5 and W6 count a worker that is the caller in openmp and tbb; the callers of Fairlead and rayon sleep.",
     "openmp divides the tiny loop of W6 statically, and the skewed one dynamically, 1,024 at once.",
     "A tenth of the work runs once in each process before the clock starts; of W5, a smaller "

@@ -1,11 +1,11 @@
-"""Plots of a workload as SVG: of each case the medians, with lines from the least to the greatest.
+"""Plots of a workload as SVG: the medians of each case, with lines from the least to the greatest.
 
-A panel has the cases whose labels begin with the same word and whose unit is the same; they share an axis, which is
-logarithmic. Ours is dark, the rivals are lighter. The plot brings its own paper, so it can be read on a page
-of any colour. The same results give the same text.
+A panel has the cases whose labels begin with the same word and whose unit is the same; they share
+an axis, which is logarithmic. Ours is dark, the rivals are lighter. The plot brings its own paper,
+so it can be read on a page of any colour. The same results give the same text.
 
-Below the panels are the profiles, what was measured along something, such as a group's share along its weight: of ours, for
-each case of one program case that has one, beside each other.
+Below the panels are the profiles, what was measured along something, such as a group's share along
+its weight: of ours, for each case of one program case that has one, beside each other.
 """
 
 import math
@@ -14,17 +14,20 @@ from xml.sax.saxutils import escape, quoteattr
 
 from harness import plan
 
-WIDTH, MARGIN, LABELS = 860, 12, 170    # pixels: of the whole, around it, and for the names of the cases
+# Pixels: the whole plot, its margin, and the column of the names of the cases.
+WIDTH, MARGIN, LABELS = 860, 12, 170
 LANE, GAP = 8, 8                        # height of a runtime in a case, and between two cases
-LINE = 20                               # of text
-ZERO = 30                               # before a logarithmic axis, for what is not above 0
+LINE = 20                               # height of a line of text
+# in front of a logarithmic axis, for values that are not above 0
+ZERO = 30
 LABELS_MAX = 9                          # of an axis
 CURVE = 160                             # height of a profile
 
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#d8dee4"
 OURS = "#0a3069"
 RIVALS = ("#f0883e", "#54aeff", "#4ac26b", "#ff80c8", "#d4a72c", "#a475f9", "#39c5cf", "#8c959f")
-SHAPES = ("M-4 0L0 4L4 0L0 -4Z", "M-3 -3H3V3H-3Z", "M-4 3H4L0 -4Z", "M-4 -3H4L0 4Z")   # of rivals, about 0, 0
+# The shapes of the rivals, around the point 0, 0.
+SHAPES = ("M-4 0L0 4L4 0L0 -4Z", "M-3 -3H3V3H-3Z", "M-4 3H4L0 -4Z", "M-4 -3H4L0 4Z")
 DOT = "M-2 0A2 2 0 1 1 2 0A2 2 0 1 1 -2 0Z"
 DISC = "M-4 0A4 4 0 1 1 4 0A4 4 0 1 1 -4 0Z"
 
@@ -44,8 +47,9 @@ def at(pixels):
 
 
 class Axis:
-    """Logarithmic, from the step of 1, 2, 5, 10 below the least to that above the greatest value. What is not
-    above 0 has a place before it."""
+    """A logarithmic axis, from the step of 1, 2, 5, 10 below the least value to the step above the
+    greatest.
+    What is not above 0 has a place before it."""
 
     def __init__(self, values, begin, end):
         above = [value for value in values if value > 0] or [1]
@@ -130,7 +134,7 @@ class Drawing:
         self.y += LANE * len(runtimes) + GAP
 
     def profiles(self, results):
-        """Of the cases of one kind, beside each other, with one axis."""
+        """The profiles of the cases of one kind, beside each other, with one axis."""
         curves = [curve_of(result) for result in results]
         along, what = curves[0][0].along, curves[0][0].what
         values = [value for _, points in curves for _, found in points for value in found]
@@ -173,7 +177,7 @@ def styles_of(results):
 
 
 def curve_of(result):
-    """Of ours: a profile, and its points in all turns: [(at, [value])]."""
+    """The profile of Fairlead, and its points in all turns: [(at, [value])]."""
     found = [sample.profile for sample in result.samples[plan.OURS]]
     return found[0], [(same[0][0], [value for _, value in same]) for same in zip(*(each.points for each in found))]
 
@@ -184,7 +188,7 @@ def has_curve(result):
 
 
 def plot(workload, results):
-    """Of the results that are published; None if there are none."""
+    """The plot of the published results; None without any."""
     panels = {}
     for result in results:
         if result.measured() and result.is_published():

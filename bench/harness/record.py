@@ -1,7 +1,7 @@
-"""What has been measured on one machine, as JSON: every sample of every case, and the run that it is of.
+"""The results of one machine, as JSON: every sample of every case, and the run that measured it.
 
-The pages and plots are made of it. A run takes the place of the cases that it measured; the others stay, and say
-of which run they are, so that a long report can be measured in parts.
+The pages and plots are made of it. A run replaces the cases that it measured. The remaining cases
+keep the name of their run, so that a long report can be measured in parts.
 """
 
 import dataclasses
@@ -10,23 +10,26 @@ import re
 
 from harness import plan, rows
 
-MEASURED = ("value", "cpu_seconds", "peak_rss_bytes", "items", "contended", "total")   # one for each turn
-DEPTH = 4   # to which the file has lines of their own: a case is one
+# Lists with an element for each turn.
+MEASURED = ("value", "cpu_seconds", "peak_rss_bytes", "items", "contended", "total")
+DEPTH = 4   # entries down to this depth have their own line: a case is one
 
 
 @dataclasses.dataclass
 class Record:
     results: dict = dataclasses.field(default_factory=dict)     # {workload: [Result]}
-    captions: dict = dataclasses.field(default_factory=dict)    # {workload: what its numbers mean}
+    captions: dict = dataclasses.field(default_factory=dict)    # {workload: meaning of its numbers}
     remarks: list = dataclasses.field(default_factory=list)
-    counted: dict | None = None     # what ./do counts has found
-    runs: list = dataclasses.field(default_factory=list)        # that the results are of; the newest is the last
+    counted: dict | None = None     # the results of ./do counts
+    # The runs of the results, the newest last.
+    runs: list = dataclasses.field(default_factory=list)
 
     def newest(self):
         return self.runs[-1]
 
     def add(self, results, run, complete):
-        """Takes in what a run has measured. Of the workloads in `complete` it replaces all that there was."""
+        """Takes in what a run has measured. Of the workloads in `complete` it replaces all that
+        there was."""
         for workload in dict.fromkeys(result.case.workload for result in results):
             found = {} if workload in complete else {
                 result.case.label: result for result in self.results.get(workload, ())}
@@ -47,10 +50,11 @@ def natural(label):
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", label)]
 
 
-# --- a case and its JSON ---------------------------------------------------------------------------------------
+# --- a case and its JSON --------------------------------------------------------------------------
 
 def columns(samples):
-    """The samples of one runtime: a list for each thing that was measured, whose n-th is of turn n."""
+    """The samples of one runtime: a list for each thing that was measured, whose n-th is of turn
+    n."""
     found = {"unit": samples[0].unit}
     for name in MEASURED:
         values = [getattr(sample, name) for sample in samples]
@@ -99,7 +103,7 @@ def case_from_json(workload, found, runs):
                        found["used_by_others"], found["seconds"], found["repeats"], runs[found["run"]])
 
 
-# --- the file --------------------------------------------------------------------------------------------------
+# --- the file -------------------------------------------------------------------------------------
 
 def lines(value, depth=DEPTH, indent=""):
     """JSON with a line for each entry down to a depth."""
@@ -135,5 +139,5 @@ def parse(source):
 
 
 def read(path):
-    """Empty if there is none."""
+    """Reads the record of a machine; empty if there is none."""
     return parse(path.read_text(encoding="utf-8")) if path.is_file() else Record()

@@ -1,4 +1,4 @@
-"""Tables: for the terminal, and the pages of bench/results/, which are made of what is kept of a machine."""
+"""Tables for the terminal and for the pages of bench/results/, made of the record of a machine."""
 
 import statistics
 
@@ -8,7 +8,7 @@ TIMES = ("not repeated", "repeated once", "repeated twice")
 
 
 def number(value):
-    """Three digits that matter."""
+    """A number with three significant digits."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
@@ -24,7 +24,7 @@ def marks(result):
 
 
 def contention(result, runtime):
-    """How often threads met, of a queue that was counted. Ours is counted in a twin of its own."""
+    """How often threads met, for a queue that counts. Ours is counted in a program of its own."""
     counted = plan.COUNTED if runtime == plan.OURS else runtime
     found = [1000 * sample.contended / sample.items
              for sample in result.samples.get(counted, ()) if sample.contended is not None]
@@ -32,7 +32,7 @@ def contention(result, runtime):
 
 
 def beside(result, runtime):
-    """The medians of what was measured besides the value."""
+    """The medians of the measurements besides the value."""
     samples = result.samples[runtime]
     return [f"{name} {number(statistics.median(each.beside[name][0] for each in samples))} {unit}"
             for name, (_, unit) in samples[0].beside.items()]
@@ -46,7 +46,7 @@ def resources(result, runtime):
 
 
 def by_turn(result, runtime):
-    """How far the ratio goes from turn to turn."""
+    """The range of the ratio over the turns."""
     found = result.ratios(runtime)
     return f"{min(found):.2f} to {max(found):.2f}" if found else ""
 
@@ -79,7 +79,7 @@ HEAD = ("case", "runtime", "median", "min", "max", "ratio", "by turn", "CPU s/M"
 
 
 def aligned(lines, to_the_left):
-    """The lines as a text, with the columns `to_the_left` where they begin, the others to the right."""
+    """The lines as a text. The columns `to_the_left` are aligned left, all other columns right."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     texts = []
     for line in lines:
@@ -102,7 +102,8 @@ def markdown(heads, lines, texts=(0,)):
 
 
 def standing(results):
-    """{rival: ("47 of 48", median ratio, lowest ratio and its case)}: how often ours is first beside each."""
+    """{rival: ("47 of 48", median ratio, lowest ratio and its case)}: how often ours is first
+    beside each."""
     found = {}
     for result in results:
         for runtime in result.measured():
@@ -126,7 +127,7 @@ def summary(results):
             for rival, (first, middle, lowest) in standing(results).items()]
 
 
-# --- the page of a machine ------------------------------------------------------------------------------------
+# --- the page of a machine ------------------------------------------------------------------------
 
 HOW_TO_READ = """\
 A ratio is the rival's median over Fairlead's: above 1, Fairlead is faster. The runtimes of a case take turns; *by turn*
@@ -162,7 +163,7 @@ def summary_table(record):
 
 
 def earlier(run, record):
-    """How a run is marked that was not of the newest commit; empty of one that was."""
+    """The mark of a run that did not measure the newest commit; empty for a run that did."""
     commit = run.machine["commit"]
     return "" if commit == record.newest().machine["commit"] else f"**earlier: {commit}**"
 
@@ -198,7 +199,7 @@ def marked(lines, mark):
 
 
 def origins(workload, results, record):
-    """Of which runs a section is, and how they differ from the newest."""
+    """The runs of a section, and their differences from the newest run."""
     text = ""
     for run in reversed(record.runs):
         count = sum(result.run == run for result in results)
@@ -212,7 +213,7 @@ def origins(workload, results, record):
 
 
 def counted(found):
-    """What ./do counts has found: a table for each section, whose paths have the same costs."""
+    """The results of ./do counts: a table for each section, whose paths have the same costs."""
     parts = [f"## Counted\n\nFor one operation, of {found['build']}, at commit {found['commit']}: instructions, "
              "accesses of atomics, and cache lines that go from one processor to the other, as `./do counts --write` "
              "has written them. [Performance](../../docs/internals/performance.md) tells what they mean. "
@@ -226,7 +227,7 @@ def counted(found):
 
 
 def files(name, record):
-    """What lies beside the JSON of a machine: {path in bench/results: text}."""
+    """The files beside the JSON of a machine: {path in bench/results: text}."""
     found = {f"{name}.md": page(name, record)}
     for workload, results in record.results.items():
         drawn = plot.plot(workload, results)
@@ -236,7 +237,7 @@ def files(name, record):
 
 
 def figures(name, record):
-    """For another page: how Fairlead stands beside each rival, in all workloads together."""
+    """For another page: the comparison with each rival over all workloads."""
     where = record.newest().machine
     commits = dict.fromkeys(result.run.machine["commit"] for results in record.results.values() for result in results)
     renamed = [plan.dataclasses.replace(result, case=plan.dataclasses.replace(
@@ -249,8 +250,9 @@ def figures(name, record):
 
 
 def figures_of(name, record, workload, kind=None):
-    """For another page: the medians of a workload, a line for each case; or, of one kind of its cases, a line for each
-    runtime, with what was measured beside. The kind "plot" is the plot of all."""
+    """For another page: the medians of a workload, a line for each case; or, of one kind of its
+    cases, a line for each runtime, with what was measured beside. The kind "plot" is the plot of
+    all."""
     found = [result for result in published(record.results.get(workload, ()))
              if kind in (None, "plot", result.case.program_case, plot.group_of(result.case.label)[0])]
     if not found:

@@ -16,7 +16,7 @@ class ProtocolError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """What a run measured along something: a curve of the plot."""
+    """Measurements of a run over a variable: a curve of the plot."""
     along: str
     what: str       # with its unit
     points: tuple   # of (at, value)
@@ -30,7 +30,7 @@ class Sample:
     peak_rss_bytes: int
     items: int
     contended: int | None = None
-    total: float | None = None   # what `value` is a small part of; tells how steady the run was
+    total: float | None = None   # `value` is a small part of it; it shows how steady the run was
 
     beside: dict = dataclasses.field(default_factory=dict)   # {name: (value, unit)}
     profile: object = None      # a Profile, where there is one
@@ -79,7 +79,7 @@ def spread(values):
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One `./do bench --report`: how it was asked for, and where it was."""
+    """A run of `./do bench --report`: its options and its machine."""
     options: str        # beside the workloads, as "--threads 1,2"
     repetitions: int
     machine: dict       # {what: value}, the commit among them
@@ -87,7 +87,8 @@ class Run:
 
 @dataclasses.dataclass
 class Result:
-    """The samples of one case, {runtime: [Sample]} in the order of the turns, and who failed: {runtime: why}."""
+    """The samples of one case, {runtime: [Sample]} in the order of the turns, and the failures,
+    {runtime: reason}."""
     case: plan.Case
     samples: dict = dataclasses.field(default_factory=dict)
     failures: dict = dataclasses.field(default_factory=dict)
@@ -118,8 +119,8 @@ class Result:
         return statistics.median(theirs) / statistics.median(ours)
 
     def ratios(self, runtime):
-        """The rival over ours in each turn, of which both were measured at about the same time. The ratio
-        of the medians is never outside of them. Empty where one of them means nothing."""
+        """The rival over ours in each turn, of which both were measured at about the same time. The
+        ratio of the medians is never outside of them. Empty where one of them means nothing."""
         ours, theirs = self.values(plan.OURS), self.values(runtime)
         if min(ours, default=0) <= 0 or len(ours) != len(theirs):
             return []

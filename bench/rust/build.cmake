@@ -1,5 +1,5 @@
-# Builds ${program} with ${cargo}. Where the crates are not to be had, there are no benchmarks of Tokio and
-# Rayon, and nothing else fails; anything that is wrong with what is here is an error.
+# Builds ${program} with ${cargo}. If the crates cannot be fetched, there are no benchmarks of Tokio
+# and Rayon, and the build goes on. An error in the files of this folder is an error of the build.
 execute_process(COMMAND ${cargo} fetch --quiet --locked RESULT_VARIABLE failed)
 if(failed)
   file(REMOVE ${program})

@@ -1,4 +1,4 @@
-// The clock, and what replaces it on one thread.
+// The clock, and its replacement on one thread.
 #include <fairlead/base/clock_override.hpp>
 #include <fairlead/base/time.hpp>
 #include <fairlead/sched/scheduler.hpp>

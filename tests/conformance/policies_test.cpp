@@ -1,5 +1,6 @@
-// What both policies promise: everything but the order. Each test runs with each policy, on the caller and on
-// several numbers of workers. The order of each has tests of its own: sched/worker_test.cpp, sched/stealing_test.cpp.
+// The promises of both policies: all except for the order. Each test runs with each policy, on the
+// caller and with several numbers of workers. The order of each policy has its own tests:
+// sched/worker_test.cpp, sched/stealing_test.cpp.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
@@ -36,7 +37,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::scripted;
 
-// Workers: 0 is the caller.
+// The policy and the number of workers; 0 runs on the caller.
 class policies : public testing::TestWithParam<std::tuple<policy, unsigned>> {
 protected:
     static scheduler_options options() {
@@ -70,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(, policies_on_several,
                          testing::Combine(testing::ValuesIn(both), testing::Values(2, 3, 5)),
                          name_of);
 
-// --- posts and drain ------------------------------------------------------------------------------------
+// --- posts and drain -----------------------------------------------------------------------------
 
 // A tree of steps, each of which posts its children; returns how many have run.
 class tree {
@@ -171,7 +172,7 @@ TEST_P(policies, those_who_post_themselves_again_take_turns) {
     EXPECT_EQ(over, 10);
 }
 
-// --- a step that waits for others -------------------------------------------------------------------------
+// --- a step that waits for other steps -----------------------------------------------------------
 
 TEST_P(policies_on_several, a_step_may_wait_for_what_it_posted) {
     scheduler scheduler{options()};
@@ -184,7 +185,7 @@ TEST_P(policies_on_several, a_step_may_wait_for_what_it_posted) {
                 posted_ran.wait();
                 done.count_down();
             });
-            done.wait();  // not by drain, which wakes everybody
+            done.wait();  // not by drain, which wakes all workers
         }
     }
 }
@@ -258,7 +259,7 @@ TEST_P(policies_on_several, who_is_busy_takes_over_what_is_behind_a_long_step) {
     }
 }
 
-// --- what comes from outside while steps go on for ever ---------------------------------------------------------
+// --- what comes from outside while steps go on for ever ------------------------------------------
 
 // Each step posts another task, so that a worker always finds something new of its own.
 TEST_P(policies_on_threads, steps_that_never_end_keep_nothing_out) {
@@ -314,7 +315,7 @@ TEST_P(policies, deadlines_are_never_early) {
     EXPECT_EQ(busy.ran(), 200 * ((1 << 6) - 1));
 }
 
-// A wake-up is not lost, a signal is received once, whoever sends it: steps and other threads.
+// No wake-up is lost, and a signal is received once. Steps and other threads send them.
 TEST_P(policies_on_threads, tasks_are_woken_and_signalled) {
     scheduler scheduler{options()};
     constexpr std::size_t count = 300;
@@ -346,7 +347,7 @@ TEST_P(policies_on_threads, tasks_are_woken_and_signalled) {
     EXPECT_EQ(received, count);
 }
 
-// --- stop, start, destruction ---------------------------------------------------------------------------------
+// --- stop, start, destruction --------------------------------------------------------------------
 
 TEST_P(policies_on_threads, nothing_is_lost_by_a_stop_and_a_start) {
     scheduler scheduler{options()};
@@ -436,7 +437,7 @@ TEST_P(policies, the_destructor_destroys_coroutines) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-// --- coroutines -------------------------------------------------------------------------------------------------
+// --- coroutines ----------------------------------------------------------------------------------
 
 task<long> fib(int n) {
     if (n < 2) co_return n;
@@ -481,7 +482,7 @@ TEST_P(policies, scopes_and_loops_end_with_their_children) {
     EXPECT_EQ(sum, 150 + 1'000);
 }
 
-// --- on the caller ------------------------------------------------------------------------------------------------
+// --- on the caller -------------------------------------------------------------------------------
 
 TEST_P(policies_on_the_caller, who_may_run_some_steps_and_go_on_later) {
     scheduler scheduler{options()};

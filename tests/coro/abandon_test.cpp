@@ -32,7 +32,7 @@ using test::obituary;
 using test::simulated_driver;
 using test::watchdog;
 
-// The destructor waits no time for those who do not listen to a stop.
+// With `stop_limit` 0 the destructor does not wait for tasks that ignore a stop.
 class abandon : public testing::Test {
 protected:
     scheduler_options options() {
@@ -49,7 +49,7 @@ protected:
     std::optional<scheduler> simulation{std::in_place, options()};
 };
 
-// --- those who wait for ever, whatever they are told ----------------------------------------------------
+// --- tasks that wait for ever and ignore a stop --------------------------------------------------
 
 task<> sleeps_on(counted held) {
     static_cast<void>(held);
@@ -115,7 +115,7 @@ TEST_F(abandon, a_very_deep_stack_does_not_overflow_the_threads) {
     simulation.reset();
 }
 
-// --- joiners -----------------------------------------------------------------------------------------------
+// --- joiners -------------------------------------------------------------------------------------
 
 TEST_F(abandon, a_handle_is_told_before_and_after) {
     auto handle = spawn(*simulation, waits_on(counted{alive}));
@@ -155,10 +155,11 @@ TEST_F(abandon, those_who_join_each_other) {
     EXPECT_THROW(last.get(), stopped_error);
 }
 
-// --- parents and children ----------------------------------------------------------------------------------
+// --- parents and children ------------------------------------------------------------------------
 
-// 1. Children sleep on after a stop. 2. The first is given back; that is a failure, so its siblings
-// are asked to stop. 3. They are about to be given back too, and must not be woken any more.
+// 1. Children sleep on after a stop. 2. The first child is given back. That is a failure, so its
+// siblings are asked to stop. 3. The siblings are about to be given back, too: no thread may wake
+// them.
 TEST_F(abandon, a_when_all_with_children_that_sleep_on) {
     static constexpr auto parent = [](std::atomic<int>& count, counted held) -> task<> {
         static_cast<void>(held);
@@ -177,7 +178,7 @@ TEST_F(abandon, a_when_all_with_children_that_sleep_on) {
 task<> tree(int depth, std::atomic<int>& count) {
     const counted held{count};
     if (depth == 0) {
-        while (count >= 0) co_await sleep_for(1h);  // for ever, which clang must not know
+        while (count >= 0) co_await sleep_for(1h);  // for ever; clang must not know that
         co_return;
     }
     co_await when_all(tree(depth - 1, count), tree(depth - 1, count));
@@ -209,7 +210,7 @@ TEST_F(abandon, a_scope_that_is_joined) {
     simulation.reset();
 }
 
-// The body of the scope waits for something else than its children, as every server does.
+// The body of the scope waits, but not for its children, as every server does.
 TEST_F(abandon, a_scope_whose_body_still_waits) {
     static constexpr auto parent = [](std::atomic<int>& count) -> task<> {
         co_await with_scope([&count](scope& all) -> task<> {
@@ -223,8 +224,9 @@ TEST_F(abandon, a_scope_whose_body_still_waits) {
     simulation.reset();
 }
 
-// Children that have gone elsewhere use what the body's frames hold, until their end, for which they are
-// asked. One is still here, and waits for one that has gone.
+// Children have moved to another scheduler and use objects in the body's frames until their end.
+// The destructor asks them to end. A third child is still here and waits for a child that has
+// moved.
 TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
     test::scheduler_in_real_time elsewhere{1};
     static constexpr auto goes = [](scheduler& there, journal& into) -> task<> {
@@ -249,7 +251,7 @@ TEST_F(abandon, a_scope_whose_children_have_gone_elsewhere) {
     EXPECT_EQ(log.entries(), (std::vector<std::string>{"child", "child", "parent"}));
 }
 
-// A child may use what its parent holds, to its own end.
+// A child may use its parent's objects until its own end.
 TEST_F(abandon, children_go_before_the_frames_that_they_refer_to) {
     static constexpr auto child = [](journal& into) -> task<> {
         const obituary local{into, "child"};
@@ -265,7 +267,7 @@ TEST_F(abandon, children_go_before_the_frames_that_they_refer_to) {
     EXPECT_EQ(log.entries(), (std::vector<std::string>{"child", "child", "parent"}));
 }
 
-// --- what destructors may do ----------------------------------------------------------------------------------
+// --- what destructors may do ---------------------------------------------------------------------
 
 struct stops_another {
     explicit stops_another(join_handle<void> stopped) : other{std::move(stopped)} {}
@@ -311,7 +313,7 @@ TEST_F(abandon, a_destructor_that_spawns) {
     simulation.reset();
 }
 
-// --- stop ------------------------------------------------------------------------------------------------------
+// --- stop ----------------------------------------------------------------------------------------
 
 TEST_F(abandon, the_report_of_a_stop_names_what_is_left) {
     spawn(*simulation, sleeps_on(counted{alive}), {.name = "a sleeper"}).detach();
@@ -347,8 +349,8 @@ TEST_F(abandon, tasks_that_listen_to_a_stop_end_in_order) {
     EXPECT_EQ(alive, 0);
 }
 
-// 1. A task is ready, and has not begun. 2. The scheduler is told to stop. 3. The task runs, and then
-// waits for the first time: it must be told, or the stop takes its whole limit.
+// 1. A task is ready, and has not begun. 2. The scheduler is told to stop. 3. The task runs, and
+// then waits for the first time. It must be told of the stop, or the stop takes its whole limit.
 TEST_F(abandon, a_stop_reaches_tasks_that_have_not_begun) {
     static constexpr auto polite = [](std::vector<wake_reason>& into) -> task<> {
         into.push_back(co_await test::ending_of(sleep_for(24h)));
@@ -361,7 +363,7 @@ TEST_F(abandon, a_stop_reaches_tasks_that_have_not_begun) {
     EXPECT_EQ(clock.now(), now);
 }
 
-// The same for one that runs on for a while between two waits.
+// The same for a task that runs for a while between two waits.
 TEST_F(abandon, a_stop_reaches_tasks_that_take_turns) {
     static constexpr auto busy = [](std::vector<wake_reason>& into) -> task<> {
         for (int i = 0; i != 100; ++i) co_await shielded(yield());
@@ -374,9 +376,10 @@ TEST_F(abandon, a_stop_reaches_tasks_that_take_turns) {
     EXPECT_EQ(seen.size(), 1U);
 }
 
-// --- races with those who wake --------------------------------------------------------------------------------
+// --- races with wakers ---------------------------------------------------------------------------
 
-// A waker is between "it sleeps, so I must push it" and the push when the scheduler goes.
+// The scheduler is destroyed when a waker has won the duty to push the task and has not pushed it
+// yet.
 TEST(abandon_on_threads, wakers_race_with_the_destructor) {
     const watchdog guard;
     for (int round = 0; round != 300; ++round) {

@@ -1,4 +1,4 @@
-// What a coroutine waits for by itself, in simulated time: time, wakeups, signals, turns, hops.
+// The waits of a single coroutine, in simulated time: sleeps, wakeups, signals, yields, hops.
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
@@ -31,7 +31,7 @@ protected:
     }
 };
 
-// What a coroutine saw when its wait ended.
+// The result and the time of a wait, as the coroutine saw them.
 struct ending {
     wake_reason why{};
     time_point when{};
@@ -57,7 +57,7 @@ task<ending> waits_to_be_woken(time_point deadline = never) {
     co_return ending{why, (co_await current_scheduler()).now()};
 }
 
-// --- time ------------------------------------------------------------------------------------------
+// --- time ----------------------------------------------------------------------------------------
 
 TEST_F(awaits, sleep_until_ends_at_its_deadline) {
     const time_point due = clock.now() + 3h;
@@ -143,7 +143,7 @@ TEST_F(awaits, a_sleep_ends_when_its_task_is_asked_to_stop) {
     EXPECT_EQ(seen.when, now);
 }
 
-// --- stop: the request comes when the task does not wait --------------------------------------------
+// --- stop: the request comes when the task does not wait -----------------------------------------
 
 // 1. The task is posted, but has not run. 2. It is asked to stop. 3. It starts, and sleeps.
 TEST_F(awaits, a_stop_before_the_start_ends_the_first_wait) {
@@ -168,8 +168,8 @@ TEST_F(awaits, a_stop_from_within_ends_the_next_wait) {
     EXPECT_EQ(seen.when, now);
 }
 
-// 1. A signal and a stop come during one wait. 2. The wait answers with the signal. 3. The stop has
-// not been told, so the next wait ends at once.
+// 1. A signal and a stop come during one wait. 2. The wait returns the signal. 3. The task has not
+// been told of the stop, so its next wait ends at once.
 TEST_F(awaits, a_stop_that_comes_with_a_signal_ends_the_next_wait) {
     static constexpr auto waits_twice = [](std::vector<wake_reason>& seen) -> task<> {
         seen.push_back(co_await receive_signal());
@@ -222,7 +222,8 @@ TEST_F(awaits, every_wait_after_a_stop_ends_at_once) {
     EXPECT_EQ(clock.now(), begin);
 }
 
-// A task that never looks ends all the same: by the exception, which runs its destructors.
+// A task that ignores the results of its waits still ends: by the exception, which runs its
+// destructors.
 TEST_F(awaits, a_stop_ends_a_task_that_does_not_look) {
     static constexpr auto naps = [](int& count) -> task<> {
         for (; count != 20; ++count) co_await sleep_for(1s);
@@ -247,7 +248,7 @@ TEST_F(awaits, a_stop_ends_a_task_that_does_not_look) {
 TEST_F(awaits, shields_nest) {
     static constexpr auto inner = []() -> task<wake_reason> {
         co_await shielded(sleep_for(1s));
-        co_return co_await test::ending_of(sleep_for(1s));  // still inside the outer one
+        co_return co_await test::ending_of(sleep_for(1s));  // still inside the outer adapter
     };
     static constexpr auto outer = []() -> task<wake_reason> {
         (co_await current_task()).request_stop();
@@ -307,7 +308,7 @@ TEST_F(awaits, stop_requested_answers_without_suspending) {
     EXPECT_EQ(simulation->stats().front().steps, 1U);
 }
 
-// --- wakeups ----------------------------------------------------------------------------------------
+// --- wakeups -------------------------------------------------------------------------------------
 
 TEST_F(awaits, a_wakeup_ends_a_wait) {
     auto handle = start(waits_to_be_woken());
@@ -333,7 +334,7 @@ TEST_F(awaits, a_wakeup_from_within_is_remembered) {
     EXPECT_EQ(block_on(*simulation, wakes_itself()), wake_reason::woken);
 }
 
-// --- signals ----------------------------------------------------------------------------------------
+// --- signals -------------------------------------------------------------------------------------
 
 TEST_F(awaits, a_signal_is_received_once) {
     static constexpr auto receives_twice = [](time_point until,
@@ -388,7 +389,7 @@ TEST_F(awaits, a_signal_during_a_sleep_is_remembered) {
     EXPECT_EQ(clock.now(), due);
 }
 
-// A signal before the start, and one that a yield or a hop passes over.
+// A signal that comes before the task starts stays pending during a yield or a hop.
 TEST_F(awaits, a_signal_is_remembered_across_a_yield) {
     static constexpr auto yields_first = []() -> task<wake_reason> {
         co_await yield();
@@ -415,7 +416,8 @@ TEST_F(awaits, a_signal_is_remembered_across_a_hop) {
     EXPECT_EQ(handle.get(), wake_reason::signalled);
 }
 
-// The thread that waits sleeps in the scheduler that it runs; the end comes from another's worker.
+// The waiting thread sleeps in the scheduler that it runs. A worker of another scheduler ends the
+// task.
 TEST(awaits_on_threads, a_task_that_moved_away_is_joined_by_who_runs_the_first_scheduler) {
     const test::watchdog guard;
     static constexpr auto moves = [](scheduler& to) -> task<int> {
@@ -431,7 +433,7 @@ TEST(awaits_on_threads, a_task_that_moved_away_is_joined_by_who_runs_the_first_s
     }
 }
 
-// --- turns ------------------------------------------------------------------------------------------
+// --- turns ---------------------------------------------------------------------------------------
 
 TEST_F(awaits, those_who_yield_take_turns_in_order) {
     static constexpr auto player = [](std::string& into, char name) -> task<> {
@@ -463,7 +465,7 @@ TEST_F(awaits, a_yield_lets_those_go_first_who_became_ready_before) {
     EXPECT_EQ(order, "abcde");
 }
 
-// --- hops -------------------------------------------------------------------------------------------
+// --- hops ----------------------------------------------------------------------------------------
 
 TEST(hop, moves_a_task_to_another_scheduler_and_back) {
     const test::watchdog guard;
@@ -501,7 +503,7 @@ TEST(hop, the_clock_is_that_of_the_new_home) {
     EXPECT_EQ(handle.get(), wake_reason::expired);
 }
 
-// --- on threads -------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 TEST(sleep_on_threads, is_never_early) {
     const test::watchdog guard;
@@ -521,7 +523,7 @@ TEST(sleep_on_threads, is_never_early) {
     for (auto& each : all) EXPECT_EQ(each.get(), 0);
 }
 
-// --- lengths of time that nanoseconds cannot hold ------------------------------------------------------
+// --- lengths of time that nanoseconds cannot hold ------------------------------------------------
 
 task<> sleeps_too_long() { co_await sleep_for(std::chrono::hours::max()); }
 
@@ -544,7 +546,7 @@ TEST_F(awaits, a_sleep_takes_a_floating_point_length) {
     EXPECT_EQ(simulation->now(), begin + 500ms);
 }
 
-// As with `co_await` of it alone: each wait takes as long.
+// The same as a `co_await` of the wait alone: each wait takes the full time.
 TEST_F(awaits, a_wait_in_a_variable_can_be_adapted_again) {
     static constexpr auto body = []() -> task<> {
         auto nap = sleep_for(1s);

@@ -1,4 +1,4 @@
-// Calls that block do so on threads of their own.
+// Blocking calls run on threads of their own.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/blocking.hpp>
 #include <fairlead/coro/spawn.hpp>
@@ -90,7 +90,7 @@ TEST(Blocking, NoMoreCallsBlockAtOnceThanMay) {
     EXPECT_LE(most, 3);
 }
 
-// Threads that were made for spare workers make no more calls at once than may be.
+// Threads that were started for spare workers do not raise the number of calls above the limit.
 TEST(Blocking, NoMoreCallsBlockAtOnceThoughThereAreMoreThreads) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .blocking_threads = 1}};
@@ -138,7 +138,7 @@ TEST(Blocking, AStopWaitsForTheCall) {
     EXPECT_EQ(next, wake_reason::stopped);
 }
 
-// Of those that are in line the calls do not begin; the one that runs is waited for.
+// Calls in line do not begin. The destructor waits for the call that runs.
 TEST(Blocking, ADestructorWaitsForTheCallThatRuns) {
     test::watchdog guard;
     std::latch called{1};
@@ -160,8 +160,8 @@ TEST(Blocking, ADestructorWaitsForTheCallThatRuns) {
     EXPECT_LE(began, 2);
 }
 
-// Calls in line are withdrawn while threads of the pool take them, and threads that were made for hand-overs join: each call
-// is made at most once, and no more at once than may be.
+// Calls in line are withdrawn while threads of the pool take them, and threads of hand-overs join
+// the pool. Each call is made at most once, and no more calls than the limit run at once.
 TEST(Blocking, ADestructorComesWhileCallsAreInLine) {
     test::watchdog guard;
     for (int round = 0; round != 100; ++round) {

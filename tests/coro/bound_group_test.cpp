@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What runs on one thread, without a lock.
+// Counts runs, which must all be on one thread, without a lock.
 class runs_there {
 public:
     explicit runs_there(std::thread::id where) : where_{where} {}
@@ -49,7 +49,7 @@ task<> leaf(runs_there& runs) {
     runs.run();
 }
 
-// Loops, forks, children, joins, sleeps and calls that block within each other.
+// Nested loops, forks, children, joins, sleeps and blocking calls.
 task<int> nested(int depth, runs_there& runs) {
     runs.run();
     if (depth == 0) {
@@ -81,7 +81,7 @@ TEST(BoundGroupOfCoroutines, WhateverTheyStartRunsOnItsThreadAndEnds) {
         scheduler scheduler{{.workers = 4, .policy = policy}};
         group bound{scheduler, {.bound = true}};
         runs_there runs{block_on(bound, asks())};
-        int leaves = 0;  // likewise
+        int leaves = 0;  // not atomic: all steps run on one thread
         const auto adds = [&]() -> task<> { leaves += co_await nested(3, runs); };
         for (int i = 0; i != 10; ++i) spawn(bound, adds()).detach();
         scheduler.drain();
@@ -92,7 +92,7 @@ TEST(BoundGroupOfCoroutines, WhateverTheyStartRunsOnItsThreadAndEnds) {
     }
 }
 
-// From group to group and back, while others keep the workers busy.
+// Coroutines move from group to group and back, while other tasks keep the workers busy.
 TEST(BoundGroupOfCoroutines, TheyComeAndGo) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -128,7 +128,7 @@ TEST(BoundGroupOfCoroutines, TheyComeAndGo) {
     }
 }
 
-// It is bound and released while its coroutines fork: each of them ends, once.
+// A group is bound and released while its coroutines fork. Each coroutine ends once.
 TEST(BoundGroupOfCoroutines, MayBeBoundWhileTheyFork) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};

@@ -1,4 +1,5 @@
-// Loops over containers: each element once, who runs them and for how long, failures, stops, the end of a scheduler.
+// Loops over containers: each element is visited once; the workers and the slices; failures, stops,
+// and the end of a scheduler.
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
@@ -37,7 +38,7 @@ using namespace std::chrono_literals;
 using test::manual_clock;
 using test::watchdog;
 
-// --- what can be divided, and by what ---------------------------------------------------------------
+// --- what can be divided, and by what ------------------------------------------------------------
 
 constexpr auto takes_int = [](int) {};
 constexpr auto takes_index_and_int = [](std::size_t, int) {};
@@ -91,7 +92,7 @@ TEST_F(for_each_test, of_many_sizes) {
     }
 }
 
-// Whose body the compiler may leave out.
+// A loop whose body the compiler may remove.
 class longest_loop : coro::bulk {
 public:
     longest_loop(bulk_options wanted, std::size_t& claimed) noexcept
@@ -156,7 +157,7 @@ TEST(for_each_death_test, is_awaited_once) {
     EXPECT_DEATH(run(), "awaited twice");
 }
 
-// --- turns ------------------------------------------------------------------------------------------
+// --- turns ---------------------------------------------------------------------------------------
 
 TEST_F(for_each_test, a_loop_within_its_slice_is_one_step) {
     static constexpr auto body = []() -> task<> {
@@ -192,7 +193,7 @@ TEST_F(for_each_test, others_have_their_turn_after_each_slice) {
     EXPECT_LE(waits.get(), 250us);
 }
 
-// They are claimed one by one, or as many as take an eighth of a slice.
+// Iterations are claimed one by one, or in chunks that take an eighth of a slice.
 TEST_F(for_each_test, the_claims_follow_from_how_long_the_bodies_take) {
     static constexpr auto count = [](manual_clock& time, duration each, duration slice) -> task<> {
         // gcc12: trivial
@@ -212,7 +213,7 @@ TEST_F(for_each_test, the_claims_follow_from_how_long_the_bodies_take) {
     EXPECT_LE(steps(1us, 1ms), 10U + 1);
 }
 
-// Each slice begins with the grain, so bodies that take longer than those before are claimed one by one.
+// Each slice begins with chunks of the grain. So bodies that become longer are claimed one by one.
 TEST_F(for_each_test, the_claims_of_a_slice_begin_with_the_grain) {
     static constexpr auto body = [](manual_clock& time) -> task<> {
         co_await for_each_index(1100, [&time](std::size_t index) {
@@ -233,7 +234,7 @@ TEST_F(for_each_test, a_slice_of_nothing_is_a_chunk) {
     handle.get();
 }
 
-// --- failures -----------------------------------------------------------------------------------------
+// --- failures ------------------------------------------------------------------------------------
 
 struct failed_at {
     std::size_t index;
@@ -263,9 +264,10 @@ TEST_F(for_each_test, a_failure_in_a_later_slice) {
     EXPECT_EQ(clock.now(), begin + 31ms);
 }
 
-// --- stops ---------------------------------------------------------------------------------------------
+// --- stops ---------------------------------------------------------------------------------------
 
-// How many ran, whether the rest was kept from it, and what the next wait answers.
+// A loop that is stopped: the number of runs, whether the rest was skipped, and the result of the
+// next wait.
 struct stopped_loop {
     std::atomic<int> runs{0};
     std::optional<wake_reason> next;
@@ -300,14 +302,14 @@ TEST_F(for_each_test, a_stop_before_it_keeps_all_from_running) {
     EXPECT_EQ(loop.later, wake_reason::stopped);
 }
 
-// In the first slice, and in later ones.
+// The stop comes in the first slice, or in a later one.
 TEST_F(for_each_test, a_stop_keeps_the_rest_from_running) {
     for (const int at : {1, 20, 21, 22}) {
         stopped_loop loop;
         auto handle = spawn(*simulation, loop.body(clock, at, 1000));
         simulation->drain();
         handle.get();
-        // Two bodies are a slice. The parent hears of the stop in a turn of its own.
+        // Two bodies are a slice. The parent learns of the stop in its next turn.
         EXPECT_GE(loop.runs, at);
         EXPECT_LE(loop.runs, at + 4);
         EXPECT_TRUE(loop.was_stopped);
@@ -343,7 +345,7 @@ TEST_F(for_each_test, a_loop_that_cleans_up_is_not_stopped) {
     EXPECT_EQ(runs, 100);
 }
 
-// Nobody joins it who would see the exception, and nothing has failed.
+// A stop is no failure: without a joiner, `on_unhandled` gets no exception.
 TEST_F(for_each_test, a_task_that_ends_with_its_loop_when_it_is_stopped_has_not_failed) {
     static constexpr auto body = [](manual_clock& time) -> task<> {
         co_await for_each_index(1000, [&time](std::size_t) { time.advance(1ms); });
@@ -364,7 +366,7 @@ TEST_F(for_each_test, a_task_that_ends_with_its_loop_when_it_is_stopped_has_not_
     EXPECT_EQ(failures, 0);
 }
 
-// --- the end of a scheduler ----------------------------------------------------------------------------
+// --- the end of a scheduler ----------------------------------------------------------------------
 
 TEST_F(for_each_test, a_loop_goes_with_the_scheduler) {
     static constexpr auto body = [](manual_clock& time, std::atomic<int>& alive) -> task<> {
@@ -383,7 +385,7 @@ TEST_F(for_each_test, a_loop_goes_with_the_scheduler) {
     EXPECT_THROW(handle.get(), stopped_error);
 }
 
-// --- on threads ---------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 TEST(for_each_on_threads, at_every_width) {
     const watchdog guard;
@@ -404,7 +406,7 @@ TEST(for_each_on_threads, at_every_width) {
     }
 }
 
-// Each body waits until all are there, so they must run at the same time.
+// Each body waits until all bodies have begun, so they must run at the same time.
 TEST(for_each_on_threads, idle_workers_join_in) {
     const watchdog guard;
     static constexpr auto meet = [](std::size_t all) -> task<> {
@@ -446,7 +448,7 @@ TEST(for_each_on_threads, a_loop_ends_though_all_others_are_blocked) {
     blocks.get();
 }
 
-// Whoever throws first, and on whichever worker.
+// This holds whichever iteration throws first, and on whichever worker.
 TEST(for_each_on_threads, rethrows_what_a_plain_loop_would_have_thrown) {
     const watchdog guard;
     static constexpr auto body = [](std::vector<std::atomic<bool>>& seen) -> task<> {
@@ -471,7 +473,7 @@ TEST(for_each_on_threads, rethrows_what_a_plain_loop_would_have_thrown) {
     }
 }
 
-// Both fail at about the same time, now the one first and now the other.
+// Both iterations fail at about the same time, in either order.
 TEST(for_each_on_threads, rethrows_the_failure_with_the_lowest_index) {
     const watchdog guard;
     static constexpr auto body = [](std::array<int, 2> delays) -> task<> {
@@ -548,7 +550,7 @@ TEST(for_each_on_threads, a_stop_races_with_the_end) {
     }
 }
 
-// Destroyed in the middle of the loops, on several workers.
+// The scheduler is destroyed in the middle of the loops, on several workers.
 TEST(for_each_on_threads, a_scheduler_ends_while_tasks_loop) {
     const watchdog guard;
     for (int i = 0; i != 200; ++i) {

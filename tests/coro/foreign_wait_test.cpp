@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 using test::simulated_driver;
 using test::watchdog;
 
-// What another library would keep: a handle to resume later.
+// The event of another library: it keeps a handle to resume later.
 struct event {
     std::coroutine_handle<> waiting;
 
@@ -54,7 +54,7 @@ TEST_F(foreign_wait_test, a_resume_posts_the_task_and_does_not_run_it) {
     EXPECT_EQ(handle.get(), 42);
 }
 
-// --- every form of an awaitable ------------------------------------------------------------------------
+// --- every form of an awaitable ------------------------------------------------------------------
 
 struct resumes_inline {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -63,7 +63,7 @@ struct resumes_inline {
 };
 
 struct maybe_waits {
-    event* to;  // null: it does not wait
+    event* to;  // null: the coroutine does not wait
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle) const noexcept {
         if (to == nullptr) return false;
@@ -79,7 +79,7 @@ struct is_ready {
     [[nodiscard]] std::string await_resume() const { return "ready"; }
 };
 
-// A coroutine of another library, to which it transfers.
+// A coroutine of another library, to which the await transfers control.
 struct other_coroutine {
     struct promise_type {
         [[nodiscard]] other_coroutine get_return_object() noexcept {
@@ -116,7 +116,7 @@ struct by_member {
 struct by_function {};
 [[nodiscard]] resumes_inline operator co_await(by_function) noexcept { return {}; }
 
-// Neither copied nor moved: it must stay where the expression makes it.
+// An awaiter that can be neither copied nor moved: it must stay where the expression makes it.
 struct cannot_move {
     explicit cannot_move(event& of) : to{of} {}
     cannot_move(const cannot_move&) = delete;
@@ -182,7 +182,7 @@ TEST_F(foreign_wait_test, forms_that_wait_go_on_after_the_resume) {
     EXPECT_EQ(handle.get(), 4);
 }
 
-// --- failures ------------------------------------------------------------------------------------------
+// --- failures ------------------------------------------------------------------------------------
 
 struct throws_on_suspend {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -208,13 +208,13 @@ TEST_F(foreign_wait_test, exceptions_reach_the_coroutine) {
         } catch (const std::runtime_error& error) {
             caught += std::string{" "} + error.what();
         }
-        co_await sleep_for(1s);  // the root is as it was
+        co_await sleep_for(1s);  // the root works as before
         co_return caught;
     };
     EXPECT_EQ(block_on(*simulation, body()), "suspend resume");
 }
 
-// The other library gives up the wait, and destroys what it takes for the coroutine.
+// The other library gives up the wait, and destroys the handle that it takes for the coroutine.
 TEST_F(foreign_wait_test, a_handle_that_is_destroyed_ends_the_wait) {
     event it;
     auto handle = spawn(*simulation, waits_for(it));
@@ -242,7 +242,8 @@ throwing_coroutine resumes_and_throws(event& to) {
     co_return;
 }
 
-// The task may run elsewhere when the other coroutine throws: so the exception cannot be the task's.
+// The task may run on another thread when the other coroutine throws. So the task cannot get the
+// exception.
 TEST_F(foreign_wait_test, an_exception_of_the_next_coroutine_ends_the_program) {
     struct transfers_to_a_thrower {
         event* to;
@@ -262,7 +263,7 @@ TEST_F(foreign_wait_test, an_exception_of_the_next_coroutine_ends_the_program) {
     EXPECT_DEATH(block_on(*simulation, body()), "of the other library");
 }
 
-// --- stops ---------------------------------------------------------------------------------------------
+// --- stops ---------------------------------------------------------------------------------------
 
 TEST_F(foreign_wait_test, a_stop_before_it_keeps_it_from_beginning) {
     event it;
@@ -308,7 +309,7 @@ TEST_F(foreign_wait_test, it_can_be_shielded_and_taken_as_a_result) {
     handle.get();
 }
 
-// The foreign operation may use what the frames hold: so they stay until it has ended.
+// The foreign operation may use objects in the frames, so the frames stay until it has ended.
 TEST(foreign_wait_on_threads, a_scheduler_that_is_destroyed_waits_for_the_resume) {
     const watchdog guard;
     for (int round = 0; round != 100; ++round) {
@@ -338,12 +339,12 @@ TEST(foreign_wait_on_threads, a_scheduler_that_is_destroyed_waits_for_the_resume
         EXPECT_EQ(alive, 0);
         try {
             handle.get();
-        } catch (const stopped_error&) {  // the task did not get to its end
+        } catch (const stopped_error&) {  // the task was stopped before its end
         }
     }
 }
 
-// --- on threads ----------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 struct resumed_elsewhere {
     std::vector<std::jthread>& threads;

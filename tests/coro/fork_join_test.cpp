@@ -1,4 +1,5 @@
-// Coroutines in parallel inside a task: results, failures, stops, depth, and who runs them.
+// Coroutines in parallel inside a task: results, failures, stops, depth, and the workers that run
+// them.
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
@@ -171,7 +172,7 @@ TEST_F(fork_join_test, rethrows_the_first_failure_in_time) {
     EXPECT_EQ(what, "sooner");
 }
 
-// The loop is cut short because of the failure, which would be lost behind it.
+// The failure stops the loop early. That stop must not hide the failure.
 TEST_F(fork_join_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
     struct coroutines {
         static task<> loops(manual_clock& time) {
@@ -187,7 +188,7 @@ TEST_F(fork_join_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
             bodies.push_back(throws_after(1min, "it"));
             co_await fork_join(std::move(bodies));
         }
-        static task<> waits() { co_await sleep_for(1s); }  // so the others are posted
+        static task<> waits() { co_await sleep_for(1s); }  // so the parent posts the other children
     };
     for (auto* const body : {coroutines::some, coroutines::many}) {
         try {
@@ -199,7 +200,7 @@ TEST_F(fork_join_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
     }
 }
 
-// Before its first step, when the second child is taken back; or after it.
+// The stop comes before the first step of the second child, when it is taken back, or after it.
 TEST_F(fork_join_test, passes_a_stop_on) {
     static constexpr auto both = [](std::vector<wake_reason>& into) -> task<> {
         co_await fork_join(notes_why(1h, into), notes_why(2h, into));
@@ -265,7 +266,8 @@ TEST_F(fork_join_test, frames_go_with_the_scheduler) {
     EXPECT_THROW(handle.get(), stopped_error);
 }
 
-// The child that runs here ends before the stop, or waits: the stop ends a wait of the parent's own in any case.
+// The child that runs here ends before the stop, or waits. In both cases the stop ends a later wait
+// of the parent.
 TEST_F(fork_join_test, the_parent_is_told_of_a_stop_whoever_was_told_before) {
     static constexpr auto parent = [](duration first, std::vector<wake_reason>& into) -> task<> {
         std::vector<wake_reason> ignored;
@@ -353,8 +355,8 @@ TEST_F(fork_join_test, a_stop_reaches_what_was_taken_while_another_child_runs_he
     EXPECT_LT(turns, 100);
 }
 
-// As a read does that finds a stop: it ends without a wait, and the step goes on. What it waits for then may be
-// what the other does when it is told.
+// A child acts like a read that finds a stop: it ends without a wait, and the step goes on. The
+// child may then wait for the reaction of the other child to the stop.
 TEST_F(fork_join_test, a_stop_that_ends_no_wait_reaches_the_others) {
     struct coroutines {
         static task<wake_reason> told(basic_task*& self) {
@@ -429,7 +431,7 @@ TEST(fork_join_on_threads, trees_at_every_width) {
     }
 }
 
-// Each child waits until all are there, so they must run at the same time.
+// Each child waits until all children have begun, so they must run at the same time.
 TEST(fork_join_on_threads, idle_workers_take_what_is_forked) {
     const watchdog guard;
     static constexpr auto meets = [](std::atomic<int>& there, int all) -> task<> {
@@ -447,7 +449,8 @@ TEST(fork_join_on_threads, idle_workers_take_what_is_forked) {
     }
 }
 
-// The first does not come to the deque again before the others have ended: none may be hidden.
+// The first child runs until the other two have ended, so its worker does not look at the deque
+// before. The thief must be able to take both: none may be hidden.
 TEST(fork_join_on_threads, idle_workers_take_what_is_forked_while_the_first_computes) {
     const watchdog guard;
     struct coroutines {
@@ -494,7 +497,7 @@ TEST(fork_join_on_threads, a_stop_races_with_the_ends) {
     }
 }
 
-// Destroyed in the middle of its forks, on several workers.
+// The scheduler is destroyed in the middle of the forks, on several workers.
 TEST(fork_join_on_threads, a_scheduler_ends_while_tasks_fork) {
     const watchdog guard;
     for (int i = 0; i != 200; ++i) {

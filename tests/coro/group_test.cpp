@@ -1,4 +1,4 @@
-// Coroutines in groups: what they start belongs to theirs.
+// Coroutines in groups: a coroutine starts its children in its own group.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
@@ -89,7 +89,7 @@ task<> tree(int depth, std::atomic<int>& leaves) {
     co_await fork_join(tree(depth - 1, leaves), tree(depth - 1, leaves));
 }
 
-// Forks of a group on several workers: who takes them from others charges the group.
+// Forks of a group on several workers: a worker that steals a fork charges the group.
 TEST(GroupOfCoroutines, ForksThatAreTakenAreCharged) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -104,7 +104,7 @@ TEST(GroupOfCoroutines, ForksThatAreTakenAreCharged) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
-// Also those that are taken by a worker that had nothing to do.
+// A group is charged for its forks on idle workers, too.
 TEST(GroupOfCoroutines, TheTimeOfForksThatAreTakenIsCharged) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -123,7 +123,8 @@ TEST(GroupOfCoroutines, TheTimeOfForksThatAreTakenIsCharged) {
     EXPECT_GE(one.stats().used, duration{computed.load()});
 }
 
-// A scope starts its children where its owner was when it made the scope, though nobody has that group any more.
+// A scope starts its children in the group that its owner had when it made the scope, though the
+// handle of that group is gone.
 TEST(GroupOfCoroutines, AScopeKeepsItsGroup) {
     test::simulation sim;
     std::optional<group> own{std::in_place, sim.scheduler};
@@ -137,7 +138,7 @@ TEST(GroupOfCoroutines, AScopeKeepsItsGroup) {
         co_await with_scope([&](scope& all) -> task<> {
             co_await resume_on(sim.scheduler);
             own.reset();
-            for (int i = 0; i != 10; ++i) {  // others have turns meanwhile
+            for (int i = 0; i != 10; ++i) {  // the other group has turns meanwhile
                 other.post([] {});
                 co_await sleep_for(1ms);
             }
@@ -149,7 +150,7 @@ TEST(GroupOfCoroutines, AScopeKeepsItsGroup) {
     EXPECT_TRUE(ran);
 }
 
-// As many run at once as may, whatever they start.
+// Counts the steps that run at once: no more than the limit, whatever the coroutines start.
 class counted_runs {
 public:
     explicit counted_runs(int most) : most_{most} {}
@@ -173,7 +174,7 @@ task<> leaf(counted_runs& runs) {
     co_return;
 }
 
-// Loops, forks, children and joins within each other.
+// Nested loops, forks, children and joins.
 task<> nested(int depth, counted_runs& runs) {
     if (depth == 0) {
         co_await for_each_index(50, [&](std::size_t) { runs.run(); }, {.slice = 10us});

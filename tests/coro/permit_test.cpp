@@ -27,7 +27,7 @@ task<> writes(std::vector<int>& log, int number) {
     co_return;
 }
 
-// The poster goes on when a task begins, and so is never ahead by more than the bound.
+// The poster goes on when a task begins, so it is never ahead by more than the bound.
 TEST(PermitIn, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 3}};
@@ -55,7 +55,7 @@ TEST(PermitIn, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
     for (int i = 0; i != 100; ++i) EXPECT_EQ(log[static_cast<std::size_t>(i)], i);
 }
 
-// Permits are free as tasks begin, and these begin at the rate.
+// Permits become free when tasks begin, and tasks begin at the rate.
 TEST(PermitIn, WhoPostsFasterThanTheRateIsHeldUp) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 2, .rate_max = 100}};
@@ -163,7 +163,7 @@ TEST(PermitIn, ADeadlineEndsTheWaitAndTheNextIsGranted) {
     EXPECT_TRUE(one.try_permit()) << "all were given back";
 }
 
-// A stop that came before is heard before a permit is taken.
+// A task that was stopped before takes no permit.
 TEST(PermitIn, AStopThatCameBeforeTakesNoPermit) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
@@ -220,7 +220,7 @@ TEST(PermitIn, ALoopThatIgnoresTheStopDoesNotKeepItsWorker) {
     EXPECT_LT(waits_before, 10'000) << "another task has its turn before the loop ends";
 }
 
-// The scheduler goes while some wait, and one has just been granted what it waited for.
+// The scheduler is destroyed while some tasks wait, and one has just been granted its permit.
 TEST(PermitIn, WhoWaitsIsStoppedOrGivenBackWithTheScheduler) {
     for (const duration limit : {0ms, 1'000ms}) {
         std::optional<scheduler> home{

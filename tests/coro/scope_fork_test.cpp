@@ -1,4 +1,4 @@
-// Children of a scope that are forked: where they run, and that they are children like any other.
+// Forked children of a scope: where they run, and that they behave as other children.
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/fork_join.hpp>
@@ -53,14 +53,14 @@ task<> throws_after(duration delay, std::string what) {
 
 class scope_fork_test : public test::simulated_test {
 protected:
-    // What a coroutine with a scope does, in a scheduler with one worker.
+    // Runs a coroutine with a scope in a scheduler with one worker.
     template <class Body>
     void run(Body body) {
         block_on(*simulation, with_scope(body));
     }
 };
 
-// --- where they run --------------------------------------------------------------------------------------------
+// --- where they run ------------------------------------------------------------------------------
 
 TEST_F(scope_fork_test, those_that_nobody_takes_run_in_the_step_that_joins_them) {
     std::vector<int> seen;
@@ -97,7 +97,7 @@ TEST_F(scope_fork_test, what_is_not_awaited_does_not_run) {
     EXPECT_TRUE(seen.empty());
 }
 
-// They are posted, and have their turn before it goes on.
+// The forks are posted, and have their turn before the task goes on.
 TEST_F(scope_fork_test, those_that_nobody_takes_are_posted_when_their_task_waits) {
     std::vector<int> seen;
     run([&seen](scope& all) -> task<> {
@@ -120,7 +120,7 @@ TEST_F(scope_fork_test, one_that_waits_keeps_none_from_running) {
     EXPECT_EQ(clock.now(), begin + 3h);
 }
 
-// A tree whose nodes are all children of one scope. Nobody joins but the first.
+// A tree whose nodes are all children of one scope. Only the root joins.
 TEST_F(scope_fork_test, what_a_child_has_forked_runs_at_its_end) {
     struct coroutines {
         static task<> walk(scope& all, int number, int depth, std::vector<int>& into) {
@@ -134,7 +134,7 @@ TEST_F(scope_fork_test, what_a_child_has_forked_runs_at_its_end) {
     auto handle = spawn(
         *simulation, with_scope([&seen](scope& all) { return coroutines::walk(all, 1, 2, seen); }));
     EXPECT_EQ(simulation->run_until_idle(), 1U);
-    EXPECT_EQ(seen, (std::vector{1, 3, 7, 6, 2, 5, 4}));  // in depth
+    EXPECT_EQ(seen, (std::vector{1, 3, 7, 6, 2, 5, 4}));  // depth first
     handle.get();
 }
 
@@ -159,7 +159,7 @@ TEST_F(scope_fork_test, a_join_runs_what_its_task_has_forked_for_other_scopes) {
     });
 }
 
-// The inner join is that of a child: it leaves what its parent has forked.
+// The inner join belongs to a child. It does not run the forks of the parent.
 TEST_F(scope_fork_test, a_join_leaves_what_others_have_forked) {
     std::vector<int> seen;
     run([&seen](scope& outer) -> task<> {
@@ -174,7 +174,8 @@ TEST_F(scope_fork_test, a_join_leaves_what_others_have_forked) {
     EXPECT_EQ(seen, (std::vector{1, 2, 3}));
 }
 
-// The child lies above those of the fork_join, and is posted when these are taken back.
+// The child of the scope lies above the children of the fork_join. It is posted when these are
+// taken back.
 TEST_F(scope_fork_test, inside_a_fork_join) {
     static constexpr auto forks = [](scope& all, int number, std::vector<int>& into) -> task<> {
         co_await all.fork(notes(number, into));
@@ -187,7 +188,7 @@ TEST_F(scope_fork_test, inside_a_fork_join) {
     EXPECT_EQ(seen, (std::vector{2, 3, 0, 1}));
 }
 
-// It is joined by a child of a fork_join, whose sibling lies between.
+// A child of a fork_join joins it; a sibling lies between.
 TEST_F(scope_fork_test, a_join_inside_a_fork_join) {
     static constexpr auto joins = [](scope& all, std::vector<int>& into) -> task<> {
         co_await all.fork(notes(1, into));
@@ -221,7 +222,7 @@ TEST_F(scope_fork_test, nests_deeper_than_a_stack) {
     EXPECT_EQ(block_on(*simulation, sum_of_scopes(50'000)), 50'001);
 }
 
-// --- children like any other -----------------------------------------------------------------------------------
+// --- children like any other ---------------------------------------------------------------------
 
 TEST_F(scope_fork_test, a_failure_stops_the_others_and_is_rethrown) {
     for (const duration delay : {duration{0}, duration{1h}}) {
@@ -251,7 +252,7 @@ TEST_F(scope_fork_test, starts_nothing_after_a_stop) {
     EXPECT_TRUE(seen.empty());
 }
 
-// It is told before it begins: also one that only asks.
+// A child is told of the stop before it begins, also if it only asks whether there is one.
 TEST_F(scope_fork_test, a_stop_reaches_children_that_have_not_begun) {
     static constexpr auto asks = [](bool& answer) -> task<> { answer = co_await stop_requested(); };
     const time_point begin = clock.now();
@@ -267,7 +268,7 @@ TEST_F(scope_fork_test, a_stop_reaches_children_that_have_not_begun) {
     EXPECT_EQ(clock.now(), begin);
 }
 
-// When it first waits.
+// The stop reaches the child when it first waits.
 TEST_F(scope_fork_test, a_stop_reaches_a_child_that_runs_in_the_step_of_the_join) {
     static constexpr auto stops_all = [](scope& all, std::vector<wake_reason>& into) -> task<> {
         all.request_stop();
@@ -278,7 +279,7 @@ TEST_F(scope_fork_test, a_stop_reaches_a_child_that_runs_in_the_step_of_the_join
     EXPECT_EQ(seen, std::vector{wake_reason::stopped});
 }
 
-// Before its first step, while the first child runs, or when all wait.
+// The stop comes before the first step, while the first child runs, or when all children wait.
 TEST_F(scope_fork_test, a_stop_of_the_joiner_is_passed_on) {
     struct coroutines {
         static task<> stops(join_handle<void>*& parent, bool really) {
@@ -348,9 +349,9 @@ TEST_F(scope_fork_death_test, a_scope_that_was_not_joined_says_so) {
     EXPECT_DEATH(block_on(*simulation, forgets()), "co_await its join");
 }
 
-// --- the end of their scheduler --------------------------------------------------------------------------------
+// --- the end of their scheduler ------------------------------------------------------------------
 
-// What a forked child starts is deeper than the child, although both are of one step.
+// The children of a forked child are deeper than the child, although all of them run in one step.
 TEST_F(scope_fork_test, frames_go_with_the_scheduler_from_the_inside) {
     struct coroutines {
         static task<> sleeps(journal& into, std::string name) {
@@ -379,7 +380,7 @@ TEST_F(scope_fork_test, frames_go_with_the_scheduler_from_the_inside) {
     EXPECT_THROW(handle.get(), stopped_error);
 }
 
-// --- on threads ------------------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 task<> fib(int n, int& result) {
     if (n < 2) {
@@ -421,7 +422,7 @@ TEST(scope_fork_on_threads, trees_at_every_width) {
     }
 }
 
-// Each waits until all are there, so they must run at the same time.
+// Each child waits until all children have begun, so they must run at the same time.
 TEST(scope_fork_on_threads, idle_workers_take_what_is_forked) {
     const watchdog guard;
     static constexpr auto meets = [](std::atomic<int>& there) -> task<> {
@@ -438,7 +439,8 @@ TEST(scope_fork_on_threads, idle_workers_take_what_is_forked) {
     }
 }
 
-// What a child held, parameters included, is gone when join returns, whoever ran it.
+// The objects of a child, parameters included, are destroyed when join returns, whichever worker
+// ran the child.
 TEST(scope_fork_on_threads, frees_the_frames_before_join_returns) {
     const watchdog guard;
     scheduler threads{{.workers = 3}};

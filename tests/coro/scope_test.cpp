@@ -1,4 +1,4 @@
-// Scopes: every child ends before join does, whatever happens.
+// Scopes: every child ends before join returns, in all cases.
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
@@ -129,7 +129,7 @@ task<> fails_to_clean_up() {
     throw std::runtime_error{"it"};
 }
 
-// The loop is cut short, and ends first.
+// The stop ends the loop early, so the loop ends before the failing child.
 TEST_F(scope_test, a_failure_does_not_hide_behind_a_stop) {
     scope all{*simulation};
     all.spawn(loops(clock));
@@ -144,7 +144,7 @@ TEST_F(scope_test, a_failure_does_not_hide_behind_a_stop) {
     }
 }
 
-// --- a stop or a deadline of the joiner ----------------------------------------------------------------
+// --- a stop or a deadline of the joiner ----------------------------------------------------------
 
 TEST_F(scope_test, a_deadline_ends_the_join_and_leaves_the_children) {
     int sum = 0;
@@ -190,7 +190,7 @@ TEST_F(scope_test, a_join_that_a_stop_has_cut_says_so) {
     EXPECT_FALSE(block_on(*simulation, body(*simulation, 1h, true))) << "nothing is missing";
 }
 
-// A child that was stopped alone has not failed, and stops no other.
+// A child that was stopped alone has not failed, and stops no other child.
 TEST_F(scope_test, a_child_that_was_stopped_alone_is_no_failure) {
     std::stop_source source;
     int sum = 0;
@@ -230,7 +230,7 @@ TEST(scope_on_threads, deadlines_race_with_the_ends) {
     }
 }
 
-// --- with_scope ----------------------------------------------------------------------------------------
+// --- with_scope ----------------------------------------------------------------------------------
 
 task<> waits_for_more(scope& all, std::vector<wake_reason>& reasons) {
     all.spawn(notes_why(1h, reasons));
@@ -344,9 +344,9 @@ TEST_F(scope_death_test, an_exception_that_leaves_the_owner_is_named_as_the_caus
     EXPECT_DEATH(block_on(*simulation, throws(*simulation)), "an exception leaves the owner");
 }
 
-// --- on threads ------------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
-// What a child held, parameters included, is gone when join returns.
+// The objects of a child, parameters included, are destroyed when join returns.
 TEST(scope_on_threads, frees_the_frames_before_join_returns) {
     const watchdog guard;
     scheduler threads{{.workers = 3}};
@@ -413,7 +413,7 @@ TEST(scope_on_threads, a_stop_races_with_the_starts) {
     }
 }
 
-// --- a token for one child ---------------------------------------------------------------------------
+// --- a token for one child -----------------------------------------------------------------------
 
 TEST_F(scope_test, a_token_stops_one_child_and_no_other) {
     std::stop_source source;

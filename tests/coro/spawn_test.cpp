@@ -62,7 +62,7 @@ protected:
     std::optional<scheduler> simulation{std::in_place, options()};
 };
 
-// --- results ----------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 TEST_F(spawn_on_caller, gives_the_result_to_a_thread) {
     auto handle = spawn(*simulation, number(3));
@@ -111,7 +111,7 @@ TEST_F(spawn_on_caller, goes_on_when_its_handle_is_gone) {
     EXPECT_TRUE(done);
 }
 
-// --- exceptions that nobody takes// --- exceptions that nobody takes --------------------------------------------------------------------
+// --- exceptions that no joiner takes -------------------------------------------------------------
 
 TEST_F(spawn_on_caller, reports_an_exception_of_a_detached_task_by_name) {
     spawn(*simulation, throws(), {.name = "the thrower"}).detach();
@@ -130,7 +130,8 @@ TEST_F(spawn_on_caller, reports_an_exception_when_the_handle_goes_after_the_end)
     EXPECT_EQ(unhandled.size(), 1U);
 }
 
-// 1. The task throws, and its handle is kept. 2. The scheduler is destroyed. 3. The handle goes.
+// 1. The task throws, and its handle is kept. 2. The scheduler is destroyed. 3. The handle is
+// destroyed.
 TEST_F(spawn_on_caller, a_handle_of_a_failed_task_may_outlive_the_scheduler) {
     auto handle = spawn(*simulation, throws());
     simulation->run_until_idle();
@@ -146,7 +147,7 @@ TEST(spawn_on_threads, counts_every_unhandled_exception_once) {
         scheduler_options options{.workers = 3};
         options.on_unhandled = [&](std::exception_ptr, const failure_origin&) { ++reported; };
         scheduler threads{std::move(options)};
-        // Some handles go before the end, some after it, some meanwhile.
+        // Some handles are dropped before the end of their task, some after it, some meanwhile.
         for (int i = 0; i != 2000; ++i) spawn(threads, throws()).detach();
         threads.drain();
     }
@@ -202,7 +203,7 @@ TEST(spawn_death_test, blocking_on_a_worker_says_so) {
         "would block it");
 }
 
-// --- stop by handle and by token ----------------------------------------------------------------------
+// --- stop by handle and by token -----------------------------------------------------------------
 
 TEST_F(spawn_on_caller, is_stopped_by_its_handle) {
     auto handle = spawn(*simulation, sleeps(1h));
@@ -257,10 +258,10 @@ TEST(spawn_on_threads, a_stop_by_token_races_with_the_end) {
     threads.drain();
 }
 
-// --- stop of one that waits for others ------------------------------------------------------------------
+// --- stop of a task that waits for tasks ---------------------------------------------------------
 
-// 1. A when_all has ended; what listened for a stop then is gone. 2. The task joins a handle. 3. It is
-// asked to stop: nobody of 1 may be told.
+// 1. A when_all has ended, and its stop callback is gone. 2. The task joins a handle. 3. A stop of
+// the task must not call the callback of 1.
 TEST_F(spawn_on_caller, a_stop_while_joining_does_not_reach_an_older_when_all) {
     static constexpr auto waits_for_both = [](join_handle<int> other) -> task<int> {
         co_await when_all(sleeps(1s), sleeps(1s));
@@ -530,7 +531,8 @@ TEST(spawn_on_threads, is_joined_from_another_scheduler) {
     }
 }
 
-// A scheduler is destroyed while one of its tasks joins a task of another one that does not end.
+// A scheduler is destroyed while one of its tasks joins a task of another scheduler that does not
+// end.
 TEST_F(spawn_on_caller, a_joiner_is_given_back_though_what_it_joins_goes_on_elsewhere) {
     const watchdog guard{20s};
     test::scheduler_in_real_time elsewhere{1};
@@ -544,7 +546,7 @@ TEST_F(spawn_on_caller, a_joiner_is_given_back_though_what_it_joins_goes_on_else
     EXPECT_THROW(static_cast<void>(handle.get()), stopped_error);
 }
 
-// --- block_on ---------------------------------------------------------------------------------------------
+// --- block_on ------------------------------------------------------------------------------------
 
 TEST(block_on, gives_results_and_exceptions) {
     const watchdog guard;

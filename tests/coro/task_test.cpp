@@ -30,7 +30,7 @@ T run(task<T> body) {
     return block_on(here, std::move(body));
 }
 
-// --- results --------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 task<int> number(int value) { co_return value; }
 task<> nothing() { co_return; }
@@ -98,7 +98,7 @@ TEST(task, throws_where_it_is_awaited) {
     EXPECT_THROW(run(throws("to the thread")), std::runtime_error);
 }
 
-// What a return_value throws is an exception of the task, not the end of the program.
+// An exception in return_value is an exception of the task. It does not end the program.
 struct throws_when_moved {
     throws_when_moved() = default;
     throws_when_moved(throws_when_moved&&) { throw std::domain_error{"moved"}; }
@@ -109,7 +109,7 @@ TEST(task, reports_a_result_that_cannot_be_stored) {
     EXPECT_THROW(run(bad_result()), std::domain_error);
 }
 
-// --- life ------------------------------------------------------------------------------------------
+// --- life ----------------------------------------------------------------------------------------
 
 task<> notes(journal& into, obituary) {
     into.add("ran");
@@ -185,7 +185,7 @@ TEST(task_death_test, awaiting_an_empty_task_says_so) {
     EXPECT_DEATH(run(bad()), "an empty task was awaited");
 }
 
-// --- depth -----------------------------------------------------------------------------------------
+// --- depth ---------------------------------------------------------------------------------------
 
 constexpr int many = 1'000'000;
 
@@ -194,7 +194,7 @@ task<int> nested(int depth) {
     co_return 1 + co_await nested(depth - 1);
 }
 
-// Each level suspends before it returns, so that the way up begins at a resumption by the root.
+// Each level suspends before it returns, so the root resumes each level on the way up.
 task<int> nested_to_a_yield(int depth) {
     if (depth == 0) {
         co_await yield();

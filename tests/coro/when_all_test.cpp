@@ -162,7 +162,7 @@ TEST_F(when_all_test, a_stop_is_a_value_of_when_all_until) {
     handle.get();
 }
 
-// The child has gone elsewhere and is told, though its parent was shielded.
+// The child has moved to another scheduler and is told, though its parent was shielded.
 TEST(when_all_on_threads, a_shielded_parent_is_given_back_with_its_children) {
     const watchdog guard;
     scheduler elsewhere{{.workers = 1}};
@@ -180,7 +180,7 @@ TEST(when_all_on_threads, a_shielded_parent_is_given_back_with_its_children) {
     }
 }
 
-// --- a deadline ----------------------------------------------------------------------------------------
+// --- a deadline ----------------------------------------------------------------------------------
 
 TEST_F(when_all_test, a_deadline_stops_those_that_are_late) {
     static constexpr auto all = [](time_point due) -> task<> {
@@ -223,7 +223,7 @@ TEST_F(when_all_test, a_failure_counts_more_than_the_deadline) {
     EXPECT_THROW(block_on(*simulation, all(clock.now() + 2h)), std::runtime_error);
 }
 
-// The loop is cut short because of the failure, which would be lost behind it.
+// The failure stops the loop early. That stop must not hide the failure.
 TEST_F(when_all_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
     struct coroutines {
         static task<> loops(manual_clock& time) {
@@ -249,7 +249,7 @@ TEST_F(when_all_test, a_failure_does_not_hide_behind_the_stop_that_it_caused) {
     }
 }
 
-// The failing child ends in its first step, before the others have begun theirs.
+// The failing child ends in its first step, before the other children have begun.
 TEST_F(when_all_test, a_failure_at_the_start_stops_children_that_have_not_begun) {
     static constexpr auto throws_now = []() -> task<> {
         throw std::runtime_error{"now"};
@@ -341,7 +341,8 @@ TEST(when_all_on_threads, trees_at_every_width) {
     }
 }
 
-// The last child ends, and the parent frees it, while others have just ended on other workers.
+// The last child ends, and the parent frees it, while its siblings have just ended on other
+// workers.
 TEST(when_all_on_threads, children_end_together) {
     const watchdog guard;
     scheduler threads{{.workers = 4}};

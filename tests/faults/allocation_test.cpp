@@ -1,5 +1,6 @@
-// Each allocation of a scenario fails once, and then all from it on. What the library reports is
-// std::bad_alloc, or std::errc::not_enough_memory; what it does inside a round it does without.
+// Each allocation of a scenario fails: first alone, then together with all later ones. The library
+// reports std::bad_alloc or std::errc::not_enough_memory. Inside a round it works without the
+// memory.
 #include "faults/sweep.hpp"
 #include "sched/waiting.hpp"
 #include "support/simulated.hpp"
@@ -47,7 +48,7 @@ protected:
     const watchdog guard{std::chrono::seconds{120}};
 };
 
-// --- structures -----------------------------------------------------------------------------------
+// --- structures ----------------------------------------------------------------------------------
 
 TEST_F(allocations, a_queue_without_memory_keeps_its_order) {
     using queue = lockfree::block_queue<int, 4>;
@@ -108,7 +109,7 @@ TEST_F(allocations, indices_that_there_is_no_memory_for_change_nothing) {
     }
 }
 
-// --- life cycle -----------------------------------------------------------------------------------
+// --- life cycle ----------------------------------------------------------------------------------
 
 TEST_F(allocations, making_a_scheduler) {
     for (const unsigned workers : {1U, 3U}) {
@@ -134,7 +135,8 @@ TEST_F(allocations, starting_again) {
     }
 }
 
-// A stop reports what is left, without names if need be, and the destructor gives it back.
+// A stop reports the remaining tasks, without names if there is no memory for them. The destructor
+// gives the tasks back.
 TEST_F(allocations, stopping_with_tasks_left) {
     static constexpr auto stays = [](std::shared_ptr<int>) -> task<> {
         for (;;) static_cast<void>(co_await wait_until_woken());
@@ -159,7 +161,7 @@ TEST_F(allocations, stopping_with_tasks_left) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-// --- tasks ----------------------------------------------------------------------------------------
+// --- tasks ---------------------------------------------------------------------------------------
 
 TEST_F(allocations, posting_callables) {
     sweep(no_memory, outcome::maybe_reported, [] {
@@ -173,11 +175,12 @@ TEST_F(allocations, posting_callables) {
     });
 }
 
-// A burst needs blocks of ready, and sleepers their places. Posts cannot fail, so both do without.
+// A burst needs blocks of the ready queue, and sleepers need places. Posts cannot fail, so both
+// work without the memory.
 class in_rounds : public allocations {
 protected:
-    // Runs `burst` on a scheduler that is there already, with every allocation of the rounds failing. It says
-    // whether all went right.
+    // Runs `burst` on an existing scheduler while every allocation of the rounds fails. `burst`
+    // returns whether all went right.
     static void sweep_rounds(unsigned workers, const std::function<bool(scheduler&)>& burst) {
         for (const auto range : {call_range::only, call_range::from}) {
             bool hit = true;
@@ -223,7 +226,7 @@ TEST_F(in_rounds, a_burst_of_posts_runs_in_order) {
     });
 }
 
-// What is due comes before what arrived later, also when ready has no memory for any of it.
+// Due tasks run before later arrivals, also when the ready queue has no memory for any of them.
 TEST_F(in_rounds, what_is_due_runs_before_what_arrived_later) {
     std::vector<callback_task> burst(5'000);
     std::vector<basic_task*> pointers;
@@ -277,7 +280,7 @@ TEST_F(in_rounds, several_workers_run_a_burst) {
     });
 }
 
-// What became of one sleeper, told by itself.
+// A sleeper that records how its wait ended.
 struct sleeper {
     std::atomic<int>* right = nullptr;
     time_point deadline = never;
@@ -297,7 +300,7 @@ TEST_F(in_rounds, deadlines_come_and_signals_arrive) {
         callback_task waker{[&first](callback_task&) { first.task.signal(); }};
         sweep_rounds(workers, [&](scheduler& home) {
             right = 0;
-            // This one sleeps for sure: it is admitted when the other runs.
+            // This task sleeps for sure: it is admitted when the other runs.
             home.post_deadline(first.task, never);
             home.post(waker);
             for (std::size_t i = 0; i != sleepers.size(); ++i) {
@@ -313,8 +316,8 @@ TEST_F(in_rounds, deadlines_come_and_signals_arrive) {
     }
 }
 
-// In simulated time: a task for whose place there is no memory sleeps no less than it must, and nobody
-// spins meanwhile.
+// In simulated time: there is no memory to register a sleeper. It sleeps at least as long as it
+// must, and no thread spins meanwhile.
 TEST_F(allocations, a_sleeper_without_a_place_costs_a_look_each_millisecond) {
     manual_clock clock;
     simulated_driver* driver = nullptr;
@@ -338,7 +341,7 @@ TEST_F(allocations, a_sleeper_without_a_place_costs_a_look_each_millisecond) {
     EXPECT_LE(driver->waits.size(), 102U);
 }
 
-// A wait for a source is no different.
+// The same for a wait for a source.
 TEST_F(allocations, a_source_fires_without_a_place) {
     for (const bool has_memory_at_last : {true, false}) {
         manual_clock clock;
@@ -371,7 +374,7 @@ TEST_F(allocations, a_source_fires_without_a_place) {
         EXPECT_EQ(runs, 1);
         EXPECT_EQ(source.armed, nullptr);
         EXPECT_EQ(source.arms - source.disarms,
-                  has_memory_at_last ? 0 : 1);  // the last was refused
+                  has_memory_at_last ? 0 : 1);  // the last one was refused
         EXPECT_FALSE(source.mismatched);
     }
 }
@@ -400,7 +403,7 @@ TEST_F(allocations, a_task_without_a_place_is_stopped_and_reported) {
     EXPECT_EQ(stopped, 1);
 }
 
-// --- coroutines -----------------------------------------------------------------------------------
+// --- coroutines ----------------------------------------------------------------------------------
 
 task<int> adds(int a, int b) {
     co_await yield();
@@ -437,7 +440,7 @@ TEST_F(allocations, spawning_coroutines) {
     }
 }
 
-// In turns of a chunk each: fewer help, and all is visited.
+// In turns of a chunk each: fewer helpers run, and every element is visited.
 TEST_F(allocations, a_loop_needs_no_helpers) {
     static constexpr auto loop = [](std::vector<std::atomic<int>>& seen) -> task<> {
         co_await for_each(seen, [](std::atomic<int>& each) { ++each; }, {.slice = duration{0}});

@@ -33,7 +33,7 @@ constexpr std::array passed{immediately,        immediately + 1ns, time_point{} 
                             time_point{} - 1ns, time_point{},      time_point{} + 1ns};
 constexpr std::array far_off{never - 1ns, never - 24h, time_point{} + 24h * 365 * 200, never};
 
-// A scheduler on each of the library's drivers.
+// Runs with each of the library's drivers.
 class ends_of_time : public testing::TestWithParam<bool> {
 protected:
     static scheduler_options options() {
@@ -65,8 +65,8 @@ TEST_P(ends_of_time, a_deadline_that_has_passed_is_now) {
     EXPECT_EQ(expired, passed.size());
 }
 
-// The worker sleeps, once: a time that the system refused would end its sleep at once, for ever. That
-// need not be seen as wake-ups: a signal asks the system again by itself.
+// The worker sleeps once. If the system refused the time, each sleep would end at once. Wake-ups
+// alone need not show that: a signal repeats the system call itself.
 TEST_P(ends_of_time, a_deadline_that_does_not_come_is_slept_on) {
     const armed plan{{GetParam() ? "epoll_wait" : "futex", EINTR}, call_range::only(200)};
     scheduler home{options()};
@@ -131,12 +131,12 @@ TEST_P(ends_of_time, a_stop_may_have_any_limit) {
     EXPECT_EQ(runs, 4);
 }
 
-// --- jumps ----------------------------------------------------------------------------------------
+// --- jumps ---------------------------------------------------------------------------------------
 
 constexpr duration year = 24h * 365;
 
-// A machine that slept for years: what was due meanwhile runs in the order of the deadlines, once, and
-// what is due later still sleeps.
+// A machine slept for years. The tasks that became due meanwhile run once, in the order of their
+// deadlines. Tasks that are due later still sleep.
 TEST(jumps, a_clock_may_skip_years) {
     std::vector<int> order;
     struct sleeper {
@@ -167,7 +167,7 @@ TEST(jumps, a_clock_may_skip_years) {
     for (int i = 0; i != 100; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
-// A delay beyond the end of time is one without an end.
+// A delay beyond the end of time is a delay without end.
 TEST(jumps, a_clock_may_be_near_its_end) {
     int runs = 0;
     callback_task task{[&runs](callback_task&) { ++runs; }};

@@ -26,15 +26,16 @@
 namespace fairlead::test {
 namespace {
 
-// One or two for the process. Written while nothing is armed; the counters by any thread.
+// One or two plans for the process. Written while no fault is armed; any thread writes the
+// counters.
 std::array<planned_fault, 2> plans{};
 std::array<std::atomic<std::int64_t>, 2> calls{};
 std::atomic<std::size_t> armed_count{0};
-std::atomic<std::size_t> met{0};  // of the faults, which are met one after the other
+std::atomic<std::size_t> met{0};  // the number of met faults, which are met in order
 
 std::atomic<std::int64_t> live{0};
 
-// The fault that this call of `name` meets; errno is set then. Null: none.
+// Returns the fault that this call of `name` meets, and sets errno; null if it meets none.
 const fault* meet(const char* name) noexcept {
     const std::size_t count = armed_count.load(std::memory_order_acquire);
     const std::size_t current = met;
@@ -51,7 +52,7 @@ const fault* meet(const char* name) noexcept {
     return nullptr;
 }
 
-// What the call answers.
+// The result of the call, or of its fault.
 template <class Call>
 auto answer(const char* name, Call real) noexcept -> decltype(real()) {
     const fault* const met_here = meet(name);
@@ -113,7 +114,7 @@ std::int64_t live_allocations() { return live; }
 
 int open_descriptors() {
     DIR* const folder = ::opendir("/proc/self/fd");
-    int count = -1;  // that of the folder itself
+    int count = -1;  // without the descriptor of the folder itself
     while (const dirent* const each = ::readdir(folder)) {
         if (each->d_name[0] != '.') ++count;
     }
@@ -123,7 +124,7 @@ int open_descriptors() {
 
 }  // namespace fairlead::test
 
-// --- memory ---------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 using fairlead::test::allocate;
 using fairlead::test::allocate_or_throw;
@@ -163,7 +164,7 @@ void operator delete[](void* memory, std::align_val_t) noexcept { release(memory
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 
-// --- the system -----------------------------------------------------------------------------------
+// --- the system ----------------------------------------------------------------------------------
 
 using fairlead::test::answer;
 using fairlead::test::fault;
@@ -178,7 +179,7 @@ using fairlead::test::next;
         return answer(#name, [&]() noexcept { return real arguments; }); \
     }
 
-// Those that glibc declares with __THROW, and those that it does not.
+// One macro for functions that glibc declares with __THROW, and one for the rest.
 #define FAIRLEAD_TEST_FALLIBLE_NOEXCEPT(name, parameters, arguments) \
     FAIRLEAD_TEST_FALLIBLE(name, parameters noexcept, arguments)
 
@@ -258,7 +259,7 @@ extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
     return real(clock, now);
 }
 
-// Of these two the error is the result.
+// These two functions return their error.
 extern "C" int pthread_create(pthread_t* made, const pthread_attr_t* with, void* (*body)(void*),
                               void* given) noexcept {
     using function = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -280,19 +281,19 @@ extern "C" int prctl(int option, ...) noexcept {
     if (meet("prctl") != nullptr) return -1;
     std::va_list rest;
     va_start(rest, option);
-    const unsigned long argument = va_arg(rest, unsigned long);  // the library passes one
+    const unsigned long argument = va_arg(rest, unsigned long);  // the library passes one argument
     va_end(rest);
     return real(option, argument);
 }
 
-// 0 is no interface.
+// The result 0 means that there is no such interface.
 extern "C" unsigned if_nametoindex(const char* name) noexcept {
     using function = unsigned(const char*);
     static function* const real = next<function>("if_nametoindex");
     return meet("if_nametoindex") != nullptr ? 0 : real(name);
 }
 
-// As libstdc++ opens a file.
+// The function by which libstdc++ opens a file.
 extern "C" FILE* fopen64(const char* path, const char* mode) {
     using function = FILE*(const char*, const char*);
     static function* const real = next<function>("fopen64");
@@ -305,7 +306,7 @@ extern "C" int open(const char* path, int flags, ...) {
     return answer("open", [&] { return real(path, flags); });  // the library makes no files
 }
 
-// Only waits on a futex fail, and barriers: everything else that goes this way cannot.
+// Only waits on a futex and barriers can fail here; other system calls of the library cannot.
 extern "C" long syscall(long number, ...) noexcept {
     using function = long(long, ...);
     static function* const real = next<function>("syscall");

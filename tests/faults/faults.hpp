@@ -2,9 +2,10 @@
 //
 //     sweep(failing_allocations, [] { scenario(); });
 //
-// The seam is the linker: faults.cpp replaces `operator new` and defines the functions of the C library
-// that Fairlead calls, so the library under test is compiled as always. A plan counts the calls of all
-// threads while it is armed. The method is SQLite's: n = 1, 2, ... until a run meets no failure.
+// The faults enter through the linker: faults.cpp replaces `operator new` and defines the functions
+// of the C library that Fairlead calls. So the library under test is compiled as always. A plan
+// counts the calls of all threads while it is armed. The method is that of SQLite: n = 1, 2, ...
+// until a run meets no failure.
 #pragma once
 
 #include "support/sanitizer.hpp"
@@ -30,7 +31,7 @@ struct call_range {
     }
 };
 
-/// What fails: allocations, or a function of the system.
+/// A failure of allocations, or of a function of the system.
 struct fault {
     enum class how : std::uint8_t {
         instead,  ///< the call does nothing
@@ -43,17 +44,17 @@ struct fault {
     how manner = how::instead;
 };
 
-/// A fault, and at which of its calls.
+/// A fault, and the calls at which it happens.
 struct planned_fault {
     fault what;
     call_range when;
 };
 
-/// Arms one or two faults for its lifetime. One at a time.
+/// Arms one or two faults for its lifetime. Only one object may exist at a time.
 class armed {
 public:
     armed(const fault& what, call_range when);
-    /// The calls of `second` are counted from when the first was met.
+    /// The calls of `second` count from the moment when `first` was met.
     armed(const planned_fault& first, const planned_fault& second);
     armed(const armed&) = delete;
     armed& operator=(const armed&) = delete;
@@ -64,17 +65,17 @@ public:
     [[nodiscard]] bool hit() const { return hits() != 0; }
 };
 
-/// Likewise, of those that are armed. Any thread.
+/// How many of the armed faults have been met. Any thread.
 [[nodiscard]] std::size_t faults_met();
 
-/// Objects that `operator new` gave and that are not freed yet. Any thread.
+/// The number of objects that `operator new` made and that are not freed yet. Any thread.
 [[nodiscard]] std::int64_t live_allocations();
 
 /// Whether live_allocations() is exact: the library then keeps no freed memory for later. It does
 /// in builds without sanitizers.
 inline constexpr bool counts_exactly = sanitized;
 
-/// Descriptors of the process.
+/// The number of open descriptors of the process.
 [[nodiscard]] int open_descriptors();
 
 }  // namespace fairlead::test

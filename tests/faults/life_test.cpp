@@ -1,5 +1,5 @@
-// Schedulers that live for a moment: each is destroyed while somebody is on the way out of the call that
-// ended its last task, or is stopped by two, or is stopped in the middle of posts.
+// Schedulers that live for a moment. A scheduler is destroyed while a thread returns from the call
+// that ended the last task, or two threads stop it, or it is stopped in the middle of posts.
 #include "faults/faults.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -23,11 +23,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// 100,000 lives in all, of which 80,000 have threads; a sanitizer or an emulator makes each ten or
-// more times as long. What a life with threads costs is to make, to wake and to join them.
+// 100,000 lives in all, of which 80,000 have threads. A sanitizer or an emulator makes each at
+// least ten times as long. Most of the time goes into starting, waking and joining threads.
 int share_of(int lives) { return lives / (counts_exactly || watchdog::patience() > 1 ? 20 : 1); }
 
-// A thread beside the main one, the same for all lives.
+// A second thread beside the main thread, the same for all lives.
 class companion {
 public:
     ~companion() {
@@ -85,7 +85,7 @@ TEST_F(lives, on_the_caller_with_tasks_left) {
     EXPECT_GE(runs, count / 2);
 }
 
-// The poster is still inside its post when the scheduler goes.
+// The poster is still inside its post when the scheduler is destroyed.
 TEST_F(lives, end_right_after_the_last_task) {
     for (int i = 0, count = share_of(30'000); i != count; ++i) {
         sync::signal told;
@@ -98,7 +98,7 @@ TEST_F(lives, end_right_after_the_last_task) {
     }
 }
 
-// The sender is still inside its signal when the task and the scheduler go.
+// The sender is still inside its signal when the task and the scheduler are destroyed.
 TEST_F(lives, end_right_after_the_last_signal) {
     for (int i = 0, count = share_of(30'000); i != count; ++i) {
         sync::signal told;
@@ -120,7 +120,7 @@ TEST_F(lives, end_right_after_the_last_signal) {
     }
 }
 
-// Nothing that was posted while it stopped is lost: it runs before the stop, or after the next start.
+// No task is lost that was posted during a stop: it runs before the stop, or after the next start.
 TEST_F(lives, are_stopped_in_the_middle_of_posts) {
     constexpr int posts = 20;
     for (int i = 0, count = share_of(12'000); i != count; ++i) {
@@ -150,7 +150,8 @@ TEST_F(lives, are_stopped_by_two_at_once) {
     }
 }
 
-// A task cannot stop its scheduler, but it can tell the one who does, and go on until it is told itself.
+// A task cannot stop its scheduler, but it can tell a thread that does. It goes on until it is told
+// of the stop.
 TEST_F(lives, are_stopped_on_behalf_of_a_task) {
     static constexpr auto asks = [](sync::signal& told) -> task<bool> {
         told.send();

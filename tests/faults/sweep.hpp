@@ -1,5 +1,5 @@
-// The n-th call fails, for n = 1, 2, ... until a run meets no failure; once by itself, and once with all
-// that follow.
+// The n-th call fails, for n = 1, 2, ... until a run meets no failure: once alone, and once with
+// all later calls.
 #pragma once
 
 #include "faults/faults.hpp"
@@ -14,8 +14,8 @@
 
 namespace fairlead::test {
 
-/// What a scenario reports: nothing, or an error of the library. Any other exception is a failure of
-/// the test.
+/// The report of a scenario: no error, or an error of the library. Any other exception fails the
+/// test.
 template <std::invocable Scenario>
 std::error_code outcome_of(Scenario& scenario) {
     try {
@@ -28,7 +28,7 @@ std::error_code outcome_of(Scenario& scenario) {
     }
 }
 
-/// Which outcomes of a run that met the fault are right.
+/// The right outcomes of a run that met the fault.
 enum class outcome : std::uint8_t {
     invisible,       ///< nothing is reported
     reported,        ///< the error of the fault is reported, always
@@ -52,8 +52,8 @@ struct faulty_run {
     std::size_t hits;
 };
 
-/// Runs `scenario` while `armed{plan...}` lasts. Afterwards it must pass, and leave as much memory and
-/// as many descriptors as before.
+/// Runs `scenario` with `armed{plan...}`. Afterwards the scenario must pass without faults, and
+/// leave as much memory and as many descriptors as before.
 template <std::invocable Scenario, class... Plan>
 faulty_run run_with(Scenario& scenario, const Plan&... plan) {
     const std::int64_t memory = live_allocations();
@@ -75,12 +75,13 @@ faulty_run run_with(Scenario& scenario, const Plan&... plan) {
 /// More calls than a scenario makes.
 inline constexpr std::int64_t calls_max = 5000;
 
-/// Runs `scenario` with the fault at the n-th call for n = 1, 2, ... until it is not met. That the
-/// function was swept is recorded: tools/faults.py compares with what the library calls.
+/// Runs `scenario` with the fault at the n-th call for n = 1, 2, ... until a run does not meet it.
+/// Records that the function was swept: tools/faults.py compares with the functions that the
+/// library calls.
 template <std::invocable Scenario>
 void sweep_range(const fault& what, outcome right, Scenario scenario,
                  call_range (*range)(std::int64_t)) {
-    ASSERT_FALSE(outcome_of(scenario));  // what is made once in a process is made now
+    ASSERT_FALSE(outcome_of(scenario));  // allocates now what a process allocates only once
     for (std::int64_t n = 1; n <= calls_max; ++n) {
         SCOPED_TRACE(testing::Message{} << what.call << ", error " << what.error << ", call " << n);
         const auto [seen, hits] = run_with(scenario, what, range(n));

@@ -1,8 +1,8 @@
-// Each call of a function of the system fails with each error that it may well have. What is the
-// program's affair is reported with that error; what is not, such as an interrupted call, nobody sees.
+// Each call of a function of the system fails with each error that it may have. The library reports
+// an error that concerns the program, and handles all other errors, such as an interrupted call.
 //
-// Not here: a read that is given less than there is, and "would block" with room left. The system does
-// neither, and the library relies on it: an edge tells of more.
+// Two failures are not tested: a read that returns less than there is, and "would block" with room
+// left. The system does neither, and the library relies on that: it expects an edge for more data.
 #include "faults/sweep.hpp"
 #include "support/sockets.hpp"
 #include "support/threads.hpp"
@@ -43,16 +43,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The value, or the error thrown.
+// Returns the value, or throws the error.
 template <class T>
 T value_or_throw(std::expected<T, std::error_code> result) {
     if (!result) throw std::system_error{result.error()};
     return std::move(*result);
 }
 
-// --- a scenario with everything in it ---------------------------------------------------------------
+// --- a scenario with everything in it ------------------------------------------------------------
 
-// Sends back one message of one client, in the pieces in which it comes.
+// Sends one message of one client back, in the pieces in which it arrives.
 task<std::error_code> serves_one(io::tcp_listener given, std::size_t message_size) {
     io::tcp_listener listener{std::move(given)};  // closed at the end, not with the handle
     auto peer = co_await listener.accept();
@@ -71,7 +71,7 @@ task<std::error_code> serves_one(io::tcp_listener given, std::size_t message_siz
     co_return std::error_code{};
 }
 
-// Sends a message and reads as much, or until the end. The error, or what came back.
+// Sends a message and reads as many bytes, or until the end. Returns the bytes or the error.
 task<std::expected<std::string, std::error_code>> asks(io::address where,
                                                        std::string_view message) {
     auto stream = co_await io::tcp_stream::connect(where);
@@ -88,14 +88,14 @@ task<std::expected<std::string, std::error_code>> asks(io::address where,
     }
     const auto ended = stream->shutdown_send();
     if (!ended) co_return std::unexpected{ended.error()};
-    // A reset: thousands of connections that linger would take all ports.
+    // Closes with a reset: thousands of lingering connections would take all ports.
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(stream->native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     co_return answer;
 }
 
-// Throws the first error of either side that is one of `injected`; the other side sees the end of the
-// connection, in one way or another.
+// Throws the first error of either side that is one of `injected`; the other side sees the end of
+// the connection, in one way or another.
 void exchange(unsigned workers, const std::vector<int>& injected) {
     static constexpr std::string_view message = "there and back again";
     scheduler_options options = with_epoll(workers);
@@ -106,14 +106,14 @@ void exchange(unsigned workers, const std::vector<int>& injected) {
     const io::address where = value_or_throw(listener.local_address());
     auto server = spawn(home, serves_one(std::move(listener), message.size()));
     const auto answer = block_on(home, asks(where, message));
-    server.request_stop();  // its client may never have come
+    server.request_stop();  // the client may never have connected
     const std::error_code served = server.get();
     for (const std::error_code seen : {served, answer ? std::error_code{} : answer.error()}) {
         if (seen && std::ranges::find(injected, seen.value()) != injected.end()) {
             throw std::system_error{seen};
         }
     }
-    // Its client failed, or was turned away.
+    // The client failed, or was refused.
     if (served == std::errc::operation_canceled && !injected.empty()) {
         throw std::system_error{injected.front(), std::system_category()};
     }
@@ -146,7 +146,7 @@ TEST_P(system_calls, fail) {
         const fault what{each.call, error, each.manner};
         const auto scenario = [error] { exchange(2, {error}); };
         sweep_range(what, each.right, scenario, call_range::only);
-        // What nobody sees is tried again, which is right when it does not fail for ever.
+        // The library repeats a call whose error it hides. That is right for errors that end.
         if (each.right == outcome::reported) {
             sweep_range(what, each.right, scenario, call_range::from);
         }
@@ -177,7 +177,7 @@ const std::vector<row> that_make_a_connection{
     {"connect", outcome::invisible, {EINTR}, fault::how::after},
     {"getsockopt", outcome::reported, {EACCES, ENOBUFS}},
     {"getpeername", outcome::reported, {ENOBUFS}},
-    // Those of a connection that was reset in the backlog, and of its network.
+    // Errors of a connection that was reset in the backlog, and of its network.
     {"accept4",
      outcome::invisible,
      {EINTR, ECONNABORTED, ECONNRESET, EPROTO, ENOPROTOOPT, EOPNOTSUPP, ENETDOWN, ENETUNREACH,
@@ -195,7 +195,8 @@ const std::vector<row> that_use_it{
     {"close", outcome::invisible, {EINTR, EIO, ENOSPC}, fault::how::after},
 };
 
-// Of several, one is seen by whoever looks.
+// The library calls these functions for several purposes: whether it reports an error depends on
+// the call.
 const std::vector<row> whose_outcome_depends{
     {"epoll_ctl", outcome::maybe_reported, {ENOMEM, ENOSPC}},
     {"operator new", outcome::maybe_reported, {ENOMEM}},
@@ -211,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(that_make_a_connection, system_calls,
                          testing::ValuesIn(that_make_a_connection), name_of);
 INSTANTIATE_TEST_SUITE_P(that_use_it, system_calls, testing::ValuesIn(that_use_it), name_of);
 
-// --- those whose outcome depends on the call ------------------------------------------------------
+// --- those whose outcome depends on the call -----------------------------------------------------
 
 class system_failures : public testing::Test {
 protected:
@@ -230,7 +231,7 @@ void naps(scheduler_options options) {
     EXPECT_EQ(runs, 20);
 }
 
-// A futex may also say that its word has changed, or that it is late, when neither is so.
+// A futex may also report a changed word or a time-out when neither is the case.
 TEST_F(system_failures, an_interrupted_sleep_goes_on) {
     for (const int error : {EINTR, EAGAIN, ETIMEDOUT}) {
         sweep_range(
@@ -242,8 +243,8 @@ TEST_F(system_failures, an_interrupted_sleep_goes_on) {
     }
 }
 
-// A step that blocks loses its slot, unless that cannot be found out, or there is nobody to take it. Its stack is known,
-// unless it cannot be read.
+// A step that blocks loses its slot, unless the system does not tell that it blocks, or there is no
+// thread to take the slot. The stack of the step is recorded, unless it cannot be read.
 TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     if (!os::has_heavy_barrier()) GTEST_SKIP() << "nobody takes slots here";
     const auto scenario = [] {
@@ -253,7 +254,7 @@ TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
                         .blocked_after = 1ms,
                         .on_blocked = [&](const blocked_step&) noexcept { told = true; }}};
         home.post([&] {
-            // However late the monitor comes.
+            // The step lasts until the monitor has looked, however late.
             while (!told && test::faults_met() == 0) std::this_thread::sleep_for(10ms);
             ++runs;
         });
@@ -271,7 +272,7 @@ TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     }
 }
 
-// Each step waits for the one behind it, so it is not enough that a hand-over that fails does no harm: while the step
+// Each step waits for the step behind it. So a failed hand-over must be repeated: while the step
 // blocks time goes on, and its slot is passed on a little later.
 TEST_F(system_failures, a_slot_is_passed_on_later_if_it_fails_at_first) {
     if (!os::has_heavy_barrier()) GTEST_SKIP() << "nobody takes slots here";
@@ -299,7 +300,7 @@ TEST_F(system_failures, a_slot_is_passed_on_later_if_it_fails_at_first) {
     }
 }
 
-// Whoever learns last that there is no thread makes the calls of all.
+// The last caller that learns that no thread can start makes the calls of all callers.
 TEST_F(system_failures, no_thread_can_be_started_for_calls) {
     for (const unsigned threads : {1U, 512U}) {
         sweep({"pthread_create", EAGAIN}, outcome::maybe_reported, [threads] {
@@ -316,7 +317,7 @@ TEST_F(system_failures, no_thread_can_be_started_for_calls) {
     }
 }
 
-// How many processors there are: whoever cannot be asked sets no limit.
+// The number of processors: a source that cannot be read sets no limit.
 TEST_F(system_failures, somebody_does_not_know_the_processors) {
     for (const fault& what :
          {fault{"sched_getaffinity", EINVAL}, fault{"sched_getaffinity", EPERM},
@@ -326,7 +327,7 @@ TEST_F(system_failures, somebody_does_not_know_the_processors) {
     }
 }
 
-// An interface whose name the system cannot look up is none; it may still be a number.
+// A name that the system cannot look up is no interface. It may still be a number.
 TEST_F(system_failures, an_interface_is_not_known) {
     for (const int error : {ENODEV, EMFILE, ENFILE}) {
         sweep({"if_nametoindex", error}, outcome::maybe_reported, [] {
@@ -340,7 +341,7 @@ TEST_F(system_failures, an_interface_is_not_known) {
     }
 }
 
-// Whoever sets the wall clock back moves no deadline.
+// A wall clock that is set back moves no deadline.
 TEST_F(system_failures, nobody_asks_for_the_wall_clock) {
     const armed plan{{"clock_gettime", EINVAL}, call_range::from(1)};
     exchange(2, {});
@@ -348,7 +349,7 @@ TEST_F(system_failures, nobody_asks_for_the_wall_clock) {
     naps({.workers = 1});
     EXPECT_FALSE(plan.hit());
     static_cast<void>(std::chrono::system_clock::now());
-    EXPECT_TRUE(plan.hit());  // this is how it would be asked
+    EXPECT_TRUE(plan.hit());  // a check that the plan covers the wall clock
 }
 
 TEST_F(system_failures, memory_of_connections) {
@@ -400,8 +401,8 @@ TEST_F(system_failures, in_pairs) {
                 runs_with[2]);
 }
 
-// Registering fails in the constructor of the driver and in bind and connect, which say so; in accept it
-// is a shortage like any other, and taking a descriptor out may fail as it likes.
+// The constructor of the driver, bind and connect report a failed registration. For accept it is a
+// shortage like any other. A failed removal of a descriptor has no effect.
 TEST_F(system_failures, epoll_ctl) {
     for (const int error : {ENOMEM, ENOSPC}) {
         sweep({"epoll_ctl", error}, outcome::maybe_reported, [error] { exchange(2, {error}); });
@@ -410,7 +411,7 @@ TEST_F(system_failures, epoll_ctl) {
     }
 }
 
-// One shortage costs a wait, and each counts.
+// Each shortage costs a wait and is counted.
 TEST_F(system_failures, an_accept_outlasts_a_shortage) {
     for (const int error : {EMFILE, ENFILE, ENOBUFS, ENOMEM}) {
         scheduler home{with_epoll(2)};
@@ -422,7 +423,7 @@ TEST_F(system_failures, an_accept_outlasts_a_shortage) {
     }
 }
 
-// With no memory for its registration a newcomer is closed, and the accept goes on with the next.
+// Without memory for its registration a new connection is closed. The accept goes on with the next.
 TEST_F(system_failures, an_accept_outlasts_a_newcomer_that_cannot_be_registered) {
     for (const fault what : {fault{"epoll_ctl", ENOSPC}, fault{"epoll_ctl", ENOMEM}, fault{}}) {
         scheduler home{with_epoll(1)};
@@ -442,7 +443,7 @@ TEST_F(system_failures, an_accept_outlasts_a_newcomer_that_cannot_be_registered)
     }
 }
 
-// Of several workers only some can be started.
+// The system can start only some of the workers.
 TEST_F(system_failures, a_scheduler_that_cannot_start_again_can_be_started_later) {
     scheduler home{with_epoll(3)};
     for (int n = 1; n <= 3; ++n) {

@@ -1,4 +1,5 @@
-// A scheduler without IO in the main loop of Asio: posts call the loop, and a timer of Asio waits for deadlines.
+// A scheduler without IO in the main loop of Asio: posts call the loop, and a timer of Asio waits
+// for deadlines.
 #include <fairlead/fairlead.hpp>
 #include <fairlead/sched/futex_driver.hpp>
 

@@ -1,4 +1,5 @@
-// A scheduler with sockets in the main loop of Qt, whose notifier watches the descriptor of the driver.
+// A scheduler with sockets in the main loop of Qt, whose notifier watches the descriptor of the
+// driver.
 #include <fairlead/fairlead.hpp>
 
 #include <QCoreApplication>

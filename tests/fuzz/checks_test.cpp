@@ -1,5 +1,6 @@
-// The checks of the fuzz targets can fail: each finds a structure with a planted mistake. Those of the
-// save-game service are in service_checks_test.cpp, that of the interleavings in tests/model/.
+// The checks of the fuzz targets can fail: each finds a structure with a planted mistake. The tests
+// of the service's checks are in service_checks_test.cpp, the test of the interleavings is in
+// tests/model/.
 #include "fuzz/deadline_heap_check.hpp"
 #include "fuzz/queues_check.hpp"
 #include "fuzz/random_input.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 using heap = timer::deadline_heap<sleeper, &sleeper::index>;
 
-// As a timer wheel would.
+// Rounds deadlines as a timer wheel does.
 struct heap_that_rounds : heap {
     bool push(sleeper& node, time_point deadline) {
         return heap::push(node, time_point{duration{deadline.time_since_epoch().count() & ~3}});

@@ -1,5 +1,6 @@
-// A heap of deadlines against a set ordered by deadline: the same operations on both, and after each
-// the same answers. A template, so that a broken heap can show that a mistake is seen.
+// Compares a heap of deadlines with a set ordered by deadline: both get the same operations and
+// must give the same answers. It is a template, so that a test with a broken heap can show that the
+// check finds mistakes.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -52,7 +53,7 @@ private:
     static constexpr std::size_t nodes_max = few + 2048;
     static constexpr std::size_t whole_max = 32;
 
-    // Few different ones, so that many are equal, and the ends of time.
+    // Few different deadlines, so that many are equal, and the ends of time.
     static time_point deadline(input& bytes) {
         const std::uint8_t drawn = bytes.byte();
         if (drawn == 255) return never;
@@ -60,7 +61,7 @@ private:
         return time_point{duration{drawn % 32}};
     }
 
-    // Many sleepers at once, later and later, sooner and sooner, or mixed.
+    // Many sleepers at once, with ascending, descending or mixed deadlines.
     void burst(input& bytes) {
         const std::size_t count = std::size_t{1} << bytes.below(12);
         const auto stride = static_cast<std::int64_t>(bytes.byte()) - 128;
@@ -102,7 +103,8 @@ private:
         if (expected_.size() <= whole_max) compare_whole();
     }
 
-    // The invariants of the heap, seen from outside: it visits its entries in the order of its array.
+    // The invariants of the heap, seen from outside: it visits its entries in the order of its
+    // array.
     void compare_whole() {
         visited_.clear();
         heap_.for_each([&](sleeper& node) {

@@ -1,5 +1,6 @@
-// Groups of a scheduler that runs on this thread in simulated time: of any weight, priority, limit, rate and bound, that
-// are posted to from outside and by steps, sleep, are paused and resumed, and dropped while they have tasks.
+// Groups of a scheduler that runs on this thread in simulated time: of any weight, priority, limit,
+// rate and bound, that are posted to from outside and by steps, sleep, are paused and resumed, and
+// dropped while they have tasks.
 //
 // The model has a line for each group: what was posted without a permit, and what with one, in order; who sleeps until
 // when; and a bucket of tokens. From that follows:
@@ -34,7 +35,8 @@ namespace fairlead::fuzz {
 
 using namespace std::chrono_literals;
 
-// Tokens, counted whenever one is used: at the beginning of a step, which is later than the library does it.
+// The tokens of the model. It takes a token at the beginning of a step, later than the library
+// does.
 class reference_bucket {
 public:
     reference_bucket(double per_second, unsigned burst, time_point now)
@@ -47,7 +49,7 @@ public:
     void use_one(time_point now) {
         earn(now);
         tokens_ -= 1;
-        // It may have been dealt a turn and a step before: so much earlier it was taken.
+        // The library may have dealt the task a turn and a step before, and taken the token then.
         FAIRLEAD_ASSERT(tokens_ > -2 - of(5ms), "the rate is not exceeded");
     }
     [[nodiscard]] bool has_one(time_point now) {
@@ -93,7 +95,7 @@ private:
 
     struct tenant;
 
-    // A task, for as long as the callable that was posted for it lives.
+    // A task. It lives as long as the callable that was posted for it.
     class ticket {
     public:
         ticket(groups_check& of, tenant& in, bool permitted, std::uint64_t number)
@@ -209,7 +211,7 @@ private:
         const std::size_t how = bytes_.below(8);
         if (!one.own) return;
         if (how == 0) {
-            one.own.reset();  // which resumes it
+            one.own.reset();  // this resumes the group
             one.paused = false;
         } else if (how < 4) {
             one.own->set_max_concurrency(static_cast<unsigned>(how) - 1);
@@ -218,7 +220,7 @@ private:
         }
     }
 
-    // --- posts ----------------------------------------------------------------------------------------
+    // --- posts -----------------------------------------------------------------------------------
 
     void post_plain(tenant& to) {
         if (!may_post(to)) return;
@@ -274,7 +276,7 @@ private:
         idle_ = false;
     }
 
-    // --- steps ----------------------------------------------------------------------------------------
+    // --- steps -----------------------------------------------------------------------------------
 
     void on_step(tenant& of, bool permitted, std::uint64_t number) {
         std::deque<std::uint64_t>& line = permitted ? of.permitted : of.plain;
@@ -302,8 +304,8 @@ private:
         ++of.dropped;
     }
 
-    // What a step does, and how long it takes: most are short, now and then one is long, and some end exactly when a
-    // sleeper is due.
+    // Runs a step. Most steps are short, a few are long, and some end exactly when a sleeper is
+    // due.
     void begin(tenant& of) {
         if (of.paused) {
             FAIRLEAD_ASSERT(of.may_begin != 0, "what is paused begins no step");
@@ -337,7 +339,7 @@ private:
         return least == 5ms ? short_step : least;
     }
 
-    // --- the model --------------------------------------------------------------------------------------
+    // --- the model -------------------------------------------------------------------------------
 
     void run_until_idle() {
         home_->run_until_idle();
@@ -383,7 +385,7 @@ private:
     std::optional<scheduler> home_;
     std::array<tenant, 4> tenants_;
     std::uint64_t posts_ = 0;
-    bool idle_ = true;  // nothing was dealt that has not begun
+    bool idle_ = true;  // each dealt task has begun
     bool ending_ = false;
 };
 

@@ -1,4 +1,5 @@
-// Groups against their model, with random operations; and the model finds groups with a planted mistake.
+// Groups against their model, with random operations; and the model finds groups with a planted
+// mistake.
 #include "fuzz/groups_check.hpp"
 #include "fuzz/random_input.hpp"
 

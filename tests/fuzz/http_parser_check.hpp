@@ -1,7 +1,7 @@
 // Bytes as HTTP requests, to the parser of the save-game service alone.
 //
-// Checked: what is understood does not depend on the pieces in which the bytes come, limits hold, a failure
-// has a status that the service documents, and a request has the stages in their order.
+// It checks that the result does not depend on the pieces in which the bytes come, that limits
+// hold, that a failure has a documented status, and that a request passes its stages in order.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -33,7 +33,7 @@ inline auto fields_of(const http_head& head) {
                     head.body_size);
 }
 
-// A request that came as a whole.
+// A complete request.
 struct request {
     http_head head;
     std::string body;
@@ -49,7 +49,7 @@ class requests {
 public:
     using stage = http_parser::stage;
 
-    // `more` has come. What the parser did not take is fed to it again with what comes next.
+    // Feeds `more` to the parser, behind the bytes that it did not take before.
     void receive(std::string_view more) {
         if (failed()) return;
         unused_.append(more);
@@ -73,7 +73,7 @@ public:
 
     [[nodiscard]] const std::vector<request>& complete() const { return complete_; }
 
-    /// 0: nothing is wrong so far.
+    /// The status of the failure; 0 without a failure so far.
     [[nodiscard]] int failure() const { return failed() ? parser_.failure().status : 0; }
 
 private:
@@ -119,7 +119,7 @@ void check_http_parser(input bytes) {
     }
     FAIRLEAD_ASSERT(at_once.complete() == in_pieces.complete(),
                     "the pieces in which bytes come do not matter");
-    // In pieces a malformed head may be refused only when it is whole, or longer than it may be.
+    // In pieces a malformed head may be refused only when it is complete, or exceeds its limit.
     const int status = in_pieces.failure();
     FAIRLEAD_ASSERT(status == 0 || status == 431 || status == at_once.failure(),
                     "nor do they matter for what is refused");

@@ -1,5 +1,5 @@
-// The bytes of a fuzzer, taken as choices. When they are used up every choice is 0, so that each loop
-// of a target ends with its input.
+// The bytes of a fuzzer, taken as choices. When they are used up every choice is 0, so that each
+// loop of a target ends with its input.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ public:
 
     bool flag() noexcept { return (byte() & 1) != 0; }
 
-    /// One of 0 ... bound - 1, from as few bytes as `bound` needs.
+    /// A number of 0 ... bound - 1, from as few bytes as `bound` needs.
     std::size_t below(std::size_t bound) noexcept {
         std::uint64_t drawn = byte();
         for (std::size_t reach = 256; reach < bound; reach *= 256) drawn = drawn << 8 | byte();
@@ -39,13 +39,13 @@ public:
         return drawn;
     }
 
-    /// The next bytes as text: at most `size_max`, as many as the next byte or two say.
+    /// The next bytes as text, at most `size_max`. One or two bytes in front give the size.
     std::string_view text(std::size_t size_max) noexcept { return take(below(size_max + 1)); }
 
-    /// All that is left.
+    /// All remaining bytes.
     std::span<const std::uint8_t> rest_as_bytes() noexcept { return std::exchange(left_, {}); }
 
-    /// All that is left, as text.
+    /// All remaining bytes, as text.
     std::string_view rest() noexcept { return take(left_.size()); }
 
 private:

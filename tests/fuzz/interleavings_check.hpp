@@ -1,10 +1,11 @@
-// The real scheduler in the model checker of tests/model: the first bytes choose a small program of posts,
-// deadlines, waits, wake-ups and signals by two threads and its end by drain, stop or neither, or by a stop from
-// a third thread meanwhile; the other bytes choose the interleaving and what loads return.
+// The real scheduler in the model checker of tests/model. The first bytes choose a small program of
+// posts, deadlines, waits, wake-ups and signals by two threads, and its end: a drain, a stop,
+// neither, or a stop from a third thread meanwhile. The remaining bytes choose the interleaving and
+// the values that loads return.
 //
-// Each task runs as often as it was posted, not before its deadline or a stop, and nobody needs a time-out to be
-// found; what a stop has left is reported, and runs after the next start. Besides, the checker sees races,
-// touches of freed memory, leaks, deadlocks and livelocks.
+// Each task runs as often as it was posted, not before its deadline or a stop. No task needs a
+// time-out to be found. A stop reports the tasks that it leaves; they run after the next start.
+// The checker also finds races, touches of freed memory, leaks, deadlocks and livelocks.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -45,12 +46,12 @@ enum class ending : std::uint8_t {
     drain,
     two_drains,
     stop,
-    stop_meanwhile,  // which waits for everything, while others post, wake and signal
-    halt_meanwhile,  // which waits for nothing
+    stop_meanwhile,  // waits for all tasks, while other threads post, wake and signal
+    halt_meanwhile,  // waits for no task
     count
 };
 
-// What the first bytes choose.
+// The program that the first bytes choose.
 struct program {
     explicit program(input& bytes)
         : workers{1 + static_cast<unsigned>(bytes.below(3))},
@@ -90,7 +91,7 @@ public:
         }
     }
 
-    /// What others do for it, if it waits for them.
+    /// The posts and wake-ups that the scenario needs, if it waits for them.
     void help() {
         if (kind_ == kind::woken || kind_ == kind::woken_early) task_.wakeup();
         if (kind_ == kind::signalled) task_.signal();
@@ -159,7 +160,7 @@ void end(const program& wanted, Scheduler& home, std::deque<scheduled_task<Sched
     }
 }
 
-// Nobody posts any more: the report of another stop is exact.
+// No thread posts any more, so the report of another stop is exact.
 template <class Scheduler>
 void start_again(Scheduler& home, const std::deque<scheduled_task<Scheduler>>& all) {
     const stop_report report = home.stop(duration{0});
@@ -178,7 +179,7 @@ void run(const program& wanted) {
     {
         Scheduler home{{.workers = wanted.workers}};
         {
-            // One posts the second task and helps the others, which this thread posts.
+            // The other thread posts the second task and helps the tasks that this thread posts.
             const model::thread other{[&] {
                 all[1].post(home);
                 all[0].help();

@@ -1,9 +1,10 @@
-// The real scheduler in the model checker: see interleavings_check.hpp. A failure prints its choices,
-// which `options::replay` takes, and what happened step by step.
+// The real scheduler in the model checker: see interleavings_check.hpp. A failure prints its
+// choices, which `options::replay` takes, and what happened step by step.
 //
-// Without sanitizers: that of addresses does not follow the switches between the checker's fibers, whose stacks
-// are left without being unwound, and the checker looks after the memory of a scenario itself; that of
-// undefined behaviour sees the same code in scheduler_fuzz, and costs executions here.
+// It has no sanitizers. The address sanitizer cannot follow the switches between the checker's
+// fibers, whose stacks are not unwound, and the checker tracks the memory of a scenario itself. The
+// sanitizer of undefined behaviour sees the same code in scheduler_fuzz, and would cost executions
+// here.
 #include "fuzz/interleavings_check.hpp"
 
 #include <cstdio>

@@ -1,10 +1,10 @@
-// Texts and values that a user gives: addresses, the options of a scheduler, the command line of the save-game
-// service, its file of tokens.
+// Texts and values that a user gives: addresses, the options of a scheduler, the command line of
+// the save-game service, its file of tokens.
 //
-//   addresses  accepted if, and only if, a parser written from RFC 4291 accepts them, with the same bits; what
-//              is printed is parsed again to the same
-//   scheduler  starts, runs a task and ends if all options are in their documented ranges; else throws
-//              std::invalid_argument, which names a field
+//   addresses  accepted if, and only if, a parser written from RFC 4291 accepts them, with the same
+//              bits; what is printed is parsed again to the same
+//   scheduler  starts, runs a task and ends if all options are in their documented ranges; else
+//              throws std::invalid_argument, which names a field
 //   service    any command line ends as settings within the documented ranges, or as an error
 //   tokens     each token that the file has opens its game, and no other does
 #pragma once
@@ -36,7 +36,7 @@
 
 namespace fairlead::fuzz {
 
-// What is checked.
+// The code that is checked.
 struct options_code {
     using scheduler = fairlead::scheduler;
     using token_table = savegames::token_table;
@@ -51,7 +51,7 @@ struct options_code {
 template <class Code>
 void check_address(std::string_view host, std::uint16_t port) {
     const auto parsed = Code::parse_address(host, port);
-    if (host.contains('%')) return;  // which interfaces there are is the system's business
+    if (host.contains('%')) return;  // the interfaces depend on the system
     const auto v4 = parse_v4(host);
     const auto v6 = parse_v6(host);
     FAIRLEAD_ASSERT(parsed.has_value() == (v4 || v6), "both know it for an address, or neither");

@@ -1,5 +1,5 @@
-// The queues of the library, used by one thread, against std::deque. Templates, so that a broken
-// queue can show that a mistake is seen.
+// Compares the queues of the library with std::deque, on one thread. The checks are templates, so
+// that a test with a broken queue can show that they find mistakes.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -24,7 +24,7 @@ struct node {
 /// Nodes that are in no queue, to be pushed.
 class node_pool {
 public:
-    /// Fewer if there are not so many.
+    /// Takes `count` nodes, or fewer if the pool has fewer.
     [[nodiscard]] std::vector<node*> take(std::size_t count) {
         std::vector<node*> taken;
         for (; taken.size() != count && !free_.empty(); free_.pop_back()) {
@@ -150,7 +150,7 @@ public:
                     push(1 + bytes.below(spares_worth));
                     break;
                 case 2:
-                    // Who is attached keeps its block from being used again.
+                    // An attached consumer keeps its block from being used again.
                     if (chosen.has_value()) {
                         chosen.reset();
                     } else {
@@ -170,7 +170,7 @@ public:
 private:
     using consumer = typename BlockQueue::consumer;
 
-    // So many items that more blocks become free than a queue keeps.
+    // Enough items that more blocks become free than a queue keeps.
     static constexpr std::size_t spares_worth = 80 * BlockSize;
 
     void push(std::size_t count) {

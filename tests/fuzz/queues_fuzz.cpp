@@ -1,6 +1,7 @@
-// Operations of one thread on chains, front queues, block queues and run queues, against std::deque.
-// The first byte chooses which. The blocks are small, so that they are used again; that a block in use is
-// left alone, and each is freed, the address sanitizer sees.
+// Operations of one thread on chains, front queues, block queues and run queues, against
+// std::deque. The first byte chooses the structure. The blocks are small, so that they are used
+// again. The address sanitizer checks that no block in use is freed, and that each is freed in the
+// end.
 #include "fuzz/queues_check.hpp"
 
 #include <fairlead/detail/lockfree/block_queue.hpp>

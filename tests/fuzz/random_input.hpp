@@ -1,4 +1,4 @@
-// Inputs as a fuzzer makes them to begin with, for the tests of the checks.
+// Inputs like the first ones of a fuzzer, for the tests of the checks.
 #pragma once
 
 #include "fuzz/input.hpp"

@@ -75,8 +75,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--corpus", type=pathlib.Path, required=True, help="may be missing")
-    parser.add_argument("--dictionary", type=pathlib.Path, help="words that inputs are made of")
-    parser.add_argument("--work", type=pathlib.Path, required=True, help="for what it writes")
+    parser.add_argument("--dictionary", type=pathlib.Path, help="words for the inputs")
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="the folder for its output")
     given = parser.parse_args()
     end = time.monotonic() + int(os.environ.get("FAIRLEAD_FUZZ_SECONDS", SECONDS))
 

@@ -1,12 +1,12 @@
-// What the save-game service does with bytes of strangers and of its disk.
+// How the save-game service handles bytes from clients and from its disk.
 //
-//   packing    any text comes back as it was; a record that was changed comes back as an error or unchanged;
-//              one that is garbage costs no more memory than its limit, and never gives a text that does not
-//              match its checksum
-//   checking   a text is accepted if the JSON library accepts it, and its depth and number of values, counted
-//              while parsing, are within the limits
-//   patching   the result is that of the pseudo-code of RFC 7396, within the saves_limits; patching twice is
-//              patching once
+//   packing    any text comes back as it was; a record that was changed comes back as an error or
+//              unchanged; garbage costs no more memory than its limit, and never gives a text that
+//              does not match its checksum
+//   checking   a text is accepted if the JSON library accepts it, and its depth and number of
+//              values, counted while parsing, are within the limits
+//   patching   the result is that of the pseudo-code of RFC 7396, within the saves_limits; patching
+//              twice is patching once
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -36,7 +36,7 @@ inline constexpr std::size_t text_max = 1024;
 inline constexpr savegames::json_limits saves_limits{
     .size_max = 512, .depth_max = 6, .values_max = 40};
 
-// What is checked.
+// The code that is checked.
 struct saves_code {
     static auto unpack(const save& record, std::size_t size_max) {
         return savegames::unpack(record, size_max);
@@ -102,7 +102,7 @@ void check_garbage(input& bytes) {
 
 // --- checking ------------------------------------------------------------------------------------
 
-// What the parser meets.
+// Counts the values and the depth that the parser meets.
 class counted final : public nlohmann::json_sax<json> {
 public:
     bool null() override { return value(); }

@@ -1,4 +1,4 @@
-// What the save-game service does with bytes of strangers and of its disk: see saves_check.hpp.
+// How the save-game service handles bytes from clients and from its disk: see saves_check.hpp.
 #include "fuzz/saves_check.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,11 +1,11 @@
-// Operations on a scheduler that runs on this thread in simulated time: posts, batches, deadlines, waits for
-// wake-ups, signals, completions and events, requests to stop, drains, stops and restarts; from outside and
-// from steps.
+// Operations on a scheduler that runs on this thread in simulated time: posts, batches, deadlines,
+// waits for wake-ups, signals, completions and events, requests to stop, drains, stops and
+// restarts; from outside and from steps.
 //
-// The model is one line for each task: whether it is posted, until when, and what has happened to it since.
-// From that follows what must have run. No step comes without a post, twice for one post, or before what its
-// task waits for; when the scheduler is idle nothing is left that could run; what a drain or a stop reports is
-// what the model has; and in the end every task is back with its owner.
+// The model records for each task whether it is posted, until when, and its later events. From that
+// follows which tasks must have run. No step runs without a post, twice for one post, or before the
+// event that its task waits for. An idle scheduler has no task that could run. The reports of drain
+// and stop agree with the model. In the end every task is back with its owner.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    // A task, its source of events, and what the model knows of it.
+    // A task, its source of events, and its record in the model.
     struct checked_task final : callback_task {
         checked_task() noexcept
             : callback_task{[](callback_task& self) {
@@ -127,7 +127,7 @@ private:
         }
     }
 
-    // What a step does, as its post has said.
+    // Runs the step of a task, as its post has chosen.
     void act(checked_task& task) {
         const std::uint8_t script = std::exchange(task.script, std::uint8_t{0});
         if ((script & 1) != 0 && task.signal_sent) {
@@ -159,7 +159,7 @@ private:
         }
     }
 
-    // --- operations -------------------------------------------------------------------------------
+    // --- operations ------------------------------------------------------------------------------
 
     void prepare(checked_task& task, time_point deadline) {
         task.posted = true;
@@ -229,7 +229,7 @@ private:
     void run_until_idle() {
         stepping_.clear();
         const time_point before = clock_.now();
-        // One that runs some need not have looked for events behind them.
+        // A call that runs tasks need not have looked for events after them.
         while (home_->run_until_idle() != 0) {
         }
         FAIRLEAD_ASSERT(clock_.now() == before, "who only looks does not sleep");
@@ -256,7 +256,8 @@ private:
     void stop() {
         stepping_.clear();
         const duration limit{bytes_.byte()};
-        // Whoever sleeps is told; whoever does so later, too, unless an earlier stop has told it.
+        // A stop tells each sleeper. It also tells a task that sleeps later, unless an earlier stop
+        // has told that task.
         for (checked_task& each : tasks_) {
             each.woken |= each.posted && limit != 0ns && !each.stop_requested();
         }
@@ -266,7 +267,7 @@ private:
         home_->start();
     }
 
-    // --- the model --------------------------------------------------------------------------------
+    // --- the model -------------------------------------------------------------------------------
 
     [[nodiscard]] bool is_due(const checked_task& task) const {
         return task.deadline <= clock_.now() || task.woken || task.completed ||

@@ -1,10 +1,10 @@
-// Requests to a connection of the save-game service: the real coroutine, over a pair of sockets, on a
-// scheduler that runs on this thread, with a store in memory.
+// Requests to a connection of the save-game service: the real coroutine, over a pair of sockets, on
+// a scheduler that runs on this thread, with a store in memory.
 //
-// First come requests that the bytes choose and a model of the service answers, too: each answer must have
-// the status that its limits, routes and saves give, and a save must come back as it was put. Then the bytes
-// that are left, as they are: their answers must be well-formed and have a documented status. In the end the
-// connection ends, and holds no memory.
+// First come requests that the bytes choose. A model of the service answers them, too: each answer
+// must have the status that follows from the limits, routes and saves, and a save must come back as
+// it was put. Then come the remaining bytes, unchanged: their answers must be well-formed and have
+// a documented status. In the end the connection ends and holds no memory.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -44,7 +44,7 @@ inline scheduler_options on_caller() {
     return options;
 }
 
-// What is checked, besides the connection.
+// The code that is checked, besides the connection.
 struct service_code {
     using store = savegames::memory_store;
     static constexpr savegames::http_limits limits = service_limits;
@@ -61,13 +61,14 @@ public:
         client_ = os::unique_fd{ends[0]};
         auto stream = io::tcp_stream::adopt(io::epoll_driver::of(home_), os::unique_fd{ends[1]});
         FAIRLEAD_ASSERT(stream.has_value(), "epoll takes a socket");
-        // Nobody waits for a place: there is one connection.
+        // No request waits for a place: there is one connection.
         auto seat = table_.enter(nobody_, savegames::clock::now(), &retry_);
         connection_.emplace(spawn(
             home_, savegames::serve_connection(parts_, std::move(*stream), std::move(*seat), 0)));
     }
 
-    /// What the service answers meanwhile goes to `answers`. What it does not take any more is lost.
+    /// Sends `text` and appends the service's answers to `answers`. Bytes that the service does not
+    /// take any more are lost.
     void send(std::string_view text, std::string& answers) {
         while (!text.empty()) {
             const ssize_t sent = ::send(client_.get(), text.data(), text.size(), MSG_NOSIGNAL);

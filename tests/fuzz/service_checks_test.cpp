@@ -1,5 +1,5 @@
-// The checks of the fuzz targets of the save-game service, and of what its user gives, can fail: each
-// finds a planted mistake.
+// The checks of the fuzz targets of the save-game service, and of what its user gives, can fail:
+// each finds a planted mistake.
 #include "fuzz/http_parser_check.hpp"
 #include "fuzz/options_check.hpp"
 #include "fuzz/random_input.hpp"

@@ -1,5 +1,5 @@
-// What the save-game service answers, told in another way than by its code: requests that bytes choose, each
-// with the answer that its contract gives, and a reader of answers.
+// A model of the save-game service, written from its contract and not from its code: requests that
+// bytes choose, each with its right answer, and a reader of answers.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -32,8 +32,8 @@ struct answer {
     std::string body;
 };
 
-/// Takes the next answer off the front of `text`, and a "100 Continue" before it. Nothing if it is not whole.
-/// `head_only`: to HEAD, without its body.
+/// Takes the next answer off the front of `text`, and a "100 Continue" before it. Nothing if it is
+/// not whole. `head_only`: to HEAD, without its body.
 inline std::optional<answer> take_answer(std::string_view& text, bool head_only) {
     constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
     constexpr std::string_view begin = "HTTP/1.1 ";
@@ -262,7 +262,7 @@ private:
         std::optional<std::string> save;
     };
 
-    // What cannot be understood. 0: it can.
+    // The status of a head that cannot be parsed; 0 if it can.
     static int refuse_head(const drawn_request& drawn) {
         if (drawn.odd == quirk::joined_line) return 400;  // seen before the end of the head
         if (drawn.head_size > service_limits.head_max) return 431;
@@ -276,7 +276,7 @@ private:
         return 0;
     }
 
-    // What is refused before its body is read. 0: nothing.
+    // The status of a request that is refused before its body is read; 0 if it is not refused.
     static int refuse_request(const drawn_request& drawn) {
         if (drawn.odd == quirk::unknown_path) return 404;
         const bool gets = drawn.method == "GET";

@@ -1,5 +1,5 @@
-// A condition variable for scenarios, as POSIX has it: a notification is for who waits at that
-// moment and is not kept for later. It may be destroyed as soon as all its waiters have been
+// A condition variable for scenarios, as in POSIX: a notification wakes threads that wait at that
+// moment, and is not kept for later. It may be destroyed as soon as all its waiters have been
 // notified.
 #pragma once
 

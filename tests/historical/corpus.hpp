@@ -1,16 +1,15 @@
 // Bugs that other projects shipped, or caught in review, each as the smallest program that still
 // has it.
 //
-// Question it answers: does the model checker find what others have shipped, and how soon?
+// Question it answers: does the model checker find bugs of other projects, and how soon?
 //
-// A bug is one scenario with a switch: as it was, and with the fix. The checker must find the
-// first, in the way that the entry names, and pass the second within the same bounds; so neither
-// the checker nor the scenario can go blind unnoticed. Where the shape is not exactly the
-// project's, the comment at the scenario says what was left out. The code is our own; only the
-// mistake is theirs.
+// A bug is a scenario with a switch: with the bug, and with the fix. The checker must find the bug,
+// in the way that the entry names, and pass the fix within the same bounds. So a checker or a
+// scenario that no longer works is noticed. If the scenario simplifies the project's code, its
+// comment says what was left out. The code is our own; only the mistake is the project's.
 //
-// docs/internals/historical.md is the table, made by tools/historical.py from what the test records. Bugs
-// that something else shows are in elsewhere.toml, with the layer.
+// docs/internals/historical.md is the table, made by tools/historical.py from what the test
+// records. Bugs that other layers show are in elsewhere.toml, with the layer.
 #pragma once
 
 #include "model/checker/atomic.hpp"

@@ -13,7 +13,7 @@ using cell = sync::atomic<int>;
 
 constexpr int nothing = -1;
 
-// Counts what is taken. A second take of the same item is a mistake.
+// Counts the taken items. A second take of the same item is an error.
 class items_taken {
 public:
     void add(int item) {
@@ -28,11 +28,12 @@ private:
     std::array<int, 8> counts_{};
 };
 
-// The deque of Arora, Blumofe and Plaxton: the bottom starts again from 0 when it is found empty,
-// and the top has a tag for that. A thief reads the age and then the bottom. With relaxed loads
-// the two may be of different times: a new age with an old bottom, and what the owner has popped
-// is stolen. Acquire loads without the fence, as the project has them now, still fail here, with a
-// thief that steals twice: C++ allows it to read the old bottom after its first exchange.
+// The deque of Arora, Blumofe and Plaxton. The bottom starts again from 0 when the deque is found
+// empty, and the top has a tag for that. A thief reads the age and then the bottom. With relaxed
+// loads the values may be of different times: a new age with an old bottom. Then the thief steals
+// an item that the owner has popped. Acquire loads without the fence, as the project has them now,
+// still fail here, with a thief that steals twice: C++ allows it to read the old bottom after its
+// first exchange.
 class tagged_deque {
 public:
     explicit tagged_deque(bool fixed) : fixed_{fixed} {}
@@ -144,8 +145,8 @@ void pops_from_an_empty_deque(bool fixed) {
     require(popped == nothing, "an empty deque has nothing to pop");
 }
 
-// A ring of two. The thief claims with an exchange of the top and reads the slot afterwards: the
-// owner, who sees the room, has written the next item into it.
+// A ring of two. The thief claims with an exchange of the top and reads the slot afterwards. The
+// owner sees the room and has written the next item into the slot by then.
 void reads_the_slot_after_the_claim(bool fixed) {
     cell top{0};
     cell bottom{2};
@@ -171,8 +172,8 @@ void reads_the_slot_after_the_claim(bool fixed) {
     taken.require_each(last, "each item is taken once");
 }
 
-// A ring that grows. The mistake: the copy is taken as it lies in memory, and begins at index 0,
-// where, if the head was elsewhere, not the oldest item lies.
+// A ring that grows. The mistake: the items are copied in their order in memory, to index 0. If the
+// head was at another index, the oldest item is not at index 0 then.
 class growing_ring {
 public:
     explicit growing_ring(bool fixed) : fixed_{fixed} {}

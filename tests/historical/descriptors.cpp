@@ -1,4 +1,4 @@
-// Descriptors: their numbers are used again, and an event is for one thread.
+// Descriptors: the system uses their numbers again, and an event wakes one thread.
 #include "historical/corpus.hpp"
 #include "model/bell.hpp"
 

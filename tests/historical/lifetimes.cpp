@@ -34,9 +34,10 @@ void notifies_after_the_mutex(bool fixed) {
     delete shared;
 }
 
-// 1. The task's thread says that the loop is to finish. 2. The waiter sees it, returns, and its
-// loop is gone. 3. The other wakes the loop by an empty task. The fix here: the waiter waits until
-// it has left.
+// 1. The task's thread sets the flag that finishes the loop. 2. The waiter sees it and returns, and
+//    its
+// loop is destroyed. 3. The task's thread wakes the loop with an empty task. The fix here: the
+// waiter waits until the task's thread has left.
 void finishes_a_loop_on_another_stack(bool fixed) {
     struct run_loop {
         cell finishing{0};
@@ -54,8 +55,9 @@ void finishes_a_loop_on_another_stack(bool fixed) {
     delete loop;
 }
 
-// A latch in a job, which is on the stack of whoever waits. 1. It is set. 2. The waiter sees that
-// and its stack is gone. 3. The setter reads from the latch whom it is to wake.
+// A latch in a job on the stack of the waiting thread. 1. A setter sets the latch. 2. The waiter
+// sees that and returns, so its stack is gone. 3. The setter reads from the latch which thread to
+// wake.
 void sets_a_latch_on_another_stack(bool fixed) {
     struct registry {
         cell tickled{0};
@@ -77,9 +79,9 @@ void sets_a_latch_on_another_stack(bool fixed) {
     delete waits_for;
 }
 
-// Each owner counts in both: one count for the value, one for the block that holds the counts. The
-// order of one owner's two subtractions depends on the first, so each of two may think that the
-// other is the last.
+// There are two counts: for the value, and for the block that holds the counts. Each owner lowers
+// both. The second subtraction depends on the result of the first, so each of two owners may think
+// that the other is the last.
 void releases_two_counts(bool fixed) {
     struct counts {
         cell strong{2};
@@ -98,7 +100,7 @@ void releases_two_counts(bool fixed) {
     release_it();
 }
 
-// Two owners, counted as one more than the first. Each looks whether it is the last and, if not,
+// There are two owners; the count is one less. Each owner looks whether it is the last and, if not,
 // subtracts: both see the other.
 void looks_before_it_counts(bool fixed) {
     auto* const others = new cell{1};
@@ -114,8 +116,8 @@ void looks_before_it_counts(bool fixed) {
     release_it();
 }
 
-// The count is right, but the last owner frees without having seen what the other owners did with the
-// object.
+// The count is right, but the last owner frees the object without having seen the other owners'
+// writes to it.
 void counts_relaxed(bool fixed) {
     struct object {
         cell owners{2};
@@ -130,9 +132,9 @@ void counts_relaxed(bool fixed) {
     release_it();
 }
 
-// A start takes the pointer to the timer behind the wrapper; a termination frees that timer. In
-// the fixed one they exclude each other; the project's fix does that and allows a callback to
-// terminate its own timer.
+// A start takes the pointer to the timer behind the wrapper. A termination frees that timer. In the
+// fixed version they exclude each other. The project's fix also allows a callback to terminate its
+// own timer.
 void starts_while_it_terminates(bool fixed) {
     struct timer {
         cell due{0};

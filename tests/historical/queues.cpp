@@ -14,10 +14,10 @@ using cell = sync::atomic<int>;
 
 // --- rings --------------------------------------------------------------------------------------
 
-// A ring of two slots. The head has two halves: what was claimed, and what has been read. A thief
-// claims, copies, and then lets the second half follow. Who adds items and takes the room from the
-// first half overwrites slots that are being copied. There it was another theft, into the queue,
-// that added them; here it is a push.
+// A ring of two slots. The head has two halves: the claimed items, and the items that were read. A
+// thief claims, copies, and then sets the second half to the first. A thread that computes the room
+// from the first half overwrites slots that the thief still copies. In the project another theft
+// added items to the queue; here it is a push.
 class ring_with_two_heads {
 public:
     explicit ring_with_two_heads(bool fixed) : fixed_{fixed} {}
@@ -59,7 +59,8 @@ void pushes_over_a_slow_thief(bool fixed) {
 }
 
 // A thief reads head and slot and is stopped. Meanwhile the owner pops and pushes until the head,
-// which is counted modulo four here and modulo 2^16 there, is what it was: the exchange succeeds.
+// which is counted modulo four here and modulo 2^16 in the project, has its old value: the exchange
+// succeeds.
 void pops_until_the_head_is_the_same(bool fixed) {
     const int wrap = fixed ? 1 << 16 : 4;
     cell head{0};
@@ -91,13 +92,13 @@ void pops_until_the_head_is_the_same(bool fixed) {
 
 // --- lists --------------------------------------------------------------------------------------
 
-// A stack of free entries. 1. One thread reads the head, 0, and what follows it, 1. 2. Another
-// takes 0 and 1, and gives 0 back. 3. The exchange of the first succeeds, and the head is 1, which
-// is in use.
+// A stack of free entries. 1. A thread reads the head, 0, and its successor, 1. 2. A second thread
+// takes 0 and 1, and gives 0 back. 3. The exchange of the first thread succeeds, and the head is 1,
+// which is in use.
 void takes_from_a_free_list(bool fixed) {
     struct place {
         std::int16_t index;
-        std::int16_t tag;  // changes with each exchange, in the fixed one
+        std::int16_t tag;  // changes with each exchange, in the fixed version
     };
     constexpr std::int16_t none = -1;
     sync::atomic<place> head{place{0, 0}};
@@ -130,9 +131,9 @@ void takes_from_a_free_list(bool fixed) {
     require(kept == none || pop() != kept, "nothing in use is taken");
 }
 
-// A list with a head, from which consumers take, and nodes that are used again: what a link held
-// before is `garbage`. The second consumer reaches a node through the head that the first one has
-// moved on.
+// A list with a head, from which consumers take, and nodes that are used again. `garbage` is the
+// old value of a link. The second consumer reaches a node through the head that the first consumer
+// has moved on.
 void takes_after_another_consumer(bool fixed) {
     enum : int { nothing = -1, garbage = -2, dummy = 0, added = 1 };
     cell head{dummy};
@@ -152,8 +153,8 @@ void takes_after_another_consumer(bool fixed) {
     take();
 }
 
-// Vyukov's queue: producers exchange the back and then link; the consumer keeps it from being
-// empty with an entry of its own, the stub.
+// Vyukov's queue. Producers exchange the back and then link. The consumer keeps an entry of its
+// own, the stub, so that the list is never empty.
 class queue_with_stub {
 public:
     struct node {
@@ -164,7 +165,7 @@ public:
         added->next.store(nullptr, relaxed);
         back_.exchange(added, acq_rel)->next.store(added, release);
     }
-    // Null if there is none, or a producer has not linked what is next.
+    // Null if the queue is empty, or a producer has not linked the next node yet.
     node* pop() {
         node* first = front_;
         node* second = first->next.load(acquire);
@@ -189,9 +190,9 @@ protected:
     node* front_ = &stub_;
 };
 
-// The mistake: whenever the next link is missing, though it may only be late, the stub is pushed.
-// A second push of it, while it is still in the list, resets its link: what hung there is lost, or
-// the list has become a ring.
+// The mistake: the consumer pushes the stub whenever the next link is missing, though the link may
+// only be late. A second push of the stub while it is in the list resets its link. The nodes behind
+// it are lost, or the list has become a ring.
 class queue_with_hasty_stub : public queue_with_stub {
 public:
     node* pop() {
@@ -241,8 +242,8 @@ void pushes_the_stub_when_a_link_is_late(bool fixed) {
 
 // --- channels -----------------------------------------------------------------------------------
 
-// A channel whose first block is made by the first to send, in two steps: the tail's pointer to
-// it, and then the head's. What a block holds, and what becomes of it, is left out.
+// A channel. Its first sender makes the first block and sets two pointers to it: the tail's, then
+// the head's. The contents and the end of a block are left out.
 class channel {
 public:
     struct block {};
@@ -263,7 +264,7 @@ public:
         while (now < closed && !messages.compare_exchange_weak(now, now + 1, release, relaxed)) {
         }
     }
-    // How many messages are still there; none is sent any more.
+    // Ends all sends. Returns the number of remaining messages.
     [[nodiscard]] int close() { return messages.fetch_or(closed, acq_rel); }
 
     sync::atomic<block*> tail_block{nullptr};
@@ -274,8 +275,9 @@ private:
     cell messages{0};
 };
 
-// 1. A sender has set the tail's pointer, and not the head's. 2. Another sends through it. 3. The
-// receiver leaves: there is a message, so there is a block at the head, it thinks.
+// 1. A sender has set the tail's pointer, but not the head's. 2. A second sender sends through it.
+//    3. The
+// receiver leaves. There is a message, so it expects a block at the head.
 void discards_what_was_sent(bool fixed) {
     channel channel;
     thread sender{[&] { channel.send(); }};
@@ -291,8 +293,8 @@ void discards_what_was_sent(bool fixed) {
     delete first;
 }
 
-// The next mistake at the same place: who discards takes the block at first with an exchange, but
-// with a load after waiting for it; then the channel frees it again.
+// The next mistake at the same place. The discarding thread takes the block with an exchange at
+// first, but with a load after it has waited for the block. Then the channel frees the block again.
 void takes_the_block_by_a_load(bool fixed) {
     channel channel;
     thread sender{[&] { channel.send(); }};
@@ -310,8 +312,9 @@ void takes_the_block_by_a_load(bool fixed) {
 
 // --- counts -------------------------------------------------------------------------------------
 
-// A worker moves a task from one queue to another and counts it out before it counts it in: for a
-// moment there are no tasks, and who waits for that goes on.
+// A worker moves a task from one queue to another. It lowers the count of the first before it
+// raises that of the second. For a moment there are no tasks, and a thread that waits for that goes
+// on.
 void moves_a_task_between_queues(bool fixed) {
     cell staged{1};
     cell pending{0};

@@ -1,4 +1,4 @@
-// When may memory be freed, or a copy be trusted, that others read without a lock?
+// When may a thread free memory that other threads read without a lock? When may it trust a copy?
 #include "historical/corpus.hpp"
 
 namespace fairlead::model::historical {
@@ -11,9 +11,9 @@ struct object {
     cell value{1};
 };
 
-// A hazard pointer: the reader publishes what it is about to use and looks whether it is still
-// there; who frees unlinks it and looks whether somebody published it. With release and acquire
-// alone each may read what was before the other's store.
+// A hazard pointer. The reader publishes the object that it is about to use, and looks whether the
+// object is still linked. The freeing thread unlinks the object, and looks whether a reader has
+// published it. With release and acquire alone each may miss the other's store.
 void protects_without_a_fence(bool fixed) {
     sync::atomic<object*> shared{new object};
     sync::atomic<object*> hazard{nullptr};
@@ -31,10 +31,11 @@ void protects_without_a_fence(bool fixed) {
     delete unlinked;
 }
 
-// Epochs: who pins writes down the epoch; it is moved on when all who are pinned are in it; what
-// was unlinked in epoch e may be freed in e + 2. 1. An object is unlinked, and the epoch, 10, is
-// read, though the unlinking may not be seen yet. 2. A reader moves the epoch on to 11, pins
-// itself in it, and finds the object. 3. The other moves the epoch on to 12 and frees the object.
+// Epochs. A reader that pins itself records the epoch. The epoch moves on when all pinned readers
+// are in it. An object that was unlinked in epoch e may be freed in e + 2. 1. A thread unlinks an
+// object and reads the epoch, 10, though a reader may not see the unlinking yet. 2. A reader moves
+// the epoch on to 11, pins itself in it, and finds the object. 3. The thread moves the epoch on to
+// 12 and frees the object.
 void stamps_before_the_fence(bool fixed) {
     constexpr int nobody = 0;
     cell epoch{10};

@@ -1,4 +1,4 @@
-// Timers: whoever cancels one, and whoever fires it.
+// Timers: a thread that cancels a timer races with the thread that fires it.
 #include "historical/condition.hpp"
 #include "historical/corpus.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 using namespace sync;  // the memory orders
 using cell = sync::atomic<int>;
 
-// What a mutex protects, for the length of a block.
+// Holds a mutex for the length of a block.
 class guard {
 public:
     explicit guard(sync::mutex& held) : held_{held} { held_.lock(); }
@@ -24,8 +24,8 @@ private:
 };
 
 // 1. A periodic timer fires, and its callback runs without the lock. 2. Its user cancels it and
-// starts it anew. 3. The callback returns, and the timer is armed for the next period of what was
-// cancelled.
+// starts it anew. 3. The callback returns, and the timer is armed for the next period of the
+// cancelled timer.
 void starts_anew_during_the_callback(bool fixed) {
     sync::mutex mutex;
     int deadline = 1;
@@ -48,15 +48,15 @@ void starts_anew_during_the_callback(bool fixed) {
     require(deadline == 100, "what was started last is armed");
 }
 
-// 1. A timer expires, and its memory is free. 2. Another timer gets it. 3. The first one's user
-// cancels by the pointer, and it is the other's timer that never fires.
+// 1. A timer expires, and its memory is free. 2. A second timer gets the memory. 3. The user of the
+// first timer cancels by the pointer, so the second timer never fires.
 void cancels_by_a_pointer(bool fixed) {
     struct timer {
         unsigned id;
         bool is_armed;
     };
     sync::mutex mutex;
-    timer memory{1, true};  // of which the allocator has one
+    timer memory{1, true};  // the only memory of the allocator
     {
         thread expires{[&] {
             {
@@ -72,8 +72,9 @@ void cancels_by_a_pointer(bool fixed) {
     require(memory.id == 2 && memory.is_armed, "the other timer is armed");
 }
 
-// 1. The event loop takes a timer that is due from the heap. 2. Its owner, on another thread,
-// finds that it is in no heap, so there is nothing to cancel, and frees it. 3. The loop runs it.
+// 1. The event loop takes a due timer from the heap. 2. The timer's owner, on another thread, finds
+//    that
+// the timer is in no heap, cancels nothing, and frees it. 3. The loop runs the timer.
 void frees_what_has_fired_but_not_run(bool fixed) {
     struct timer {
         cell references{1};
@@ -102,8 +103,9 @@ void frees_what_has_fired_but_not_run(bool fixed) {
     release_it();
 }
 
-// 1. A timer fires, and its callback runs. 2. Another thread cancels it, and frees what the callback
-// works on. The fix: a cancellation waits for the callback, unless it is called from there.
+// 1. A timer fires, and its callback runs. 2. Another thread cancels it, and frees what the
+// callback works on. The fix: a cancellation waits for the callback, unless it is called from
+// there.
 void cancels_while_the_callback_runs(bool fixed) {
     sync::mutex mutex;
     condition has_run;
@@ -130,8 +132,8 @@ void cancels_while_the_callback_runs(bool fixed) {
     delete connection;
 }
 
-// Timers that have a callback, which may cancel another. The mistake: those that are due leave the
-// list before they are fired, one after the other, and a cancellation no longer finds them.
+// Timers whose callbacks may cancel another timer. The mistake: all due timers leave the list
+// before they are fired one by one, so a cancellation no longer finds them.
 class timer_list {
 public:
     struct timer {
@@ -172,9 +174,9 @@ void cancels_what_was_collected(bool fixed) {
     timers.fire_all();
 }
 
-// 1. A queue has handed out its last delayed entry and says that no timer is due. 2. Another adds
-// an entry and starts the timer for it. 3. The first cancels the timer. The fix here: it leaves
-// the timer alone, and one that fires for nothing does no harm.
+// 1. A queue has handed out its last delayed entry and reports that no timer is needed. 2. Another
+// thread adds an entry and starts the timer for it. 3. The first thread cancels the timer. The fix
+// here: the first thread does not touch the timer. A timer that fires without need does no harm.
 void cancels_the_timer_of_another(bool fixed) {
     constexpr int none = 1000;
     cell due{1};

@@ -1,4 +1,4 @@
-// Wake-ups that were lost: whoever has work and whoever goes to sleep miss each other.
+// Wake-ups that were lost: a thread with work and a thread that falls asleep miss each other.
 #include "historical/condition.hpp"
 #include "historical/corpus.hpp"
 #include "model/bell.hpp"
@@ -9,10 +9,10 @@ namespace {
 using namespace sync;  // the memory orders
 using cell = sync::atomic<int>;
 
-// 1. The poster pushes. 2. The last searcher says that it searches no more. 3. The poster loads
-// that count from before 2 and wakes nobody. 4. The searcher looks once more, does not see 1, and
-// sleeps. That both accesses of the count are sequentially consistent does not order the other
-// two.
+// 1. The poster pushes. 2. The last searcher lowers the count of searchers. 3. The poster loads the
+// count from before 2 and wakes no thread. 4. The searcher looks once more, does not see 1, and
+// sleeps. Both accesses of the count are sequentially consistent, but that does not order the push
+// and the last look.
 void posts_while_the_last_searcher_leaves(bool fixed) {
     cell queue{0};
     cell searching{1};
@@ -26,9 +26,9 @@ void posts_while_the_last_searcher_leaves(bool fixed) {
     if (queue.load(acquire) == 0) woken.wait();
 }
 
-// 1. A notification is there, and nobody has consumed it yet. 2. A post loads it and leaves:
-// somebody is about to look. 3. The worker consumes it, looks at the queue without seeing the
-// post, and sleeps.
+// 1. There is a notification that no worker has consumed yet. 2. A poster loads it and leaves: a
+// worker is about to look. 3. The worker consumes the notification, looks at the queue without
+// seeing the post, and sleeps.
 void posts_while_a_notification_is_pending(bool fixed) {
     cell queue{0};
     cell notified{1};
@@ -62,7 +62,8 @@ void unlocks_and_looks_for_waiters(bool fixed) {
     if (locked.load(acquire) == 1) woken.wait();
 }
 
-// Announce, then look; push, then look: without fences each may miss the other.
+// The sleeper announces itself and looks; the poster pushes and looks. Without fences each may miss
+// the other.
 void parks_without_fences(bool fixed) {
     cell ready{0};
     cell sleeping{0};
@@ -77,9 +78,9 @@ void parks_without_fences(bool fixed) {
     if (ready.load(acquire) == 0) doorbell.wait();
 }
 
-// The fences are there, but the look after the announcement is for work only. 1. The processor
-// sees neither work nor a stop. 2. The stop is set, and nobody is found asleep. 3. It announces
-// its sleep, sees no work, and sleeps.
+// The fences are right, but after its announcement the processor looks only for work. 1. The
+// processor sees neither work nor a stop. 2. A thread sets the stop and finds no sleeper. 3. The
+// processor announces its sleep, sees no work, and sleeps.
 void parks_without_looking_for_a_stop(bool fixed) {
     cell stopping{0};
     cell sleeping{0};
@@ -116,8 +117,8 @@ void stops_while_the_signal_is_sent(bool fixed) {
     if (is_first) woken.ring();
 }
 
-// 1. The task is ready: it will run. 2. A waker writes its data, loads the state, and leaves: it
-// will run anyway. 3. The run begins, reads the data from before, and the task sleeps.
+// 1. The task is ready: it will run. 2. A waker writes its data, loads the state, and leaves,
+// because the task will run. 3. The run begins and reads the old data, and the task sleeps.
 void wakes_a_task_that_is_ready(bool fixed) {
     enum : int { running, ready, waiting };
     cell data{0};
@@ -137,7 +138,8 @@ void wakes_a_task_that_is_ready(bool fixed) {
 }
 
 // The task registers its waker with a read-modify-write, looks whether it is ready, and sleeps. The
-// other sets that and looks for a waker: its load is sequentially consistent, but nothing else is.
+// other thread makes it ready and looks for a waker. Its load is sequentially consistent, but no
+// other access is.
 void registers_a_waker(bool fixed) {
     enum : int { empty, waiting, waking };
     cell ready{0};
@@ -152,9 +154,9 @@ void registers_a_waker(bool fixed) {
     if (ready.load(acquire) == 0) task.wait();
 }
 
-// A signal without the mutex, between the look at the flag and the wait: nobody waits, so it is
-// gone. In the specification the condition variable was a boolean that stays set, and there it is
-// not.
+// A signal without the mutex comes between the look at the flag and the wait. No thread waits, so
+// the signal is lost. The project's specification modelled the condition variable as a boolean that
+// stays set, and did not show the bug.
 void signals_between_the_look_and_the_wait(bool fixed) {
     sync::mutex mutex;
     condition condition;
@@ -171,7 +173,7 @@ void signals_between_the_look_and_the_wait(bool fixed) {
     mutex.unlock();
 }
 
-// 1. A worker sees, with the mutex, that the pool runs. 2. The destructor clears that and
+// 1. A worker sees, with the mutex, that the pool runs. 2. The destructor clears the flag and
 // notifies, without the mutex. 3. The worker waits, and the destructor joins it.
 void destroys_a_pool(bool fixed) {
     sync::mutex mutex;
@@ -188,7 +190,7 @@ void destroys_a_pool(bool fixed) {
     if (fixed) mutex.unlock();
 }
 
-// A latch that knows one sleeper, shared by two.
+// A latch with room for one sleeper, shared by two.
 class one_sleeper_latch {
 public:
     void wait() {

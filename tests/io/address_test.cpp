@@ -1,4 +1,4 @@
-// Addresses: parsing, printing, what they are.
+// Addresses: parsing, printing, properties.
 #include <fairlead/io/address.hpp>
 
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ using test::raw_socket;
 
 constexpr duration soon = 3ms;
 
-// The error with which an operation ended, and when.
+// The error and the time with which an operation ended.
 struct ending {
     std::error_code error;
     time_point when;
@@ -68,7 +68,7 @@ protected:
     tcp_listener listener = *tcp_listener::bind(*home, address::loopback(0));
 };
 
-// A listener whose backlog is full: the system answers no more, so that a connect takes for ever.
+// A listener with a full backlog: the system answers no more, so a connect never ends.
 class full_listener {
 public:
     full_listener() {
@@ -76,7 +76,7 @@ public:
             raw_socket next{::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
             const address to = listener_.local_address();
             static_cast<void>(::connect(next.fd(), to.data(), to.size()));
-            // On loopback a connect that is taken ends at once, or it was left unanswered.
+            // On loopback an accepted connect ends at once. Any other connect is left unanswered.
             sockaddr_storage peer{};
             socklen_t size = sizeof(peer);
             const bool taken =
@@ -92,7 +92,7 @@ private:
     std::vector<raw_socket> waiting_;
 };
 
-// --- deadlines --------------------------------------------------------------------------------------
+// --- deadlines -----------------------------------------------------------------------------------
 
 TEST_F(cut_short, a_read_times_out) {
     const time_point deadline = clock::now() + soon;
@@ -135,7 +135,7 @@ TEST_F(cut_short, a_stream_is_usable_after_a_timeout) {
     }
 }
 
-// The data is there when the deadline is noticed: it is given, not lost.
+// Data has come when the deadline is noticed: the read returns it.
 TEST_F(cut_short, data_that_came_before_the_deadline_was_noticed_is_not_lost) {
     const time_point deadline = clock::now() + 1ms;
     auto handle = start(reads(*stream, deadline));
@@ -172,7 +172,7 @@ TEST_F(cut_short, a_signal_during_a_read_is_remembered) {
     EXPECT_EQ(finish(handle), wake_reason::signalled);
 }
 
-// --- stops ----------------------------------------------------------------------------------------------
+// --- stops ---------------------------------------------------------------------------------------
 
 TEST_F(cut_short, a_read_stops) { expect_stopped(start(reads(*stream))); }
 
@@ -193,7 +193,7 @@ TEST_F(cut_short, a_read_that_begins_after_the_stop_stops) {
     EXPECT_EQ(finish(handle).error, std::errc::operation_canceled);
 }
 
-// 1. Data and a stop come during a read. 2. The read gives the data: nothing is lost. 3. The stop
+// 1. Data and a stop come during a read. 2. The read returns the data. 3. The stop
 // must end the next read, or a server that asks only its reads never ends.
 TEST_F(cut_short, a_stop_that_comes_with_data_ends_the_next_read) {
     static constexpr auto reads_on = [](tcp_stream& from) -> task<ending> {
@@ -244,7 +244,7 @@ TEST_F(cut_short, a_stop_of_the_scheduler_ends_all_waits) {
     for (auto& each : all) EXPECT_EQ(each.get().error, std::errc::operation_canceled);
 }
 
-// It never looks, and each of its reads ends at once: its worker runs other tasks all the same.
+// A task ignores the stop, and each of its reads ends at once. Its worker still runs other tasks.
 TEST_F(cut_short, a_loop_that_ignores_a_stop_does_not_keep_its_worker) {
     static constexpr auto reads_on = [](tcp_stream& from, std::atomic<bool>& enough) -> task<> {
         std::array<std::byte, 16> buffer;
@@ -262,7 +262,7 @@ TEST_F(cut_short, a_loop_that_ignores_a_stop_does_not_keep_its_worker) {
     reading.get();
 }
 
-// Those who wait are given back with their frames: buffers, descriptors and all.
+// The destructor gives the waiting tasks back: their frames, buffers and descriptors are freed.
 TEST_F(cut_short, a_scheduler_is_destroyed_while_tasks_wait_for_io) {
     static constexpr auto reads_on = [](tcp_stream from) -> task<> {
         for (;;) static_cast<void>(co_await shielded(reads(from)));
@@ -280,7 +280,7 @@ TEST_F(cut_short, a_scheduler_is_destroyed_while_tasks_wait_for_io) {
     EXPECT_EQ(peer.receive(1), "");
 }
 
-// --- connecting -------------------------------------------------------------------------------------------
+// --- connecting ----------------------------------------------------------------------------------
 
 TEST_F(cut_short, a_connect_is_refused) {
     address nobody;

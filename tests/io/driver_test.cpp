@@ -1,4 +1,4 @@
-// The epoll driver: misuse, registration that fails, and what a wait leaves behind.
+// The epoll driver: misuse, failed registrations, and the state after a wait.
 #include "support/sockets.hpp"
 
 #include <fairlead/io/epoll_driver.hpp>
@@ -181,7 +181,7 @@ TEST(epoll_driver_test, descriptors_may_be_closed_after_an_event_has_come) {
     }
 }
 
-// --- misuse -----------------------------------------------------------------------------------------------
+// --- misuse --------------------------------------------------------------------------------------
 
 task<> reads(tcp_stream& from) {
     std::array<std::byte, 10> buffer;

@@ -1,5 +1,5 @@
-// What a server meets besides good clients: a crowd that does nothing, signals, no descriptors left, and
-// workers that are busy.
+// A server under hard conditions: a crowd of idle clients, signals, no descriptors left, and busy
+// workers.
 #include "support/ending_of.hpp"
 #include "support/sockets.hpp"
 #include "support/switches.hpp"
@@ -113,14 +113,15 @@ private:
     rlimit before_{};
 };
 
-// --- a crowd ----------------------------------------------------------------------------------------
+// --- a crowd -------------------------------------------------------------------------------------
 
 constexpr int crowd_size = 10'000;
 
-// The clients, in a process of their own because of its descriptors: connects, says so, and for each
-// byte that it is told lets every hundredth have its echo. Ends when it is told no more.
+// The clients, in their own process because of the limit of descriptors. The process connects them
+// and reports that. For each byte that it receives, every hundredth client gets an echo. It ends at
+// the end of its input.
 [[noreturn]] void be_the_crowd(std::vector<int>& clients, const address& to, int told, int says) {
-    const linger at_once{.l_onoff = 1, .l_linger = 0};  // leaves nothing behind in the kernel
+    const linger at_once{.l_onoff = 1, .l_linger = 0};  // a reset, so the kernel keeps no state
     char good = 1;
     for (int& client : clients) {
         client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -180,13 +181,13 @@ TEST_F(hardship, ten_thousand_idle_connections_cost_nothing_and_still_work) {
     test::await([&] { return open == 0; });  // all of them were reset
 }
 
-// --- no descriptors left -------------------------------------------------------------------------------
+// --- no descriptors left -------------------------------------------------------------------------
 
 TEST_F(hardship, without_descriptors_it_goes_on_as_soon_as_there_are_some) {
     std::vector<raw_socket> clients;
     const descriptor_limit limit;
     for (int i = 0; i != 20; ++i) clients.push_back(raw_socket::made());
-    // Room for about ten more in this process: what the server accepts.
+    // Room for about ten more descriptors in this process: the connections that the server accepts.
     const int next = ::dup(clients.back().fd());
     ::close(next);
     limit.set(static_cast<rlim_t>(next) + 10);
@@ -201,12 +202,12 @@ TEST_F(hardship, without_descriptors_it_goes_on_as_soon_as_there_are_some) {
     EXPECT_EQ(echo_of(clients.back(), "its turn has come"), "its turn has come");
 }
 
-// --- signals --------------------------------------------------------------------------------------------
+// --- signals -------------------------------------------------------------------------------------
 
 void do_nothing(int) {}
 
-// A timer of the process interrupts system calls of every thread, a thousand times a second, without
-// SA_RESTART.
+// A timer of the process interrupts system calls of every thread, a thousand times a second,
+// without SA_RESTART.
 class interruptions {
 public:
     interruptions() {
@@ -222,7 +223,7 @@ public:
     ~interruptions() {
         const itimerval never_again{};
         EXPECT_EQ(::setitimer(ITIMER_REAL, &never_again, nullptr), 0);
-        std::signal(SIGALRM, SIG_IGN);  // also forgets one that is under way
+        std::signal(SIGALRM, SIG_IGN);  // also discards a signal that is pending
         EXPECT_EQ(::sigaction(SIGALRM, &before_, nullptr), 0);
     }
 
@@ -269,7 +270,7 @@ TEST_F(hardship, signals_interrupt_nothing) {
     for (const bool good : block_on(home, when_all(std::move(sleepers)))) EXPECT_TRUE(good);
 }
 
-// --- busy workers ----------------------------------------------------------------------------------------
+// --- busy workers --------------------------------------------------------------------------------
 
 TEST_F(hardship, connections_are_served_while_all_workers_are_saturated) {
     std::atomic<bool> over{false};
@@ -285,7 +286,7 @@ TEST_F(hardship, connections_are_served_while_all_workers_are_saturated) {
     for (auto& each : load) each.get();
 }
 
-// --- IPv6 -------------------------------------------------------------------------------------------------
+// --- IPv6 ----------------------------------------------------------------------------------------
 
 TEST(ipv6, serves_both_families_on_one_listener) {
     const watchdog guard;

@@ -1,4 +1,5 @@
-// A scheduler with sockets in a foreign main loop, whose part poll(2) plays: it knows a descriptor alone.
+// A scheduler with sockets in a foreign main loop. Here poll(2) is the loop, which knows only a
+// descriptor.
 #include "support/sockets.hpp"
 #include "support/watchdog.hpp"
 

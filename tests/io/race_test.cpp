@@ -1,5 +1,5 @@
-// Many connections on worker threads, and what may happen at the same time: no byte is lost, nothing
-// hangs, and no event reaches the wrong connection.
+// Many connections on worker threads, with concurrent events: no byte is lost, no task hangs, and
+// no event reaches the wrong connection.
 #include "support/sockets.hpp"
 #include "support/watchdog.hpp"
 
@@ -52,7 +52,7 @@ task<> serves(tcp_listener& listener) {
     });
 }
 
-// Reads until `text` is full. False: it ended before.
+// Reads until `text` is full. Returns false if the connection ended before.
 task<bool> reads_all(tcp_stream& from, std::span<std::byte> text) {
     while (!text.empty()) {
         const auto count = co_await from.read_some(text);
@@ -115,7 +115,8 @@ TEST_P(io_on_threads, descriptors_are_used_again_at_once) {
     server.get();
 }
 
-// The clients of each group that is bound to a worker are on one thread, wherever their events are noticed.
+// The clients of a group that is bound to a worker run on one thread, whichever thread notices
+// their events.
 TEST_P(io_on_threads, connections_of_bound_groups_stay_on_their_threads) {
     static constexpr auto talks_there = [](address to, int number,
                                            std::thread::id there) -> task<bool> {
@@ -146,7 +147,7 @@ TEST_P(io_on_threads, connections_of_bound_groups_stay_on_their_threads) {
     server.get();
 }
 
-// --- deadlines, stops and data at the same time ----------------------------------------------------------
+// --- deadlines, stops and data at the same time --------------------------------------------------
 
 // Sends the numbers 0, 1, 2, ... as four bytes each, in pieces that do not fit them.
 task<> sends_numbers(tcp_stream& to, std::uint32_t count) {
@@ -164,7 +165,7 @@ task<> sends_numbers(tcp_stream& to, std::uint32_t count) {
     static_cast<void>(to.shutdown_send());
 }
 
-// Receives them with deadlines that pass at about the time at which the data comes.
+// Receives the numbers with deadlines that pass at about the time when the data comes.
 task<std::uint32_t> receives_numbers(tcp_stream& from) {
     std::string all;
     for (unsigned i = 0;; ++i) {
@@ -200,7 +201,7 @@ TEST_P(io_on_threads, deadlines_race_with_data) {
     for (int i = 0; i != 3; ++i) EXPECT_EQ(block_on(home, both(listener, where)), 5000U);
 }
 
-// A stop and data at the same time: the read gives the data, or ends; then the rest is still there.
+// A stop and data come at the same time. The read returns the data, or ends and leaves the data.
 TEST_P(io_on_threads, stops_race_with_data) {
     static constexpr auto reads_once = [](tcp_stream& from) -> task<std::size_t> {
         std::array<std::byte, 16> buffer;
@@ -255,7 +256,8 @@ TEST_P(io_on_threads, closing_after_a_stop_races_with_events) {
     block_on(home, one(listener, where));
 }
 
-// Several tasks on several workers use one listener each, and the scheduler is destroyed under load.
+// Several tasks on several workers use one listener each, and the scheduler is destroyed under
+// load.
 TEST_P(io_on_threads, a_scheduler_stops_under_load) {
     for (int i = 0; i != 10; ++i) {
         scheduler other{test::with_epoll(GetParam())};

@@ -1,5 +1,6 @@
-// A stream against a model: what the peer has sent, whether it has ended or reset the connection, and whether a read
-// waits. Reads go on after an end, after an error, and after a stop has cut one short.
+// A stream against a model. The model has the bytes that the peer has sent, whether the peer has
+// ended or reset the connection, and whether a read waits. Reads go on after an end, after an
+// error, and after a stop of a read.
 #include "support/seeds.hpp"
 #include "support/sockets.hpp"
 
@@ -98,7 +99,7 @@ private:
         if (below(random_, 2) == 0) settle();
     }
 
-    // One at a time.
+    // Begins a read, one at a time.
     void read(time_point deadline) {
         if (read_) return;
         size_ = 1 + below(random_, std::size_t{12});
@@ -107,7 +108,7 @@ private:
         if (below(random_, 3) != 0) settle();
     }
 
-    // Whatever has come just before, in vain or not.
+    // Stops the read, though data may have come just before.
     void cut_short() {
         if (!read_) return;
         read_->request_stop();
@@ -125,20 +126,21 @@ private:
         settle();
     }
 
-    // A call may look only at the events that the last wait has collected: those after them are for the next call.
+    // A call may handle only the events that the last wait has collected. The next call handles
+    // later events.
     void run() {
         for (int idle = 0; idle != 2; ++idle) {
             if (home_.run_until_idle() != 0) idle = -1;
         }
     }
 
-    // However late the kernel brings what was sent.
+    // Waits for the read, however late the kernel delivers the data.
     void await_read() {
         const time_point limit = clock::now() + std::chrono::seconds{5};
         while (!read_->ended() && clock::now() < limit) home_.run_until(limit, 1);
     }
 
-    // All that can go on has, and a read has what the model says, if it has something.
+    // Runs until no task can go on. A read that has ended must have the data of the model.
     void settle() {
         run();
         if (!read_) return;

@@ -37,8 +37,8 @@ task<text_or_error> reads(tcp_stream& from, std::size_t size, time_point deadlin
     co_return text;
 }
 
-// Everything up to the end, by reads of `size`. Without a deadline: the look at the deadline would
-// find an end that no event has told of.
+// Reads everything up to the end, in reads of `size`. It has no deadline: the look at the deadline
+// would find an end that no event has reported.
 task<text_or_error> reads_to_the_end(tcp_stream& from, std::size_t size) {
     std::string all;
     for (;;) {
@@ -63,7 +63,7 @@ std::string pattern(std::size_t size) {
 
 class stream_test : public test::connected_pair {};
 
-// --- reading ----------------------------------------------------------------------------------------
+// --- reading -------------------------------------------------------------------------------------
 
 TEST_F(stream_test, reads_what_is_there_already) {
     peer.send("hello");
@@ -97,8 +97,8 @@ TEST_F(stream_test, reads_in_many_pieces) {
     }
 }
 
-// A read ends before urgent data, which is left out: less than was asked for, and yet there is more, of
-// which no edge tells.
+// A read ends before urgent data, which is left out. It returns less than was asked for, though
+// there is more data, which no edge reports.
 TEST_F(stream_test, what_comes_behind_urgent_data_is_read) {
     for (const bool waits_first : {false, true}) {
         for (int i = 0; i != 3; ++i) {
@@ -132,7 +132,7 @@ TEST_F(stream_test, an_empty_read_does_not_wait) {
     EXPECT_EQ(handle.get(), "");
 }
 
-// --- the end -----------------------------------------------------------------------------------------
+// --- the end -------------------------------------------------------------------------------------
 
 TEST_F(stream_test, reads_the_end_again_and_again) {
     peer.shutdown_send();
@@ -142,7 +142,7 @@ TEST_F(stream_test, reads_the_end_again_and_again) {
     }
 }
 
-// 1. A task waits. 2. Data and the end come before anybody looks: one event for both. 3. The read
+// 1. A task waits. 2. Data and the end come before a poll: one event for both. 3. The read
 // gets less than it asked for. 4. No further event will tell of the end.
 TEST_F(stream_test, sees_an_end_that_came_together_with_data) {
     auto handle = start(reads_to_the_end(*stream, 100));
@@ -160,9 +160,9 @@ TEST_F(stream_test, sees_an_end_that_came_together_with_data_before_the_first_re
     EXPECT_EQ(finish(handle), "hello");
 }
 
-// 1. A read gets less than it asked for, so the next one waits for an event. 2. Data and the end come while
-// the task does something else: one event, which is remembered. 3. The next read is for the data; the one
-// after it must not wait.
+// 1. A read gets less than it asked for, so the next one waits for an event. 2. Data and the end
+// come while the task does something else: one event, which is remembered. 3. The next read is for
+// the data; the one after it must not wait.
 TEST_F(stream_test, sees_an_end_that_came_together_with_data_between_two_reads) {
     peer.send("first");
     auto first = start(reads(*stream, 100));
@@ -200,7 +200,7 @@ TEST_F(stream_test, writing_after_its_own_end_is_an_error) {
     EXPECT_EQ(finish(handle).error(), std::errc::broken_pipe);
 }
 
-// --- resets -------------------------------------------------------------------------------------------
+// --- resets --------------------------------------------------------------------------------------
 
 TEST_F(stream_test, a_reset_ends_a_read) {
     auto handle = start(reads(*stream, 100));
@@ -237,7 +237,7 @@ TEST_F(stream_test, both_directions_learn_of_a_reset) {
     EXPECT_FALSE(finish(writing));
 }
 
-// Without care the second write raises SIGPIPE, which kills the process.
+// Without a flag the second write would raise SIGPIPE, which kills the process.
 TEST_F(stream_test, writing_to_one_who_is_gone_raises_no_signal) {
     peer.reset();
     for (int i = 0; i != 3; ++i) {
@@ -246,7 +246,7 @@ TEST_F(stream_test, writing_to_one_who_is_gone_raises_no_signal) {
     }
 }
 
-// --- writing ---------------------------------------------------------------------------------------------
+// --- writing -------------------------------------------------------------------------------------
 
 TEST_F(stream_test, writes_nothing_at_once) {
     auto handle = start(writes(*stream, ""));
@@ -314,10 +314,10 @@ TEST_F(stream_test, knows_its_addresses) {
     EXPECT_TRUE(stream->local_address()->is_loopback());
 }
 
-// --- what a wait leaves behind --------------------------------------------------------------------------
+// --- what a wait leaves behind -------------------------------------------------------------------
 
-// 1. A read that may not wait at all finds nothing. 2. The stream is closed. 3. The task sleeps: its
-// sleep must not look at the stream.
+// 1. A read that may not wait at all finds nothing. 2. The stream is closed. 3. The task sleeps:
+// its sleep must not look at the stream.
 TEST_F(stream_test, a_read_that_may_not_wait_leaves_nothing_behind) {
     static constexpr auto looks_and_sleeps = [](tcp_stream from) -> task<std::error_code> {
         std::array<std::byte, 10> buffer;
@@ -379,7 +379,8 @@ TEST_F(stream_test, a_read_ends_when_receiving_is_shut_down) {
     EXPECT_EQ(finish(later), "");
 }
 
-// 1. A read finds nothing, and its step ends. 2. The stream is closed. 3. The role would put the task to sleep.
+// 1. A read finds nothing, and its step ends. 2. The stream is closed. 3. The role would put the
+// task to sleep.
 TEST_F(stream_test, a_read_ends_when_the_stream_is_closed_before_it_sleeps) {
     static constexpr auto attempt = [](tcp_stream& from) -> task<std::error_code> {
         std::array<std::byte, 10> buffer;
@@ -392,7 +393,9 @@ TEST_F(stream_test, a_read_ends_when_the_stream_is_closed_before_it_sleeps) {
     EXPECT_EQ(finish(handle), std::errc::bad_file_descriptor);
 }
 
-// 1. A read has ended; the operation is gone. 2. The task joins another one. 3. It is asked to stop.
+// 1. A read has ended, and its operation is gone. 2. The task joins another task. 3. The task is
+//    asked
+// to stop.
 TEST_F(stream_test, a_stop_while_joining_does_not_reach_an_older_read) {
     static constexpr auto reads_then_joins =
         [](tcp_stream& from, join_handle<wake_reason> other) -> task<wake_reason> {

@@ -97,7 +97,7 @@ TEST(BlockQueue, EmptyIsTrueOnlyWhenNothingIsUnclaimed) {
     ASSERT_EQ(queue.push(data.range(0, 2)),
               2U);  // fills the block, so that there is an empty successor
     EXPECT_EQ(there.claim(out), 2U);
-    // The used up block does not prove that there is no other; the claim does.
+    // The used up block does not prove that there is no further block. The claim does.
     EXPECT_EQ(here.claim(out), 0U);
     EXPECT_TRUE(here.empty());
     ASSERT_EQ(queue.push(data.range(2, 1)), 1U);
@@ -134,7 +134,7 @@ void each_item_once(std::size_t consumers, std::size_t count, unsigned seed) {
                 const std::size_t got = consumer.claim(out);
                 for (std::size_t i = 0; i != got; ++i) {
                     ++out[i]->taken;
-                    // Claims of one consumer are ordered as well.
+                    // Claims of one consumer are in order, too.
                     if (out[i]->number + 1 <= last) ordered = false;
                     last = out[i]->number + 1;
                 }

@@ -129,7 +129,8 @@ TEST(ForkDeque, GoesOnAfterItWasEmptied) {
     }
 }
 
-// As a step with forks does: it offers, and takes back as long as nobody was faster.
+// The owner does as a step with forks: it offers items, and takes back those that no thief has
+// taken.
 TEST(ForkDeque, EachItemIsTakenOnce) {
     const test::watchdog guard;
     for (const std::size_t open_min : {1U, 3U, 8U}) {

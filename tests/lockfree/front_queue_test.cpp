@@ -71,9 +71,9 @@ TEST(FrontQueue, PushesABatchInOneGo) {
     EXPECT_EQ(numbers(front.take_all()), (std::vector{1, 2}));
 }
 
-// Producers push singles and batches while one consumer takes. Every node comes once, those of one
-// producer in order, and each batch that was taken had exactly one push that found it empty: a
-// missing answer is a lost wake-up, a second one a needless thread.
+// Producers push single nodes and batches while a consumer takes. Every node comes once, and the
+// nodes of a producer come in order. For each taken batch exactly one push found the queue empty: a
+// missing answer would be a lost wake-up, a second answer a needless wake-up.
 void race(std::size_t producers, int per_producer) {
     queue front;
     std::vector<std::unique_ptr<node[]>> nodes(producers);
@@ -154,7 +154,8 @@ TEST(FrontQueue, TheAnswerWasEmptyIsExactForEveryBatch) {
     EXPECT_EQ(wrong, 0);
 }
 
-// What a producer wrote before its push is visible to the consumer, which may free the node at once.
+// What a producer wrote before its push is visible to the consumer, which may free the node at
+// once.
 TEST(FrontQueue, TheNodeBelongsToTheConsumerFromTheExchangeOn) {
     test::watchdog guard;
     constexpr int count = 20'000;

@@ -81,8 +81,8 @@ TEST(RunQueue, WrapsAround) {
     }
 }
 
-// The owner fills and empties, thieves steal: each item is taken once, and whatever one taker gets
-// is in order.
+// The owner fills and empties the queue, thieves steal. Each item is taken once, and the items of
+// each taker are in order.
 template <std::size_t Capacity>
 void race(std::size_t thieves, std::size_t count, unsigned seed) {
     std::vector<item> items(count);

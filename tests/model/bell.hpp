@@ -1,4 +1,4 @@
-// How threads of a scenario sleep when the sleeping itself is not what is checked: an event that stays
+// How threads of a scenario sleep when the scenario does not check the sleep itself. A bell stays
 // rung until one waiter has heard it, and orders memory like a mutex.
 #pragma once
 
@@ -37,7 +37,7 @@ public:
 
 private:
     bool rung_ = false;
-    view left_;  // what is known to those who rang
+    view left_;  // what the ringing threads knew
 };
 
 }  // namespace fairlead::model

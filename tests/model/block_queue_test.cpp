@@ -1,4 +1,4 @@
-// The ready queue, with blocks of two items: its producer and consumers, blocks that are used again.
+// The ready queue, with blocks of two items: a producer, consumers, and the reuse of blocks.
 #include "model/explore.hpp"
 
 #include <fairlead/detail/lockfree/block_queue.hpp>
@@ -30,7 +30,7 @@ public:
         }
         require(to.push({batch.data(), size}) == size, "there is memory");
     }
-    // Claims up to `at_most`; what one consumer gets comes in order. Returns how many.
+    // Claims up to `at_most` items, which come in order for each consumer. Returns their number.
     std::size_t claim(queue::consumer& from, plain<int>*& last, std::size_t at_most) {
         std::array<plain<int>*, count> taken{};
         const std::size_t size = from.claim({taken.data(), at_most});
@@ -80,8 +80,9 @@ TEST(ModelBlockQueue, ProducerAndTwoConsumers) {
                          [] { producer_and_consumers(3, 2, 2, 1); });
 }
 
-// A stop as one more thread. The producer and the consumers end when they see it, and whoever stops takes what
-// is left, as core::take_queued does, while they may still be at it. Nothing is lost, or taken twice.
+// A third kind of thread stops the queue. The producer and the consumers end when they see the
+// stop. The stopping thread takes the remaining items, as core::take_queued does, while the other
+// threads may still work. No item is lost or taken twice.
 void producer_consumers_and_a_stop(std::size_t count, int consumers, int claims) {
     queue ready;
     items all;

@@ -1,4 +1,5 @@
-// The pool of threads that may block: calls and hand-overs together, calls that are withdrawn, and its end.
+// The pool of threads that may block: calls and hand-overs together, calls that are withdrawn, and
+// its end.
 #include "sched/blocking_pool.hpp"
 #include "model/explore.hpp"
 
@@ -16,9 +17,9 @@ namespace {
 using model::plain;
 using model::require;
 
-constexpr std::uint64_t executions = 2'000;  // of each search: they are short
+constexpr std::uint64_t executions = 2'000;  // of each search; executions are short
 
-// How many calls are inside, of those that one pool runs.
+// Counts the calls that run at the same time in one pool.
 struct gauge {
     explicit gauge(int may) : most{may} {}
 
@@ -26,7 +27,7 @@ struct gauge {
     sync::atomic<int> inside{0};
 };
 
-// It has run when `over` says so, which is its last touch.
+// A call that counts itself in a gauge. It sends `over` as its last access.
 class call final : public blocking_job {
 public:
     explicit call(gauge& of) : of_{of} {}
@@ -46,7 +47,7 @@ private:
     plain<int> ran_{0};
 };
 
-// What takes a slot: it is no call, and counts for no limit.
+// The job of a hand-over. It is no call and does not count for the limit of calls.
 class handover_of_a_slot final : public blocking_job {
 public:
     void run() noexcept override { over.send(); }
@@ -54,7 +55,8 @@ public:
     sync::signal over;
 };
 
-// Threads that were made for hand-overs join those that call, and are no more at once than may be.
+// Threads that were started for hand-overs make calls, too. No more calls than the limit run at
+// once.
 TEST(ModelBlockingPool, NoMoreCallsRunThanMayBesideHandovers) {
     for (const unsigned most : {1U, 2U}) {
         model::expect_passes_by_priorities(
@@ -80,7 +82,8 @@ TEST(ModelBlockingPool, NoMoreCallsRunThanMayBesideHandovers) {
     }
 }
 
-// Who withdraws one that has not begun has it back, and may destroy it; the others run.
+// A caller that withdraws a call before it begins gets the call back and may destroy it. All other
+// calls run.
 TEST(ModelBlockingPool, ACallIsWithdrawnOrRuns) {
     model::expect_passes_by_priorities(
         [] {

@@ -1,6 +1,7 @@
-// Groups that are bound to a worker: who is woken for them, and on which thread they run.
+// Groups that are bound to a worker: which worker is woken for them, and on which thread they run.
 //
-// What a test with a whole scheduler looks for is as in scheduler_test.cpp: nothing is lost, and no time-out is needed.
+// A test with a whole scheduler checks the same as in scheduler_test.cpp: no task is lost, and no
+// wake-up needs a time-out.
 #include "model/interruption.hpp"
 #include "model/reliefs.hpp"
 #include "model/tasks.hpp"
@@ -33,13 +34,13 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// Which worker runs the step; a spare one has the number of its slot.
+// The worker that runs the step. A spare worker has the number of its slot.
 unsigned here() { return sched::worker::current()->index(); }
 
-// --- the protocol ------------------------------------------------------------------------------------------
+// --- the protocol --------------------------------------------------------------------------------
 
-// [ID1] Something that the worker 1 alone can do, while it falls asleep in one of the two ways; another worker, which
-// searches, or is woken or not by somebody else, makes no difference.
+// [ID1] A task that only worker 1 can run arrives while worker 1 falls asleep, in one of the two
+// ways. Another worker may search, or be woken by another thread: that makes no difference.
 TEST(ModelBoundGroups, TheWorkerIsWokenOrSeesIt) {
     for (const bool in_driver : {false, true}) {
         for (const bool another_wakes : {false, true}) {
@@ -47,7 +48,7 @@ TEST(ModelBoundGroups, TheWorkerIsWokenOrSeesIt) {
                 futex_driver driver;
                 sched::idle idle{2, driver};
                 sync::atomic<bool> for_it{false};
-                idle.begin_search();  // the worker 0, all the while
+                idle.begin_search();  // worker 0 searches all the time
                 {
                     const thread worker{[&] {
                         idle.begin_search();
@@ -78,7 +79,8 @@ TEST(ModelBoundGroups, TheWorkerIsWokenOrSeesIt) {
     }
 }
 
-// A wish that comes while a round gives turns: the other worker gets the task from this round or the next.
+// A bind comes while a round gives turns. The bound worker gets the task from this round or the
+// next.
 TEST(ModelBoundGroups, ABindIsSeenByThisRoundOrTheNext) {
     model::expect_passes({.preemptions = 2}, [] {
         callback_task task;
@@ -109,9 +111,10 @@ TEST(ModelBoundGroups, ABindIsSeenByThisRoundOrTheNext) {
     });
 }
 
-// --- as a whole ----------------------------------------------------------------------------------------------
+// --- as a whole ----------------------------------------------------------------------------------
 
-// All sleep, or are about to: those who take in what was posted, and the one that it is for.
+// All workers sleep or are about to: the workers that can admit the post, and the worker that the
+// group is bound to.
 TEST(ModelBoundGroups, NoTimeOutIsNeededForAPost) {
     for (const unsigned worker : {0U, 1U}) {
         model::expect_passes_by_priorities([=] {
@@ -138,7 +141,8 @@ TEST(ModelBoundGroups, NoTimeOutIsNeededForAPost) {
     }
 }
 
-// Beside tasks that others may run; posted by steps of its own and of others; and though stopped.
+// The bound tasks run beside tasks for any worker. Steps of the group and of other groups post
+// them. A stop may come.
 TEST(ModelBoundGroups, NothingIsLost) {
     for (const unsigned workers : {1U, 2U, 3U}) {
         model::expect_passes_though_stopped([=](stops how) {
@@ -171,7 +175,8 @@ TEST(ModelBoundGroups, NothingIsLost) {
     }
 }
 
-// While it has tasks: those that are posted after the call run where it says, one after the other.
+// The group moves and is released while it has tasks. Tasks that are posted after the call run
+// where the call says, one after the other.
 TEST(ModelBoundGroups, MovesAndIsReleasedAtAnyMoment) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -201,7 +206,7 @@ TEST(ModelBoundGroups, MovesAndIsReleasedAtAnyMoment) {
     });
 }
 
-// The only step of the worker that it is bound to waits for one that is only possible with a release.
+// The only step on the bound worker waits for a step that can run only after a release.
 TEST(ModelBoundGroups, NoTimeOutIsNeededForARelease) {
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
@@ -228,7 +233,7 @@ TEST(ModelBoundGroups, NoTimeOutIsNeededForARelease) {
     });
 }
 
-// The monitor takes slots from whoever it comes across, but not these.
+// The monitor takes slots from workers, but not from a worker with a bound group.
 TEST(ModelBoundGroups, ItsWorkerKeepsItsThread) {
     const relieved twice{2};
     for (const unsigned workers : {1U, 2U}) {
@@ -236,7 +241,7 @@ TEST(ModelBoundGroups, ItsWorkerKeepsItsThread) {
             scheduler scheduler{{.workers = workers, .blocked_after = 5ms}};
             group bound{scheduler};
             counter other;
-            scheduler.post(other.task);  // it may lose its slot, before the call or after
+            scheduler.post(other.task);  // it may lose its slot at any time
             bound.bind(0);
             plain<const void*> where{nullptr};
             plain<int> steps{0};
@@ -262,7 +267,8 @@ TEST(ModelBoundGroups, ItsWorkerKeepsItsThread) {
     }
 }
 
-// A bind or a release against a hand-over: a slot changes hands before the bind, or after the release.
+// A bind or a release against a hand-over: a slot changes hands before the bind, or after the
+// release.
 TEST(ModelBoundGroups, ABindMeetsAHandOver) {
     const relieved once{1};
     model::expect_passes_by_priorities([] {

@@ -1,5 +1,6 @@
-// Loops whose chunks several workers claim: the end of helpers against who waits for them, a stop, a failure, and
-// the end of the scheduler; and a stop of the scheduler as one more thread of each.
+// Loops whose chunks several workers claim. The end of the helpers races with the task that waits
+// for them, a stop, a failure, and the end of the scheduler. In each scenario one more thread may
+// stop the scheduler.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/awaits.hpp>
@@ -22,11 +23,11 @@ using model::interruption;
 using model::require;
 using model::stops;
 
-// Each chunk is a slice: who claims it has another turn before the next.
+// Each chunk is a slice: after a chunk the claiming task goes to the end of the queue.
 constexpr bulk_options in_turns{.slice = duration{0}};
 
-// Whether all ran, each once, or a stop came before. What the bodies write is read here, so that the end of the
-// loop must order the two.
+// Returns whether each iteration ran once, or a stop came before. It reads the values that the
+// bodies write, so the end of the loop must order the two.
 template <std::size_t Count>
 task<bool> writes_all(bulk_options wanted) {
     std::array<model::plain<int>, Count> all{};
@@ -62,7 +63,8 @@ TEST(ModelBulk, TheParentSeesWhatTheBodiesHaveWritten) {
     });
 }
 
-// The second helper is made by the first, or by the parent when that is taken, in memory of its own.
+// The first helper makes the second, or the parent does after a worker has taken the first. Each
+// has its own memory.
 TEST(ModelBulk, HelpersFindHelpers) {
     for (const bulk_options wanted : {bulk_options{}, in_turns}) {
         model::expect_passes_by_priorities(
@@ -108,7 +110,7 @@ TEST(ModelBulk, TheFailureIsThatOfAPlainLoop) {
     model::expect_ends_though_stopped(parent);
 }
 
-// Loops of two tasks, and of the children of one.
+// Loops of two tasks at once, and loops of the children of a task.
 TEST(ModelBulk, SeveralLoopsAtOnce) {
     static constexpr auto forks = [](bulk_options wanted) -> task<bool> {
         const auto [one, two] = co_await fork_join(writes_all<2>(wanted), writes_all<2>(wanted));
@@ -127,7 +129,8 @@ TEST(ModelBulk, SeveralLoopsAtOnce) {
     }
 }
 
-// Its helpers are posted, offered, at work, or have just left.
+// The scheduler is destroyed while the helpers of a loop are posted, offered, at work, or have just
+// ended.
 TEST(ModelBulk, ALoopGoesWithItsScheduler) {
     struct held {
         explicit held(model::plain<int>& count) : alive{count} { alive = alive + 1; }

@@ -1,4 +1,5 @@
-// The checker is checked: each kind of failure is found, said, and found again from its choices.
+// Tests of the checker: it finds and reports each kind of failure, and finds it again from its
+// choices.
 #include "model/bell.hpp"
 #include "model/explore.hpp"
 
@@ -178,7 +179,7 @@ TEST(Checker, FindsTouchesOfFreedMemory) {
         number.reset();
         require(*seen == 0, "it is read");
     });
-    // Code that is not instrumented, such as the C library.
+    // The write is in code that is not instrumented, such as the C library.
     expect_fails("freed memory was written", [] {
         auto number = std::make_unique<int>(0);
         int* const seen = unknown_to_the_compiler(number.get());
@@ -187,7 +188,7 @@ TEST(Checker, FindsTouchesOfFreedMemory) {
     });
 }
 
-// Though the search may leave out one of the two orders.
+// The search may leave out one of the two orders. The checker must find the failure in either.
 TEST(Checker, FindsADestructionThatIsNotAfterAllUses) {
     expect_fails("destroyed while thread 1 may still use it", [] {
         struct shared {
@@ -233,7 +234,7 @@ TEST(Checker, FindsLeaksAndSecondFrees) {
 }
 
 TEST(Checker, TimeOutsMayComeAtAnyTime) {
-    // Both ends of the race are seen.
+    // The search must see both outcomes of the race.
     bool in_time = false;
     bool too_late = false;
     const verdict found = explore({}, [&] {
@@ -249,7 +250,7 @@ TEST(Checker, TimeOutsMayComeAtAnyTime) {
     EXPECT_TRUE(too_late);
 }
 
-// Also where time-outs come only when nobody else can go on.
+// Also in the mode where a time-out comes only when no thread can go on.
 TEST(Checker, AWaitWhoseTimeIsOverDoesNotSleep) {
     bool first = false;
     expect_passes({.early_time_outs = false}, [&] {
@@ -269,7 +270,7 @@ TEST(Checker, ExceptionsBelongToTheirThread) {
             try {
                 throw value;
             } catch (int caught) {
-                step.fetch_add(1, sync::relaxed);  // others run in their own handlers meanwhile
+                step.fetch_add(1, sync::relaxed);  // other threads run in their handlers
                 require(caught == value, "it is this thread's");
                 try {
                     throw;

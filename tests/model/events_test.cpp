@@ -103,8 +103,8 @@ TEST(ModelScheduler, AStepMayWaitForAnEventOfTheFirstSource) {
     });
 }
 
-// Collects what ended a wait for the poll that follows, as a driver of descriptors does. Any wake-up counts as
-// an event.
+// Keeps the events that ended a wait for the next poll, as a driver of descriptors does. Each
+// wake-up counts as an event.
 class collecting_driver final : public driver {
 public:
     bool set_deadline(time_point deadline) noexcept override {
@@ -130,7 +130,8 @@ private:
     futex_driver sleep_;
 };
 
-// Rare: one worker plans its sleep while the other wakes up, runs a round, and has not polled yet.
+// A rare case: one worker plans its sleep while the other has woken up, has run a round, and has
+// not polled yet.
 TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
     const auto scenario = [](stops how) {
         scheduler_options options;

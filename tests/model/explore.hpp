@@ -1,4 +1,4 @@
-// What the model tests say: a scenario passes, or it fails in a known way.
+// The expectations of the model tests: a scenario passes, or it fails in a known way.
 #pragma once
 
 #include "model/checker/atomic.hpp"
@@ -12,13 +12,13 @@
 
 namespace fairlead::model {
 
-/// Runs each of `bodies` in a thread of its own; all have ended when it returns.
+/// Runs each of `bodies` in its own thread, and returns when all have ended.
 template <class... Bodies>
 void in_threads(const Bodies&... bodies) {
     const thread running[]{thread{bodies}...};
 }
 
-/// Expects that no execution goes wrong; for an exhaustive search, that all were seen.
+/// Expects that no execution goes wrong, and that an exhaustive search has seen all executions.
 inline void expect_passes(const options& wanted, const std::function<void()>& scenario) {
     const verdict found = explore(wanted, scenario);
     EXPECT_TRUE(found.passed) << found.what << "\nseed " << found.seed << ", depth " << wanted.depth
@@ -32,8 +32,8 @@ inline void expect_passes(const options& wanted, const std::function<void()>& sc
 
 inline void expect_passes(const std::function<void()>& scenario) { expect_passes({}, scenario); }
 
-/// For scenarios with a whole scheduler, which have far too many executions to see all. Time passes only
-/// when nobody can go on otherwise.
+/// For scenarios with a whole scheduler, which have far too many executions to see all. Time passes
+/// only when no thread can go on otherwise.
 inline void expect_passes_by_priorities(const std::function<void()>& scenario,
                                         std::uint64_t executions_max = 500) {
     for (const unsigned depth : {3U, 6U, 12U}) {
@@ -48,7 +48,7 @@ inline void expect_passes_by_priorities(const std::function<void()>& scenario,
     }
 }
 
-/// Expects that some execution goes wrong, in a way that `what` is a part of.
+/// Expects that an execution goes wrong with a message that contains `what`.
 inline void expect_fails(const options& wanted, const std::string& what,
                          const std::function<void()>& scenario) {
     const verdict found = explore(wanted, scenario);

@@ -1,4 +1,5 @@
-// The forks of a worker: its owner and thieves, with every order of steps and every reading of memory.
+// The forks of a worker: its owner and thieves, with every order of steps and every reading of
+// memory.
 #include "model/explore.hpp"
 
 #include <fairlead/detail/lockfree/fork_deque.hpp>
@@ -17,7 +18,7 @@ using model::plain;
 using model::require;
 using model::thread;
 
-// What is forked is written by its owner before the push, and by its taker.
+// The items that are forked. The owner writes an item before the push; its taker writes it again.
 class items {
 public:
     static constexpr std::size_t count = 4;
@@ -44,7 +45,7 @@ private:
     std::array<bool, count> used_{};
 };
 
-// False: there is no room, and the owner keeps it to itself.
+// Pushes a fork. Returns false if there is no room: the owner then runs the fork itself.
 template <std::size_t Capacity>
 bool push_and_open(fork_deque<plain<int>, Capacity>& forks, items& all, std::size_t index) {
     plain<int>& item = all.fill(index);
@@ -59,7 +60,8 @@ void steal_some(fork_deque<plain<int>, Capacity>& forks, items& all, int thefts)
     for (int i = 0; i != thefts; ++i) all.use(forks.steal());
 }
 
-// The owner forks one after the other, and joins the newest first. Of what is left others have taken it.
+// The owner pushes the forks one by one and joins the newest first. A thief has taken each fork
+// that the owner does not find.
 template <std::size_t Capacity>
 void owner_and_thieves(std::size_t count, std::size_t open_min, int thieves, int thefts) {
     fork_deque<plain<int>, Capacity> forks{open_min};
@@ -121,8 +123,8 @@ TEST(ModelForkDeque, WhatWasHiddenIsOpenedAtOnce) {
     });
 }
 
-// As the posts of steps with policy::stealing: each is opened at once, and the owner now and then takes the
-// oldest, as thieves do.
+// The posts of steps with policy::stealing: the owner opens each item to thieves at once, and
+// sometimes takes the oldest item, as thieves do.
 TEST(ModelForkDeque, EachIsOpenedAtOnceAndTheOwnerTakesBothEnds) {
     const auto scenario = [](bool oldest_first) {
         fork_deque<plain<int>, 2> posts{0};
@@ -145,8 +147,8 @@ TEST(ModelForkDeque, EachIsOpenedAtOnceAndTheOwnerTakesBothEnds) {
     }
 }
 
-// A stop as one more thread. The owner and the thief end when they see it, and when they have ended who
-// stops takes what is left, hidden or not.
+// One more thread stops the deque. The owner and the thief end when they see the stop. After that
+// the stopping thread takes the remaining forks, hidden or not.
 TEST(ModelForkDeque, AStopTakesWhatIsLeft) {
     const auto scenario = [](std::size_t count, std::size_t open_min) {
         fork_deque<plain<int>, 2> forks{open_min};

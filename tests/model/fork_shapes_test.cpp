@@ -1,5 +1,5 @@
-// Forks of any shape: how many children there are, which of them throw, and which wait; the schedule says which of them
-// another worker takes. Each child writes what stands in the frame of its parent.
+// Forks of any shape: a number of children, of which some throw and some wait. The schedule decides
+// which children another worker takes. Each child writes a variable in the frame of its parent.
 #include "model/explore.hpp"
 
 #include <fairlead/coro/awaits.hpp>
@@ -26,7 +26,7 @@ constexpr std::size_t children_max = 4;
 
 struct shape {
     std::size_t children;
-    std::size_t throws;  // a bit for each child, as the next
+    std::size_t throws;  // a bit for each child
     std::size_t waits;
 
     [[nodiscard]] static shape any() {
@@ -63,8 +63,8 @@ task<> parent(shape is, unsigned workers) {
     } catch (const failure& found) {
         caught = found.of_child;
     }
-    std::optional<std::size_t> first;  // in order, which is that in time if all run here
-    bool failed_before = false;        // a child that ran here, if all do
+    std::optional<std::size_t> first;  // the first in order; also in time, if all children run here
+    bool failed_before = false;        // whether an earlier child failed, if all children run here
     for (std::size_t i = 0; i != is.children; ++i) {
         const child_state state = states[i];
         require(state != child_state::begun, "what has begun has ended");

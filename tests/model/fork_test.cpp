@@ -1,5 +1,5 @@
-// Forks that are joined: the end of those that were taken against who waits for them, asks them to stop, or goes
-// away; and a stop of the scheduler as one more thread of each.
+// Forks that are joined. The end of a taken fork races with a parent that waits for it, asks it to
+// stop, or is destroyed. In each scenario one more thread may stop the scheduler.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>
@@ -30,7 +30,7 @@ task<int> takes_a_turn(int value) {
     co_return value;
 }
 
-// Writes what its parent reads, so that the join must order the two.
+// Writes a value that its parent reads, so the join must order the two.
 task<> writes(model::plain<int>& into, int value) {
     into = value;
     co_return;
@@ -50,7 +50,7 @@ TEST(ModelFork, TheParentSeesWhatItsChildrenHaveWritten) {
     model::expect_ends_though_stopped(parent);
 }
 
-// The first child waits, so that the others are posted, if they are not taken before.
+// The first child waits. Then the parent posts the other children that no worker has taken.
 TEST(ModelFork, TheOthersArePostedWhenTheFirstWaits) {
     static constexpr auto parent = []() -> task<> {
         model::plain<int> all[3];
@@ -93,13 +93,14 @@ TEST(ModelFork, TwoTasksForkAndWait) {
     });
 }
 
-// Waits until it is asked to stop, and once more to clean up. Whether it was so.
+// Waits until it is asked to stop, then waits once more to clean up. Returns whether both happened.
 task<bool> cleans_up() {
     const bool stopped = co_await receive_signal() == wake_reason::stopped;
     co_return stopped&& co_await shielded(test::ending_of(sleep_for(1ms))) == wake_reason::expired;
 }
 
-// It comes before the child is taken, while it is, or when the parent waits for it.
+// The stop comes before a worker takes the child, meanwhile, or when the parent waits for the
+// child.
 TEST(ModelFork, AStopIsPassedOnToWhatWasTaken) {
     static constexpr auto parent = []() -> task<bool> {
         const auto [one, told] = co_await fork_join(takes_a_turn(1), cleans_up());
@@ -138,7 +139,7 @@ TEST(ModelFork, AFailureStopsTheOthers) {
     });
 }
 
-// --- other schedulers, and the end of their own ---------------------------------------------------------------
+// --- other schedulers, and the end of their own --------------------------------------------------
 
 task<int> goes(scheduler& elsewhere) {
     co_await resume_on(elsewhere);
@@ -153,14 +154,14 @@ task<> uses_there(scheduler& elsewhere, model::plain<int>& kept) {
     static_cast<void>(co_await receive_signal());
     kept = kept + 1;
 }
-// Its frame holds what the child uses that has gone.
+// A parent whose frame holds an object that a child on another scheduler uses.
 task<> holds_for_a_child(scheduler& elsewhere) {
     model::plain<int> kept{0};
     co_await fork_join(waits_and_cleans_up(), uses_there(elsewhere, kept));
 }
 
-// The scheduler is destroyed while the first child waits; the other was not taken, waits as well, or has gone to
-// another scheduler, where it uses what the parent's frame holds.
+// The scheduler is destroyed while the first child waits. No worker has taken the second child, or
+// it waits, too, or it has moved to another scheduler, where it uses the parent's frame.
 TEST(ModelFork, AParentIsKeptForAChildThatIsElsewhere) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {
@@ -169,7 +170,7 @@ TEST(ModelFork, AParentIsKeptForAChildThatIsElsewhere) {
             spawn(home, holds_for_a_child(elsewhere)).detach();
         });
     }
-    // A stop of the parent wakes it when the child has just ended, and has not said so yet.
+    // A stop wakes the parent when the child has just ended and has not reported it yet.
     model::expect_passes_by_priorities([] {
         scheduler elsewhere{{.workers = 1}};
         std::optional<join_handle<void>> handle;
@@ -183,7 +184,8 @@ TEST(ModelFork, AParentIsKeptForAChildThatIsElsewhere) {
     });
 }
 
-// The first child goes elsewhere, and the parent with it; what it has offered is posted, and its scheduler ends.
+// The first child moves to another scheduler, and the parent with it. The forks that the parent has
+// offered are posted, and their scheduler ends.
 TEST(ModelFork, AParentIsElsewhereWhenItsForksAreGivenBack) {
     static constexpr auto parent = [](scheduler& elsewhere) -> task<int> {
         try {
@@ -208,7 +210,7 @@ TEST(ModelFork, AParentIsElsewhereWhenItsForksAreGivenBack) {
     });
 }
 
-// It is patient enough to wait for them.
+// A stop with a long limit waits for them.
 TEST(ModelFork, AStopWaitsForForksWhoseParentIsElsewhere) {
     static constexpr auto parent = [](scheduler& elsewhere) -> task<int> {
         const auto [one, two] = co_await fork_join(goes(elsewhere), number(2));
@@ -226,7 +228,8 @@ TEST(ModelFork, AStopWaitsForForksWhoseParentIsElsewhere) {
     }
 }
 
-// The outer fork asks the inner parent to stop, which is kept for its child: that must not end the wait.
+// The outer fork asks the inner parent to stop. The inner parent is kept for its child: the stop
+// must not end that wait.
 TEST(ModelFork, AParentThatIsKeptIsAskedToStop) {
     static constexpr auto outer = [](scheduler& elsewhere) -> task<> {
         co_await fork_join(waits_and_cleans_up(), holds_for_a_child(elsewhere));
@@ -238,8 +241,8 @@ TEST(ModelFork, AParentThatIsKeptIsAskedToStop) {
     });
 }
 
-// A stop that comes when the step of the first child has begun ends its wait all the same: then the other must be
-// told as well, as the first may wait for what it does then.
+// A stop that comes after the first child's step has begun still ends the wait of that child. The
+// other child must be told of the stop, too: the first child may wait for its reaction.
 TEST(ModelFork, AStopThatComesLateReachesAll) {
     struct coroutines {
         static task<bool> first(basic_task*& self) {
@@ -268,7 +271,7 @@ TEST(ModelFork, AStopThatComesLateReachesAll) {
     }
 }
 
-// What was taken counts from that moment, though nothing else of it is left here.
+// A taken fork counts as a task from that moment, though nothing else shows that it exists.
 TEST(ModelFork, DrainWaitsForWhatWasTaken) {
     struct coroutines {
         static task<> waits_and_sets(sync::atomic<bool>& flag) {

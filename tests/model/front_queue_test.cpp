@@ -22,10 +22,10 @@ struct node {
 };
 using queue = front_queue<node, &node::next>;
 
-// What the consumer has seen: numbers of two digits, producer and position.
+// The nodes that the consumer has seen, as numbers of two digits: producer and position.
 class ledger {
 public:
-    // Takes what there is; returns how much. The nodes are freed at once.
+    // Takes all nodes and frees them at once. Returns their number.
     std::size_t take(queue& from) {
         std::size_t taken = 0;
         queue::chain all = from.take_all();
@@ -108,8 +108,8 @@ TEST(ModelFrontQueue, ABatchIsPushedInOneStep) {
     });
 }
 
-// Who pushes wakes the consumer only if it found the queue empty; a stop wakes it as well. Then another takes
-// what is left, while the producers go on, as a destructor does.
+// A producer wakes the consumer only if it found the queue empty. A stop wakes the consumer, too.
+// Then another thread takes the remaining nodes, as a destructor does, while the producers go on.
 void sleeping_consumer(int producers) {
     queue front;
     sync::signal work;
@@ -145,7 +145,7 @@ TEST(ModelFrontQueue, AStopIsSeenByASleepingConsumer) {
     model::expect_passes({.preemptions = 2}, [] { sleeping_consumer(2); });
 }
 
-// Nobody stops: the consumer must have both, or it sleeps for ever.
+// There is no stop: the consumer must get both nodes, or it sleeps for ever.
 TEST(ModelFrontQueue, APushThatFindsItNotEmptyNeedsNoWakeUp) {
     const auto scenario = [](int producers) {
         return [=] {

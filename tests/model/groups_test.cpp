@@ -1,6 +1,8 @@
-// Groups: what the role and others tell each other, with every order of steps; and as a whole, by priorities.
+// Groups: the messages between the role and other threads, with every order of steps; and the whole
+// scheduler, by priorities.
 //
-// What a test with a whole scheduler looks for is as in scheduler_test.cpp: nothing is lost, and no time-out is needed.
+// A test with a whole scheduler checks the same as in scheduler_test.cpp: no task is lost, and no
+// wake-up needs a time-out.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -30,7 +32,7 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// --- what the role and others tell each other -------------------------------------------------------------------
+// --- messages between the role and other threads -------------------------------------------------
 
 // The parts of a scheduler with a group, without workers.
 struct parts {
@@ -55,7 +57,7 @@ struct parts {
     sched::group_state* const group;
 };
 
-// [GR1] The end of a step and the role: who is held back is told.
+// [GR1] A step ends while the role holds a group back: the role learns of the end.
 TEST(ModelGroups, TheEndOfAStepIsToldToWhoWaitsForIt) {
     model::expect_passes([] {
         parts all{{.max_concurrency = 1}};
@@ -82,7 +84,7 @@ TEST(ModelGroups, OfTwoStepsThatEndOneIsTold) {
     });
 }
 
-// A wish that a round does not see yet is left to another one.
+// A wish that comes too late for a round is seen by the next.
 TEST(ModelGroups, AResumeIsSeenByThisRoundOrTheNext) {
     model::expect_passes({.preemptions = 2}, [] {
         callback_task task;
@@ -104,7 +106,8 @@ TEST(ModelGroups, AResumeIsSeenByThisRoundOrTheNext) {
     });
 }
 
-// Of two who notice the same group one puts it into the list; the wish of the other is seen with it.
+// Two threads notice the same group. One of them puts it into the list; the role sees the wishes of
+// both.
 TEST(ModelGroups, TwoWishesAreSeen) {
     model::expect_passes({.preemptions = 1, .stale_reads = 1}, [] {
         parts all{{}};
@@ -122,18 +125,19 @@ TEST(ModelGroups, TwoWishesAreSeen) {
     });
 }
 
-// Who runs a line of others looks at what was pushed, unless a round has taken it.
+// A worker that runs a line of another group looks at a pushed task, unless a round has taken it.
 TEST(ModelGroups, AttentionIsCalledToWhatWasPushed) {
     model::expect_passes({.preemptions = 2}, [] {
         callback_task task;
         parts all{{}};
-        all.core.role.call_attention();  // a round sees that time does not matter any more
+        all.core.role.call_attention();  // then a round sees that it need not regard the time
         model::in_threads([&] { all.round(); }, [&] { all.post(task); });
         require(!all.core.groups_visible() || all.core.role.wants_attention(), "somebody looks");
     });
 }
 
-// What was dealt to a worker and taken back makes room, though no step has ended.
+// A task that was dealt to a worker and is taken back frees its place in the limit, though no step
+// has ended.
 TEST(ModelGroups, WhatIsTakenBackMakesRoom) {
     model::expect_passes([] {
         std::array<callback_task, 2> tasks;
@@ -149,7 +153,7 @@ TEST(ModelGroups, WhatIsTakenBackMakesRoom) {
     });
 }
 
-// --- as a whole -------------------------------------------------------------------------------------------------
+// --- as a whole ----------------------------------------------------------------------------------
 
 TEST(ModelGroups, ALimitedGroupNeverRunsTwoSteps) {
     model::expect_passes_though_stopped([](stops how) {
@@ -170,7 +174,7 @@ TEST(ModelGroups, ALimitedGroupNeverRunsTwoSteps) {
     });
 }
 
-// Likewise, of tasks that post themselves again, beside others.
+// The same for tasks that post themselves again, beside tasks of other groups.
 TEST(ModelGroups, NoTimeOutIsNeededAtALimit) {
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
@@ -198,7 +202,7 @@ TEST(ModelGroups, NoTimeOutIsNeededAtALimit) {
     });
 }
 
-// A worker is about to sleep, as all that is left is paused.
+// A worker is about to sleep, because all remaining tasks are in a paused group.
 TEST(ModelGroups, AResumeIsNotLost) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_though_stopped([=](stops how) {
@@ -241,7 +245,7 @@ TEST(ModelGroups, NoTimeOutIsNeededForAResume) {
     }
 }
 
-// A limit that is raised, while the only step that may run waits for the next one.
+// A limit is raised while the only step that may run waits for the next step.
 TEST(ModelGroups, ARaisedLimitIsSeen) {
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
@@ -262,7 +266,7 @@ TEST(ModelGroups, ARaisedLimitIsSeen) {
     });
 }
 
-// A worker has a line of others, and posts of its own.
+// A worker has a line of another group, and posts of its own.
 TEST(ModelGroups, APostBesideALineOfOthersIsDrained) {
     for (const priority by : {priority::normal, priority::highest}) {
         for (const unsigned workers : {1U, 2U}) {
@@ -291,7 +295,7 @@ TEST(ModelGroups, APostBesideALineOfOthersIsDrained) {
     }
 }
 
-// --- how long a group lives ---------------------------------------------------------------------------------------
+// --- how long a group lives ----------------------------------------------------------------------
 
 TEST(ModelGroups, ItsHandleMayGoAsItsLastTaskEnds) {
     for (const bool paused : {false, true}) {
@@ -318,7 +322,7 @@ TEST(ModelGroups, ItsHandleMayGoAsItsLastTaskEnds) {
     }
 }
 
-// What is left in a group is given back with the scheduler.
+// A destroyed scheduler gives back the tasks that are left in a group.
 TEST(ModelGroups, AGroupGoesWithItsScheduler) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {

@@ -1,6 +1,7 @@
-// Steps that lose their slot: [HO1] with every order of steps, and the whole scheduler by priorities.
+// Steps that lose their slot: [HO1] with every order of steps, and the whole scheduler by
+// priorities.
 //
-// The checker's monitor relieves whoever it comes across, at any moment.
+// The checker's monitor takes the slot of any worker, at any moment.
 #include "model/interruption.hpp"
 #include "model/reliefs.hpp"
 #include "model/tasks.hpp"
@@ -35,7 +36,7 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// The protocol alone: whoever has the slot is alone with it.
+// The protocol alone: one thread at a time has the slot.
 TEST(ModelHandover, TheStepOrTheTakerHasTheSlot) {
     const relieved these{0};
     model::expect_passes([] {
@@ -99,7 +100,8 @@ TEST(ModelHandover, NothingIsLostOfWhatTheStepPosts) {
     }
 }
 
-// Those that the step waits for can only run if its slot is passed on: no time-out is needed for that.
+// The tasks that the step waits for can run only after its slot is passed on. That must need no
+// time-out.
 TEST(ModelHandover, AStepThatBlocksInPlaceWaitsForOthers) {
     const relieved never{0};
     model::barriers_matter = true;
@@ -126,7 +128,7 @@ TEST(ModelHandover, AStepThatBlocksInPlaceWaitsForOthers) {
     }
 }
 
-// A drain that comes meanwhile is told after the last step, which ends without a slot.
+// A drain that comes meanwhile returns after the last step, which ends without a slot.
 TEST(ModelHandover, ADrainIsToldAfterAStepWithoutASlot) {
     const relieved twice{2};
     for (const unsigned workers : {1U, 2U}) {
@@ -151,7 +153,7 @@ TEST(ModelHandover, AStepOfAStrandKeepsItsPlace) {
         scheduler scheduler{{.workers = 2}};
         {
             group strand{scheduler, {.max_concurrency = 1}};
-            plain<int> value{0};  // which they share without a lock
+            plain<int> value{0};  // the tasks share it without a lock
             task_of second{[&] { value = value + 1; }};
             task_of first{[&] {
                 value = value + 1;
@@ -169,7 +171,7 @@ TEST(ModelHandover, AStepOfAStrandKeepsItsPlace) {
     });
 }
 
-// What has forked keeps its slot; what has lost it forks in itself.
+// A step that has forked keeps its slot. A step without a slot runs its forks itself.
 TEST(ModelHandover, ForksAreRunOnce) {
     const relieved twice{2};
     model::expect_passes_though_stopped([](stops how) {
@@ -189,7 +191,7 @@ TEST(ModelHandover, ForksAreRunOnce) {
     });
 }
 
-// The spare worker has steps of its own, which fork as well.
+// The spare worker runs steps that fork, too.
 TEST(ModelHandover, ForksOfTwoAreRunOnce) {
     const relieved twice{2};
     for (const unsigned workers : {1U, 2U}) {
@@ -214,7 +216,8 @@ TEST(ModelHandover, ForksOfTwoAreRunOnce) {
     }
 }
 
-// A worker that was without a slot, and posted, holds one again, and loses it again: no time-out is needed for that.
+// A worker without a slot has posted. It gets a slot again, and loses it again. No wake-up needs a
+// time-out.
 TEST(ModelHandover, AWorkerIsUsedAgain) {
     const relieved never{0};
     model::barriers_matter = true;
@@ -242,7 +245,8 @@ TEST(ModelHandover, AWorkerIsUsedAgain) {
     });
 }
 
-// Who posts with a deadline from outside may be the last to leave a scheduler that goes.
+// A thread that posts with a deadline from outside may be the last to leave a scheduler that is
+// destroyed.
 TEST(ModelHandover, APostWithADeadlineTouchesNothingAfterItsTaskMayHaveRun) {
     model::expect_passes_by_priorities([] {
         std::optional<scheduler> scheduler{std::in_place, scheduler_options{.workers = 1}};

@@ -9,10 +9,10 @@
 namespace fairlead::fuzz {
 namespace {
 
-// What was found first, or nothing, with random bytes as a fuzzer has them to begin with.
+// The first failure that random bytes find, if any: a fuzzer begins with such bytes.
 template <class Scheduler>
 std::string found_in() {
-    constexpr int runs = 2000;  // a lost post takes two hundred
+    constexpr int runs = 2000;  // a lost post needs about two hundred
     std::string found;
     const auto check = [&found](input bytes) {
         if (!found.empty()) return;
@@ -32,7 +32,7 @@ struct scheduler_that_counts : scheduler {
     model::plain<int> posts{0};
 };
 
-// Of two posts at the same time one is lost.
+// Loses one of two posts at the same time.
 struct scheduler_that_is_busy : scheduler {
     using scheduler::scheduler;
     void post(basic_task& task) {

@@ -1,5 +1,5 @@
-// A stop of a scheduler as one more thread of a scenario, at any moment, and a start that goes on with what
-// the stop has left. So nothing that was posted may be lost, or run twice, whatever else happens.
+// One more thread of a scenario stops the scheduler at any moment. A start then goes on with the
+// remaining tasks. No posted task may be lost or run twice.
 #pragma once
 
 #include "model/explore.hpp"
@@ -18,8 +18,8 @@ namespace fairlead::model {
 
 enum class stops : std::uint8_t {
     none,
-    patient,  // waits until everything has ended, and then ends the workers
-    at_once,  // ends the workers, whatever is left
+    patient,  // waits until all tasks have ended, then ends the workers
+    at_once,  // ends the workers at once; tasks may be left
 };
 
 class interruption {
@@ -63,7 +63,7 @@ inline void expect_passes_though_stopped(const std::function<void(stops)>& scena
     }
 }
 
-/// Likewise, of a coroutine on two workers: it ends.
+/// Checks that a coroutine on two workers ends in every execution in which a stop interrupts it.
 inline void expect_ends_though_stopped(const std::function<task<>()>& parent) {
     expect_passes_though_stopped([&parent](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -73,8 +73,9 @@ inline void expect_ends_though_stopped(const std::function<task<>()>& parent) {
     });
 }
 
-/// By priorities as well, for steps that wait for other tasks: a stop that does not wait for these, and the start after
-/// it, would wait for such a step for ever. What they need is to be posted before the stop.
+/// The same for steps that wait for other tasks, with patient stops only. A stop at once would
+/// leave the other tasks and then wait for the step for ever. The scenario must post the other
+/// tasks before the stop.
 inline void expect_passes_though_stopped_patiently(const std::function<void(stops)>& scenario) {
     expect_passes_by_priorities([&] { scenario(stops::none); });
     expect_passes_by_priorities([&] { scenario(stops::patient); }, 125);

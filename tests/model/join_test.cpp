@@ -1,5 +1,5 @@
-// Coroutines that are waited for: the end of one against whoever joins it, drops its handle, gives up, or asks
-// it to stop; and a stop of its scheduler as one more thread of each.
+// Coroutines that are joined. The end of a coroutine races with a thread that joins it, drops its
+// handle, gives up, or asks it to stop. In each scenario one more thread may stop the scheduler.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>
@@ -85,13 +85,13 @@ TEST(ModelJoin, AnAbandonedTaskTellsWhoJoins) {
         try {
             require(model::result_of(waiting) == 5, "it has seen the stop");
         } catch (const stopped_error&) {
-            // or not, as it had not begun
+            // or it had not begun
         }
         require(clock::now() == time_point{}, "no time-out was needed");
     });
 }
 
-// Its scheduler is destroyed, which does not wait for the other one.
+// The joiner's scheduler is destroyed. Its destructor does not wait for the joined task.
 TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler elsewhere{{.workers = 1}};
@@ -108,8 +108,8 @@ TEST(ModelJoin, WhoJoinsGoesAwayWhileWhatItJoinsEnds) {
     });
 }
 
-// The scheduler is destroyed while the body of a scope waits for something else, and a child goes to another
-// scheduler, or is about to: the body's frames stay until the child has ended.
+// The scheduler is destroyed while the body of a scope waits for another event. A child has moved
+// to another scheduler, or is about to. The body's frames stay until the child has ended.
 TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
     struct coroutines {
         static task<> child(scheduler& elsewhere, model::plain<int>& kept) {
@@ -131,7 +131,7 @@ TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
         scheduler home{{.workers = 1, .stop_limit = duration{0}}};
         spawn(home, coroutines::parent(elsewhere)).detach();
     });
-    // A stop of the body wakes it when the child has just ended, and has not said so yet.
+    // A stop wakes the body when the child has just ended and has not reported it yet.
     model::expect_passes_by_priorities([] {
         scheduler elsewhere{{.workers = 1}};
         std::optional<join_handle<void>> handle;
@@ -145,9 +145,10 @@ TEST(ModelJoin, AScopeIsKeptForAChildThatIsElsewhere) {
     });
 }
 
-// --- a request to stop --------------------------------------------------------------------------------------
+// --- a request to stop ---------------------------------------------------------------------------
 
-// Waits until it is asked to stop, and once more to clean up, which no stop shortens. Whether it was so.
+// Waits until it is asked to stop, then waits once more to clean up, which no stop shortens.
+// Returns whether both happened.
 task<bool> cleans_up() {
     const bool stopped = co_await receive_signal() == wake_reason::stopped;
     co_return stopped&& co_await shielded(test::ending_of(sleep_for(1ms))) == wake_reason::expired;
@@ -158,7 +159,8 @@ task<int> takes_a_turn(int value) {
     co_return value;
 }
 
-// Its handle and its scheduler ask at the same time: it is told once, and its end to who joins.
+// The handle and the scheduler ask the task to stop at the same time. The task is told once, and
+// the joiner learns of its end.
 TEST(ModelJoin, ATaskIsAskedToStopAndJoined) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -183,7 +185,7 @@ TEST(ModelJoin, ATaskIsAskedToStopAndItsHandleIsDropped) {
     });
 }
 
-// A stop ends the first wait, if the end is not faster; the second is shielded.
+// A stop ends the first wait, unless the end of the task is faster. The second wait is shielded.
 task<int> joins_twice(join_handle<int>& other) {
     const auto first = co_await other.join();
     if (first) co_return *first;
@@ -204,7 +206,8 @@ TEST(ModelJoin, AJoinerIsAskedToStopWhileWhatItJoinsEnds) {
     });
 }
 
-// Its deadline has passed when it begins, so the wait ends when the joiner runs next; unless the end was faster.
+// The deadline has passed when the wait begins. So the wait ends when the joiner runs next, unless
+// the end of the task is faster.
 TEST(ModelJoin, ADeadlineOfAJoinerRacesWithTheEnd) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -338,7 +341,7 @@ TEST(ModelJoin, AForeignResumeRacesWithTheSuspension) {
     });
 }
 
-// The stop is passed on to all children, of which some end meanwhile.
+// All children get the stop, while some of them end.
 TEST(ModelJoin, AStopIsPassedOnToAll) {
     model::expect_passes_though_stopped([](stops how) {
         scheduler scheduler{{.workers = 2}};

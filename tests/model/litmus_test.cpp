@@ -1,8 +1,8 @@
-// The checker is checked: small programs, and exactly what C++20 lets them read.
+// Tests of the checker: small programs, and exactly the values that C++20 lets them read.
 //
-// An outcome is written with one digit for each value that was read: 10 is "the first thread read 1, the
-// second 0". Two shapes that C++20 allows do not occur here, because stores take effect when they run:
-// load buffering (LB) and stores that pass each other (2+2W).
+// An outcome is written with one digit for each value that was read: 10 is "the first thread read
+// 1, the second 0". Two shapes that C++20 allows do not occur here, because stores take effect when
+// they run: load buffering (LB) and stores that pass each other (2+2W).
 #include "model/explore.hpp"
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ using cell = sync::atomic<int>;
 
 using namespace sync;  // the memory orders
 
-// What all executions of `program` return, ascending.
+// The results of all executions of `program`, ascending.
 template <class Program>
 numbers outcomes(Program program) {
-    std::bitset<10'000> seen;  // fixed, as nothing may be allocated in a scenario and kept
+    std::bitset<10'000> seen;  // of fixed size: a scenario may not keep an allocation
     const verdict found = explore({}, [&] { seen.set(static_cast<std::size_t>(program())); });
     EXPECT_TRUE(found.passed) << found.what << '\n' << found.trace;
     EXPECT_TRUE(found.complete);
@@ -32,7 +32,7 @@ numbers outcomes(Program program) {
     return all;
 }
 
-// --- store buffering: each writes its own, and reads the other's ------------------------------------
+// --- store buffering: each writes its own, and reads the other's ---------------------------------
 
 template <class First, class Second>
 numbers store_buffering(First first, Second second) {
@@ -97,7 +97,7 @@ TEST(Litmus, ExchangesAreNoFences) {
     EXPECT_EQ(store_buffering(sequential, sequential), somebody_sees);
 }
 
-// --- message passing: data, then a flag -------------------------------------------------------------
+// --- message passing: data, then a flag ----------------------------------------------------------
 
 numbers message_passing(order store, order load) {
     return outcomes([&] {
@@ -149,7 +149,8 @@ TEST(Litmus, MessagePassingWithFences) {
     EXPECT_EQ(seen, (numbers{0, 1, 11}));
 }
 
-// A read-modify-write by a third thread, however weak, goes on with what the store released.
+// A read-modify-write by a third thread, even a relaxed one, continues the release sequence of the
+// store.
 TEST(Litmus, AReleaseSequenceGoesThroughExchanges) {
     const numbers seen = outcomes([] {
         cell data{0};
@@ -172,7 +173,7 @@ TEST(Litmus, AReleaseSequenceGoesThroughExchanges) {
     EXPECT_EQ(seen, (numbers{0, 1, 11, 20, 21, 31}));
 }
 
-// --- one location -----------------------------------------------------------------------------------
+// --- one location --------------------------------------------------------------------------------
 
 TEST(Litmus, ReadsOfOneLocationDoNotGoBack) {
     const numbers seen = outcomes([] {
@@ -225,7 +226,7 @@ TEST(Litmus, AStrongExchangeMayFailByAnOldStore) {
     EXPECT_EQ(seen, (numbers{0, 1, 2}));
 }
 
-// --- independent reads of independent writes ----------------------------------------------------------
+// --- independent reads of independent writes -----------------------------------------------------
 
 numbers independent_reads(order store, order load) {
     return outcomes([&] {
@@ -256,8 +257,8 @@ TEST(Litmus, OnlySequentialConsistencyOrdersIndependentWrites) {
     EXPECT_EQ(std::ranges::count(sequential, 1010), 0);  // they disagree about which came first
 }
 
-// Two sequentially consistent loads of a relaxed store: the second cannot read what is older than what the
-// first has read, whichever thread is the second.
+// Two sequentially consistent loads of a relaxed store: the second load cannot read an older value
+// than the first, whichever thread is second.
 TEST(Litmus, SequentialLoadsAreInOneOrder) {
     const numbers seen = outcomes([] {
         cell x{0};
@@ -283,7 +284,7 @@ TEST(Litmus, SequentialLoadsAreInOneOrder) {
     EXPECT_EQ(seen, (numbers{0, 1, 10, 11, 100, 101, 110, 111, 200, 201, 210, 211}));
 }
 
-// Three threads: what the second read before it wrote is known to who reads from it.
+// Three threads: a thread that reads from the second knows what the second read before it wrote.
 TEST(Litmus, WhatARelaxedWriterHasReadIsNotPassedOn) {
     const auto chain = [](order first, order second) {
         return outcomes([=] {
@@ -306,7 +307,7 @@ TEST(Litmus, WhatARelaxedWriterHasReadIsNotPassedOn) {
     EXPECT_EQ(chain(release, acquire), (numbers{0, 1, 11}));
 }
 
-// --- what does not occur ------------------------------------------------------------------------------
+// --- what does not occur -------------------------------------------------------------------------
 
 TEST(Litmus, LoadBufferingIsNotShown) {
     const numbers seen = outcomes([] {

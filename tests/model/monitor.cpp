@@ -1,5 +1,5 @@
-// The monitor depends on time, and on time only. In a model nobody is asked to yield; and any step may seem to block, at any
-// moment.
+// The monitor for models. The real monitor depends only on time. In a model no step is asked to
+// yield, and any step may seem to block at any moment.
 #include "model/reliefs.hpp"
 
 #include "sched/core.hpp"

@@ -1,6 +1,6 @@
-// The checker is checked: protocols of which other tools have said whether they hold under the C++
-// memory model. Each verdict here is that of GenMC with RC11, but where another is named, and in the last
-// part, which has the verdicts of the authors of the algorithms.
+// Tests of the checker: protocols for which other tools have decided whether they hold under the
+// C++ memory model. Each verdict here is that of GenMC with RC11, unless a test names another tool.
+// The last part has the verdicts of the authors of the algorithms.
 #include "model/bell.hpp"
 #include "model/explore.hpp"
 
@@ -18,13 +18,13 @@ using namespace sync;  // the memory orders
 
 const options one_stale_read{.stale_reads = 1};
 
-// --- who pushes and then looks for a sleeper; who goes to sleep and then looks at the queue -----------
+// --- a push and a look for a sleeper, against a sleep and a look at the queue --------------------
 
 struct wake_protocol {
     const char* name;
     bool is_safe;
-    // The producer pushes with a read-modify-write, and looks at the flag, with a load or an addition
-    // of nothing.
+    // The producer pushes with a read-modify-write, and looks at the flag, with a load or an
+    // addition of nothing.
     order push;
     bool fence_after_push;
     bool look_is_change;
@@ -90,10 +90,11 @@ TEST(Oracle, SleepersAndTheirWakers) {
     }
 }
 
-// --- a stack: pushes, and all are taken at once --------------------------------------------------------
+// --- a stack: pushes, and all are taken at once --------------------------------------------------
 
-// Treiber's push, and an exchange that takes all: without reclamation, as no push looks into the head. That
-// both must synchronise is said by the standard: nothing else orders the payload's write and its reading.
+// Treiber's push, and an exchange that takes all nodes. It needs no reclamation, because no push
+// reads the head node. By the standard both must synchronise: nothing else orders the write of the
+// payload and its read.
 class stack {
 public:
     struct node {
@@ -147,7 +148,7 @@ TEST(Oracle, APushPublishesItsPayload) {
     expect_fails(one_stale_read, "data race", [] { push_and_take_all(release, relaxed); });
 }
 
-// --- a signal whose send returns early when it is set already ------------------------------------------
+// --- a signal whose send returns early when it is set already ------------------------------------
 
 enum class early_return { relaxed_load, fence_before, release_change };
 
@@ -186,7 +187,7 @@ void stop_and_signal(early_return how) {
     eager_signal signal{how};
     cell stop{0};
     thread worker{[&] {
-        signal.send();  // to itself: it has just left the role
+        signal.send();  // to this thread, which has just left the role
         while (stop.load(acquire) == 0) signal.receive();
     }};
     stop.store(1, release);
@@ -204,7 +205,8 @@ TEST(Oracle, AStopBeforeAnEarlyReturnIsLost) {
 
 enum class was_empty { by_the_exchange, by_the_first_load };
 
-// A push that finds the queue empty signals, a push that does not relies on the one before.
+// A push that finds the queue empty sends a signal. Any other push relies on the signal of an
+// earlier push.
 void push_and_signal(order push, order take, early_return how,
                      was_empty answer = was_empty::by_the_exchange) {
     eager_signal signal{how};
@@ -236,8 +238,8 @@ TEST(Oracle, SignalsOnlyOfPushesThatFindTheQueueEmpty) {
                   [] { push_and_signal(release, acquire, early_return::release_change); });
 }
 
-// The first load is of a queue that may have been emptied by the time the exchange succeeds. Found by traces of
-// a prototype that were checked against a specification.
+// The first load is of a queue that may have been emptied by the time the exchange succeeds. Found
+// by traces of a prototype that were checked against a specification.
 TEST(Oracle, TheFirstLoadDoesNotKnowWhetherTheQueueWasEmpty) {
     expect_fails(one_stale_read, "nobody can go on", [] {
         push_and_signal(acq_rel, acq_rel, early_return::release_change,
@@ -247,9 +249,10 @@ TEST(Oracle, TheFirstLoadDoesNotKnowWhetherTheQueueWasEmpty) {
                   [] { push_and_signal(acq_rel, acq_rel, early_return::release_change); });
 }
 
-// --- a ring with one producer, whose consumers read a slot and then claim it ---------------------------
+// --- a ring with one producer, whose consumers read a slot and then claim it ---------------------
 
-// Of one slot. Who loses the claim has read what the producer may write meanwhile, and throws it away.
+// A ring of one slot. A consumer that loses the claim has read an item that the producer may write
+// at the same time. It discards the item.
 template <class Slot>
 class ring {
 public:
@@ -298,13 +301,13 @@ void push_and_claim() {
     }
 }
 
-// As Miri says of slots that are read like the data of a sequence lock.
+// The verdict of Miri about slots that are read like the data of a sequence lock.
 TEST(Oracle, ASlotThatIsReadBeforeItsClaimMustBeAtomic) {
     expect_passes(one_stale_read, push_and_claim<cell>);
     expect_fails(one_stale_read, "data race", push_and_claim<plain<int>>);
 }
 
-// --- Chase-Lev's deque, with the orders of Le et al., PPoPP 2013 ----------------------------------------
+// --- Chase-Lev's deque, with the orders of Le et al., PPoPP 2013 ---------------------------------
 
 class deque {
 public:
@@ -398,7 +401,7 @@ TEST(Oracle, ChaseLevAtRandomAndByPriorities) {
     }
 }
 
-// --- who signals a task and who frees it -----------------------------------------------------------------
+// --- a signal to a task against its release ------------------------------------------------------
 
 TEST(Oracle, ASignalInTwoStepsTouchesAFreedTask) {
     expect_fails("destroyed", [] {

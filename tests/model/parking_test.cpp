@@ -1,5 +1,6 @@
-// Parking: workers that look for work and sleep, threads that have some. The real `idle`, with a small
-// worker around it that follows the protocol of sched/worker.cpp, so that all executions can be seen.
+// Parking: workers look for work and sleep, while threads post work. The tests use the real `idle`,
+// with a small worker around it that follows the protocol of sched/worker.cpp. So a search can see
+// all executions.
 #include "model/explore.hpp"
 
 #include "sched/core.hpp"
@@ -31,7 +32,7 @@ struct item {
 };
 using queue = lockfree::front_queue<item, &item::next>;
 
-// One queue, which one worker at a time may empty, as with the role.
+// A queue that one worker at a time may empty, as with the role.
 class yard {
 public:
     explicit yard(unsigned workers) : idle{workers, driver_} {}
@@ -51,10 +52,10 @@ public:
         while (!ends(wanted)) {
             idle.begin_search();
             while (!take() && !ends(wanted)) sleep(index, in_driver, wanted);
-            // The last searcher looks for those who relied on it.
+            // The last searcher looks for posts whose posters relied on it.
             if (idle.end_search() && !queue_.empty()) idle.wake_one();
         }
-        idle.wake_all();  // the others end as well
+        idle.wake_all();  // the other workers end, too
     }
 
     // When all threads have ended.
@@ -109,7 +110,8 @@ private:
     void park(unsigned index, int wanted) {
         idle.prepare_park(index);
         bool stay = !ends(wanted);
-        // What is there is for who has the role; if that is another, it looks after its release [RL1].
+        // The holder of the role takes the posts. If another thread holds the role, it looks again
+        // after its release [RL1].
         if (stay && !queue_.empty() && role_.try_acquire()) {
             role_.release();
             stay = false;
@@ -183,7 +185,7 @@ TEST(ModelParking, TwoWorkersAndPosters) {
     }
 }
 
-// The destructor waits until every announced push has left; then nobody touches `idle` any more.
+// The destructor waits until every announced push has left. After that no thread touches `idle`.
 TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
     model::expect_passes({.preemptions = 3, .stale_reads = 1}, [] {
         futex_driver driver;
@@ -207,7 +209,8 @@ TEST(ModelParking, MayBeDestroyedOnceAllPostersHaveLeft) {
     });
 }
 
-// The worker 1 sleeps in one of the two ways, unless there is a reason to stay awake after the word has changed.
+// Worker 1 sleeps in one of the two ways, unless after its change of the word there is a reason to
+// stay awake.
 template <class Condition>
 void sleep_unless(sched::idle& idle, futex_driver& driver, bool in_driver, const Condition& awake) {
     if (in_driver) {
@@ -221,15 +224,15 @@ void sleep_unless(sched::idle& idle, futex_driver& driver, bool in_driver, const
     }
 }
 
-// What a stop does first, and what it does then.
+// The two actions of a stop, in order.
 void stop_all(sync::atomic<bool>& stopping, sched::idle& idle) {
     stopping.store(true, sync::release);
     idle.wake_all();
 }
 
-// The workers are woken by a stop wherever they are on their way to sleep, while somebody posts: each of the
-// two finds them, and may also find them woken by the other. Once the workers have ended and the poster has
-// left nobody touches `idle`.
+// A stop wakes the workers wherever they are on their way to sleep, while another thread posts. The
+// stop and the post each find the workers, asleep or woken by the other. After the workers have
+// ended and the poster has left, no thread touches `idle`.
 void stop_against_a_sleeper_and_a_poster(bool in_driver) {
     futex_driver driver;
     auto* const idle = new sched::idle{2, driver};
@@ -265,7 +268,7 @@ TEST(ModelParking, AStopWakesWhoIsInTheDriverThoughSomebodyPosts) {
                          [] { stop_against_a_sleeper_and_a_poster(true); });
 }
 
-// One is parked, the other in the driver.
+// One worker is parked, the other sleeps in the driver.
 TEST(ModelParking, AStopWakesBothThoughSomebodyPosts) {
     const auto scenario = [] {
         futex_driver driver;
@@ -299,9 +302,9 @@ TEST(ModelParking, AStopWakesBothThoughSomebodyPosts) {
                          scenario);
 }
 
-// Who has dealt tasks changes the word after it, and a sleeper looks for tasks after it has changed the word
-// [ID1]. Otherwise nobody comes for what was dealt. With a stop, the sleeper is to end: whatever was dealt and
-// not taken by then is left.
+// The dealer changes the word after it has dealt tasks. A sleeper looks for tasks after it has
+// changed the word [ID1]. With another order a dealt task could wait for ever. After a stop the
+// sleeper ends and may leave dealt tasks behind.
 void deal_against_a_sleeper(bool in_driver, bool stop) {
     futex_driver driver;
     sched::idle idle{2, driver};
@@ -342,7 +345,7 @@ TEST(ModelParking, WhatWasDealtIsSeenOrWakesWhoIsInTheDriver) {
                          [] { deal_against_a_sleeper(true, true); });
 }
 
-// Its events may come at any time; a poll sees which have come.
+// A driver whose events may come at any time. A poll sees the events that have come.
 class event_driver final : public driver {
 public:
     [[nodiscard]] bool set_deadline(time_point) noexcept override { return true; }
@@ -372,8 +375,8 @@ struct without_threads {
     sched::core core;
 };
 
-// A round makes it a duty to sleep in the driver, while one leaves the driver for a task. The third
-// worker is parked: one of the two must wake it [ID2].
+// A round finds that a worker must sleep in the driver, while a worker leaves the driver for a
+// task. The third worker is parked: one of the two must wake it [ID2].
 TEST(ModelParking, TheDutyToSleepInTheDriverIsLeftToNobody) {
     model::expect_passes([] {
         without_threads scheduler{3};
@@ -397,7 +400,8 @@ TEST(ModelParking, TheDutyToSleepInTheDriverIsLeftToNobody) {
     });
 }
 
-// Of two at once, such as that of a stop and that of who comes back from the driver with events.
+// Two wishes at the same time: for example that of a stop, and that of a worker that returns from
+// the driver with events.
 TEST(ModelParking, ARoundSeesWhatEveryWishIsAbout) {
     model::expect_passes([] {
         without_threads scheduler{2};
@@ -418,8 +422,9 @@ TEST(ModelParking, ARoundSeesWhatEveryWishIsAbout) {
     });
 }
 
-// Who has work looks at the word after it has added it, and a sleeper at the work after it has become one
-// [ID2]. `add` returns whether somebody must be woken. Who is woken by a stop ends.
+// A worker with work looks at the word after it has added the work. A sleeper looks at the work
+// after it has announced its sleep [ID2]. `add` returns whether a sleeper must be woken. A worker
+// that a stop wakes ends.
 template <class Work>
 void work_against_a_sleeper(bool (*add)(Work&, item&, const sched::idle&)) {
     const auto scenario = [=](bool stop) {

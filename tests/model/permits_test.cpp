@@ -1,5 +1,5 @@
-// Permits in the queue of a group with a bound: who takes one, who waits, and who gives one back, with every order of steps; and
-// as a whole.
+// Permits in the queue of a group with a bound. Threads take a permit, wait for one, and give one
+// back, with every order of steps; and the whole scheduler.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -33,7 +33,7 @@ struct parts {
     group one;
 };
 
-// Has at most one permit, or waits for it.
+// A thread that has at most one permit, or waits for one.
 class poster final : public sched::permit_waiter {
 public:
     void ask(group& of) {
@@ -61,7 +61,7 @@ TEST(ModelPermits, AreNeverMoreThanTheBound) {
     });
 }
 
-// [PL1] Somebody gives a permit back while another begins to wait.
+// [PL1] A thread gives a permit back while a task begins to wait for one.
 TEST(ModelPermits, WhoWaitsIsGrantedOne) {
     model::expect_passes([] {
         parts all{1};
@@ -118,7 +118,7 @@ TEST(ModelPermits, AHigherBoundIsHandedOut) {
     });
 }
 
-// --- as a whole --------------------------------------------------------------------------------------------------
+// --- as a whole ----------------------------------------------------------------------------------
 
 // Coroutines and a thread wait for permits, and steps free them.
 TEST(ModelPermits, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
@@ -131,7 +131,7 @@ TEST(ModelPermits, WhoPostsFasterThanTheGroupRunsIsHeldUp) {
             int granted = 0;
             for (int i = 0; i != 2; ++i) {
                 waited<permit> mine = co_await permit_in(one);
-                if (!mine) continue;  // it was stopped
+                if (!mine) continue;  // a stop ended the wait
                 ++granted;
                 std::move(*mine).post([&] { ran = ran + 1; });
             }

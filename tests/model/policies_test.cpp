@@ -1,4 +1,4 @@
-// What steps post with each policy, in the whole scheduler; see scheduler_test.cpp.
+// Posts of steps with each policy, in the whole scheduler; see scheduler_test.cpp.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -21,7 +21,8 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// Each step ends with other posts than its own: a chain of tasks, and of each link one that is on its own.
+// A chain of steps: each step posts the next one, and the third posts a leaf, too. Another thread
+// posts at the same time.
 TEST(ModelScheduler, NoTimeOutIsNeededForWhatStepsPost) {
     for (const policy policy : policies) {
         for (const unsigned workers : {1U, 2U, 3U}) {

@@ -1,4 +1,4 @@
-// The recycler: blocks go from thread to thread by the batch, and nobody uses one that another has.
+// The recycler: blocks go from thread to thread by the batch. No two threads use the same block.
 #include "model/explore.hpp"
 
 #include <fairlead/detail/sync/recycler.hpp>
@@ -17,7 +17,7 @@ using model::require;
 constexpr std::size_t size = 1000;  // so that a batch has few blocks
 constexpr std::size_t batch = 8;
 
-// Takes `count` blocks and writes into each, which must not race with whoever had it before.
+// Takes `count` blocks and writes into each. The writes must not race with the previous user.
 template <std::size_t count>
 std::array<int*, count> take(recycler::cache& from) {
     std::array<int*, count> blocks;

@@ -1,4 +1,4 @@
-// Steps of a scenario that lose their slot, at any moment.
+// Lets steps of a scenario lose their slot at any moment.
 #pragma once
 
 #include "model/checker/atomic.hpp"
@@ -8,7 +8,7 @@ namespace fairlead::model {
 /// How often the monitor tries to relieve a worker.
 inline unsigned reliefs = 0;
 
-/// For the explorations while it exists.
+/// Turns reliefs on for explorations while the object exists.
 class relieved {
 public:
     explicit relieved(unsigned times) {

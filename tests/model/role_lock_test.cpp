@@ -1,4 +1,5 @@
-// The lock of the role: one thread has it at a time, and who fails to get it is seen by who had it [RL1].
+// The lock of the role: one thread has it at a time. The holder notices each thread that fails to
+// get it [RL1].
 #include "sched/role_lock.hpp"
 #include "model/explore.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 using model::plain;
 using model::require;
 
-// What the holder writes is plain, and the next holder sees it, however it was released.
+// The holder writes plain memory. The next holder sees the writes, for each kind of release.
 TEST(ModelRoleLock, OneThreadHasIt) {
     for (const bool alone : {false, true}) {
         model::expect_passes([alone] {
@@ -30,7 +31,8 @@ TEST(ModelRoleLock, OneThreadHasIt) {
     }
 }
 
-// The holder looks after the release, and not sooner. Relaxed: no other order is needed for that.
+// The holder reads the word only after its release. The accesses of the word are relaxed: the
+// failed try and the release alone must order them.
 TEST(ModelRoleLock, WhoFailsToGetItIsSeenAfterItsRelease) {
     model::expect_passes([] {
         role_lock lock;

@@ -1,4 +1,5 @@
-// The run queue of a slot: its owner and thieves, with every order of steps and every reading of memory.
+// The run queue of a slot: its owner and thieves, with every order of steps and every reading of
+// memory.
 #include "model/explore.hpp"
 
 #include <fairlead/detail/lockfree/run_queue.hpp>
@@ -15,7 +16,7 @@ using model::plain;
 using model::require;
 using model::thread;
 
-// The payload of an item is written by its owner before the push, and by its taker.
+// The payloads of items. The owner writes a payload before the push; the taker writes it again.
 class items {
 public:
     static constexpr std::size_t count = 4;
@@ -54,7 +55,7 @@ void steal_some(run_queue<plain<int>, Capacity>& from, items& all, std::size_t a
     all.use_all(taken, from.steal({taken.data(), at_most}));
 }
 
-// The owner adds one item after the other, when there is room, and takes what is left.
+// The owner adds items one by one while there is room, and then takes the remaining items.
 template <std::size_t Capacity>
 void owner_and_thieves(std::size_t count, int thieves, int thefts) {
     run_queue<plain<int>, Capacity> run;
@@ -110,8 +111,8 @@ TEST(ModelRunQueue, ABatchIsStolenInHalves) {
     });
 }
 
-// A stop as one more thread. The owner and the thief end when they see it, and whoever stops takes what is left,
-// as core::take_queued does, while they may still be at it.
+// One more thread stops the queue. The owner and the thief end when they see the stop. The stopping
+// thread takes the remaining tasks, as core::take_queued does, while the other two may still work.
 void owner_thief_and_a_stop(std::size_t count, int thefts) {
     run_queue<plain<int>, 2> run;
     items all;

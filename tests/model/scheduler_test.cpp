@@ -1,10 +1,12 @@
-// The whole scheduler, as it is: threads, rounds, sleeps, stops. Far too many executions to see all, so by
-// priorities.
+// The whole scheduler: threads, rounds, sleeps, stops. It has far too many executions to see all,
+// so the search goes by priorities.
 //
-// Time passes only when nobody can go on otherwise. A lost wake-up would be mended by the next time-out, of a
-// watcher after a millisecond or of who waits in drain after a year: so each scenario says by when it is over.
+// Time passes only when no thread can go on otherwise. A later time-out would hide a lost wake-up:
+// a watcher has one after a millisecond, a waiting drain after a year. So each scenario names the
+// time by which it must be over.
 //
-// A stop is one more thread of each, and a start goes on with what it has left: see interruption.hpp.
+// In each scenario one more thread may stop the scheduler, and a start goes on with the remaining
+// tasks: see interruption.hpp.
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -34,7 +36,7 @@ using model::stops;
 using model::task_of;
 using model::thread;
 
-// --- posts ----------------------------------------------------------------------------------------------
+// --- posts ---------------------------------------------------------------------------------------
 
 TEST(ModelScheduler, RunsWhatIsPosted) {
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -54,12 +56,12 @@ TEST(ModelScheduler, RunsWhatIsPosted) {
     }
 }
 
-// A step that takes long for the scheduler, but not as long as any watch.
+// A step that is long for the scheduler, but shorter than the time-out of a watcher.
 constexpr duration long_step = 30us;
 void take_long() { model::explorer::running()->take_time(long_step / 1ns); }
 
-// While steps are long a worker does not go on with its own post if another keeps an older one, and then the
-// role may be busy. Nothing is left behind: all run, and no time passes but that of the steps.
+// After long steps a worker does not run its own post while another worker keeps an older one. The
+// role may be busy then. No task is left behind: all run, and only the time of the steps passes.
 TEST(ModelScheduler, LongStepsNeedNoTimeOut) {
     constexpr int hops = 3;
     for (const unsigned workers : {2U, 3U}) {
@@ -151,7 +153,8 @@ TEST(ModelScheduler, NoTimeOutIsNeededForWhatAStepWakes) {
     }
 }
 
-// Who has the signal passes it on and sleeps, without a round. Another thread looks whether all is done.
+// The task with the signal passes it on and sleeps, without a round between. Another thread asks
+// whether all tasks are done.
 TEST(ModelScheduler, TwoPassASignalToAndFro) {
     constexpr int passes = 4;
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -192,9 +195,10 @@ TEST(ModelScheduler, TwoPassASignalToAndFro) {
     }
 }
 
-// --- steps that block -------------------------------------------------------------------------------------
+// --- steps that block ----------------------------------------------------------------------------
 
-// A step waits for the one that it has posted, which a watcher must find; likewise a second one.
+// A step waits for a task that it has posted. A watcher must find the task. Then the step does the
+// same with a second task.
 void step_waits_for_what_it_posted(policy policy) {
     for (const int pairs : {1, 2}) {
         model::expect_passes_though_stopped_patiently([=](stops how) {
@@ -299,8 +303,8 @@ TEST(ModelScheduler, AStepMayWaitForADeadline) {
     }
 }
 
-// Likewise of a step that has posted itself to sleep before, which is not a second task to run; and it can be
-// woken while the step goes on.
+// The same for a step that has posted itself with a deadline before. That is no second task to run,
+// and the task can be woken while the step goes on.
 TEST(ModelScheduler, AStepMayWaitForWhatItWokeAfterItsLastPost) {
     model::expect_passes_though_stopped_patiently([](stops how) {
         scheduler scheduler{{.workers = 2}};
@@ -333,7 +337,7 @@ TEST(ModelScheduler, AStepMayWaitForWhatItWokeAfterItsLastPost) {
     });
 }
 
-// --- sleeps, drain, stop ------------------------------------------------------------------------------------
+// --- sleeps, drain, stop -------------------------------------------------------------------------
 
 TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
     for (const unsigned workers : {1U, 2U}) {
@@ -376,7 +380,7 @@ void drains_and_posts_at_the_same_time(policy policy) {
                     drain(first);
                 }};
                 scheduler.post(posts);
-                drain(second);  // which a step posts
+                drain(second);  // a step posts `second`
             }
             scheduler.drain();
             require(first.steps == 1 && second.steps == 1, "each ran once");
@@ -425,7 +429,8 @@ TEST(ModelScheduler, AStopEndsWithPostsUnderWay) {
     for (const policy each : policies) stop_ends_with_posts_under_way(each);
 }
 
-// The step that a stop has given up on ends while the stop looks for what is left, and its worker with it.
+// A stop has given up on a step. The step and its worker end while the stop looks for remaining
+// tasks.
 TEST(ModelScheduler, AStopThatGivesUpMayMeetTheEndOfTheStep) {
     const auto scenario = [](unsigned workers) {
         scheduler scheduler{{.workers = workers}};
@@ -456,8 +461,9 @@ TEST(ModelScheduler, AStopThatGivesUpMayMeetTheEndOfTheStep) {
     }
 }
 
-// While the workers are started nobody takes them for ended: who drains would look at what is the single
-// worker's alone, and hold the role without looking afterwards for a worker that could not have it [RL1].
+// During a start no thread may take the workers for ended. A drain that did so would read data of
+// the single worker, and hold the role without a look, after its release, for a worker that could
+// not get it [RL1].
 TEST(ModelScheduler, ADrainMayBeAskedDuringAStart) {
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_by_priorities([=] {

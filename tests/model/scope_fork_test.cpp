@@ -1,5 +1,5 @@
-// Children of a scope that are forked: the end of those that were taken against who waits for them, asks them to stop,
-// or goes away; and a stop of the scheduler as one more thread of each.
+// Forked children of a scope. The end of a taken child races with a parent that waits for it, asks
+// it to stop, or is destroyed. In each scenario one more thread may stop the scheduler.
 #include "model/interruption.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>
@@ -72,7 +72,8 @@ TEST(ModelScopeFork, TheParentWaits) {
     model::expect_ends_though_stopped(parent);
 }
 
-// Every node is a child of one scope, and some fork on workers that do not join it. A stop keeps them from forking.
+// Every node is a child of one scope, and some fork on workers that do not join it. A stop keeps
+// them from forking.
 TEST(ModelScopeFork, ATreeInOneScope) {
     struct node {
         model::plain<int> started{0};
@@ -165,8 +166,9 @@ TEST(ModelScopeFork, AFailureStopsTheOthers) {
     });
 }
 
-// The scheduler is destroyed while the body of a scope waits for something else, and a child that it has forked goes
-// to another scheduler, or is about to: the body's frames stay until the child has ended.
+// The scheduler is destroyed while the body of a scope waits for something else, and a child that
+// it has forked goes to another scheduler, or is about to: the body's frames stay until the child
+// has ended.
 TEST(ModelScopeFork, AScopeIsKeptForAChildThatIsElsewhere) {
     struct coroutines {
         static task<> child(scheduler& elsewhere, model::plain<int>& kept) {

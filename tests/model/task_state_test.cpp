@@ -16,7 +16,8 @@ using model::plain;
 using model::require;
 using model::thread;
 
-// A task whose sleep one of several may end: who ends it pushes it, and the front is a count and a bell.
+// A task whose sleep several threads may end. The thread that ends the sleep pushes the task. Here
+// the queue is a count and a bell.
 struct sleeper {
     task_state state;
     plain<int> data{0};
@@ -37,7 +38,7 @@ void wake_by(sleeper& task, int how) {
     if (mine) task.push();
 }
 
-// Two wakers of any kinds against one that parks the task and waits for the push.
+// Two wakers of any kinds, against a worker that parks the task and waits for the push.
 TEST(ModelTaskState, OfTwoWakersOneHasTheDuty) {
     for (int first = 0; first != 4; ++first) {
         for (int second = first; second != 4; ++second) {
@@ -78,8 +79,8 @@ TEST(ModelTaskState, AnUnparkAndAWakerEndASleepOnce) {
     }
 }
 
-// What a waker wrote before is seen by the run that it causes, or by one that is still to come [TS1]. With a stop
-// besides there are too many executions to see all.
+// The run that a wake-up causes, or a later run, sees what the waker wrote before [TS1]. With a
+// stop there are too many executions to see all.
 TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
     for (const bool stop : {false, true}) {
         const auto scenario = [=] {
@@ -113,8 +114,9 @@ TEST(ModelTaskState, ARunSeesTheDataOfItsWaker) {
     }
 }
 
-// The receiver of a signal or a completion may free the task: the sender's exchange is its last touch. A stop of
-// the scheduler tells the sleeper, in the role: then either of the two has the duty.
+// The receiver of a signal or a completion may free the task: the sender's exchange is its last
+// touch. A stop of the scheduler tells the sleeper, in the role: then either of the two has the
+// duty.
 void free_once_taken(bool completion, bool stop) {
     model::expect_passes([=] {
         auto* const task = new sleeper;
@@ -181,7 +183,7 @@ TEST(ModelTaskState, ADeafSleepIsNotEndedByASignal) {
     }
 }
 
-// Who learns of a stop by asking sees what its sender wrote before.
+// A task that learns of a stop by asking sees what the stopping thread wrote before.
 TEST(ModelTaskState, WhoAsksForAStopSeesWhatCameBefore) {
     model::expect_passes([] {
         sleeper task;

@@ -1,4 +1,4 @@
-// Tasks for scenarios of a whole scheduler, and by when these are over.
+// Tasks for scenarios of a whole scheduler, and a check of the time when a scenario is over.
 #pragma once
 
 #include "model/explore.hpp"
@@ -16,7 +16,7 @@ inline void require_no_time_out() {
     require(clock::now() == time_point{}, "no time-out was needed");
 }
 
-// A task that runs a function, which must not race with itself.
+// A task that runs a function. Two steps of the task at the same time are a race.
 class task_of {
 public:
     explicit task_of(std::function<void(callback_task&)> body) : body_{std::move(body)} {}
@@ -42,7 +42,7 @@ struct counter {
     task_of task{[this] { steps = steps + 1; }};
 };
 
-// Where steps post plainly it matters.
+// The policies. They differ where steps post plainly.
 inline constexpr auto policies = {policy::fair, policy::stealing};
 
 }  // namespace fairlead::model

@@ -1,4 +1,4 @@
-// Where a thread waits in the kernel, as it has noted it and as its stack says.
+// Compares where a thread waits in the kernel: by its own record, and by its stack.
 #include "os/blocked_stack.hpp"
 
 #include <fairlead/detail/os/thread.hpp>
@@ -32,7 +32,7 @@ namespace {
 
 using test::return_addresses;
 
-// What a thread waits for, in several ways.
+// An event that a thread waits for, in several ways.
 struct event {
     event() { EXPECT_EQ(::pipe(ends.data()), 0); }
     event(const event&) = delete;
@@ -100,7 +100,7 @@ enum class frame : std::uint8_t {
     plain,
     of_any_size,  // by a frame pointer, whatever the compiler is told
     aligned,
-    large,  // more than what is copied of a stack
+    large,  // more than the copied part of a stack
 };
 
 constexpr std::size_t size_of(frame kind) {
@@ -128,7 +128,7 @@ constexpr std::size_t outermost = return_addresses::depth - 1;
 
 using stack_frames = std::array<void*, 64>;
 
-// Asks until it is told: the thread may not be there yet, or run now and then.
+// Repeats the call until it returns a stack: the thread may not wait yet, or may run sometimes.
 std::span<void* const> stack_of(const std::atomic<int>& thread_id, stack_frames& frames) {
     std::size_t count = 0;
     test::await([&] {
@@ -140,7 +140,7 @@ std::span<void* const> stack_of(const std::atomic<int>& thread_id, stack_frames&
     return std::span{frames}.first(count);
 }
 
-// The function that has this code in it.
+// The function that contains this code.
 std::uintptr_t function_at(const void* code) {
     frame_entry entry{[](std::uintptr_t from, std::span<std::byte> to) noexcept {
         std::memcpy(to.data(), reinterpret_cast<const void*>(from), to.size());
@@ -156,7 +156,7 @@ protected:
         if (!test::system_tells_stacks()) GTEST_SKIP() << "the system does not tell";
     }
 
-    // What the stack of a thread says that waits in functions of this kind.
+    // The stack of a thread that waits in functions of this kind.
     template <frame Kind, class Look>
     void look_at(Look look) {
         event awaited;
@@ -167,7 +167,7 @@ protected:
         test::await([&] { return awaited.thread_id != 0; });
         stack_frames frames;
         std::span<void* const> stack;
-        // It may have been seen in something else on its way.
+        // The thread may have been seen in another call before.
         test::await([&] {
             stack = stack_of(awaited.thread_id, frames);
             return look(stack, awaited);
@@ -204,7 +204,7 @@ TYPED_TEST(BlockedStack, HasCallsOfAlignedFunctions) {
     this->template expect_all_calls<frame::aligned>();
 }
 
-// Less is known, and nothing else is said.
+// The result is shorter, and otherwise the same.
 TYPED_TEST(BlockedStack, EndsWhereTheCopyEnds) {
     this->template look_at<frame::large>([](std::span<void* const> stack, const event&) {
         const auto innermost =
@@ -271,7 +271,7 @@ TEST_F(BlockedStackOf, IsCutToWhatThereIsRoomFor) {
     awaited.happen();
 }
 
-// It waits in a handler, and what the signal has interrupted is seen as well.
+// The thread waits in a signal handler. The result also has the interrupted functions.
 event* handled = nullptr;
 
 TEST_F(BlockedStackOf, AThreadInAHandlerOfASignal) {
@@ -301,7 +301,7 @@ TEST_F(BlockedStackOf, AThreadInAHandlerOfASignal) {
     ::sigaction(SIGUSR1, &before, nullptr);
 }
 
-// Whatever it does meanwhile: it is asked while it goes in and out of calls of the system at several depths.
+// The stack of a running thread, which enters and leaves system calls at several depths.
 TEST_F(BlockedStackOf, AThreadThatGoesOn) {
     std::atomic<int> id{0};
     std::atomic<bool> over{false};

@@ -37,7 +37,7 @@ TEST(Futex, NeverWakesBeforeTheDeadlineUnlessItIsWoken) {
     EXPECT_GE(clock::now(), deadline);
 }
 
-// A deadline beyond what the kernel's time can hold must sleep, not return at once for ever.
+// A sleep until a deadline beyond the kernel's times must not return at once.
 TEST(Futex, FarDeadlinesSleep) {
     test::watchdog guard;
     for (const time_point deadline : {never - 1ns, never, clock::now() + std::chrono::years{200}}) {

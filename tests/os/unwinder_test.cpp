@@ -1,4 +1,5 @@
-// The calls that a thread is in, from where it says that it is: nothing of the system is needed, so this is tested in emulators, too.
+// The calls of a thread, from a snapshot of its registers and stack. The tests need no function of
+// the system, so they run in emulators, too.
 #include "os/unwinder.hpp"
 
 #include "support/stacks.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 using test::return_addresses;
 
-// The address sanitizer minds whoever reads what is between variables.
+// The address sanitizer reports reads between variables, which these functions need.
 #if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
 __attribute__((no_sanitize("address"), noinline))
 #endif
@@ -32,7 +33,7 @@ void copy(const std::byte* from, std::span<std::byte> to) {
     }
 }
 
-// What an object has, as far as it is this program's.
+// Reads memory of an object, if it belongs to this program.
 bool read_object(std::uintptr_t from, std::span<std::byte> to) noexcept {
     Dl_info first{};
     Dl_info last{};
@@ -44,7 +45,7 @@ bool read_object(std::uintptr_t from, std::span<std::byte> to) noexcept {
 
 bool read_nothing(std::uintptr_t, std::span<std::byte>) noexcept { return false; }
 
-// A thread as it is at one instruction.
+// The state of a thread at one instruction.
 struct snapshot {
     [[gnu::noinline]] void take() {
 #if defined(__x86_64__)
@@ -143,7 +144,8 @@ TEST_P(Unwinder, KnowsOnlyWhereItIsWithoutTables) {
     EXPECT_EQ(state_.calls(frames_), 1U);
 }
 
-// Whatever stands there: it ends, and reads nothing but what it is given. Words of the stack are kept, changed or exchanged.
+// With any contents of the stack the unwinder ends, and reads only the given memory. Words of the
+// stack are kept, changed or exchanged.
 TEST_P(Unwinder, EndsWhateverTheStackHas) {
     std::mt19937_64 random{20261123};
     const std::vector<std::byte> whole = state_.stack;
@@ -167,7 +169,8 @@ TEST_P(Unwinder, EndsWhateverTheStackHas) {
 #if defined(__aarch64__)
 [[gnu::noinline]] void leaf() { test::use(nullptr); }
 
-// Where it returns to is in a register, which nobody knows: its caller is left out, and those above are not.
+// The return address of this function is in a register that the unwinder does not know. The
+// unwinder leaves out its caller, but not the functions above.
 TEST_P(Unwinder, LeavesOutWhoCallsAFunctionThatSavesNothing) {
     state_.position.instruction = reinterpret_cast<std::uintptr_t>(&leaf);
     state_.position.after_call = false;

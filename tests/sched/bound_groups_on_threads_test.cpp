@@ -27,7 +27,8 @@ using namespace std::chrono_literals;
 using test::numbered;
 using test::scripted;
 
-// The threads of the workers, by number, while no slot changes hands: a bound group tells each.
+// The threads of the workers, by number, found with a bound group. Valid while no slot changes
+// hands.
 std::vector<std::thread::id> threads_of(scheduler& scheduler) {
     std::vector<std::thread::id> threads(scheduler.workers());
     group asks{scheduler};
@@ -43,7 +44,7 @@ std::vector<std::thread::id> threads_of(scheduler& scheduler) {
     return threads;
 }
 
-// Tasks of the default group that keep all workers at work until it goes.
+// Tasks of the default group that keep all workers busy until the object is destroyed.
 class load {
 public:
     load(scheduler& on, std::size_t tasks) : on_{on} {
@@ -66,7 +67,8 @@ private:
     std::deque<scripted> tasks_;
 };
 
-// Posts from outside, from its own steps and from others'; sleeps and wakeups; while others keep all workers busy, or none.
+// The group gets posts from outside, from its own steps and from steps of other groups, with sleeps
+// and wake-ups. Other tasks keep all workers busy, or there are none.
 TEST(BoundGroupOnThreads, AllOfItsStepsRunOnItsThread) {
     test::watchdog guard;
     for (const policy policy : {policy::fair, policy::stealing}) {
@@ -110,7 +112,7 @@ TEST(BoundGroupOnThreads, AllOfItsStepsRunOnItsThread) {
     }
 }
 
-// All workers sleep, and the one that is bound is woken; posts by threads, and by steps of another.
+// All workers sleep, and a post wakes the bound worker. Threads and steps of another group post.
 TEST(BoundGroupOnThreads, TheWorkerIsWoken) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 4}};
@@ -134,7 +136,8 @@ TEST(BoundGroupOnThreads, TheWorkerIsWoken) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// The worker is in a step: it goes there when that has ended. The others, which sleep, are of no use.
+// The bound worker runs a step and takes the post after it. The other workers sleep: they cannot
+// run the post.
 TEST(BoundGroupOnThreads, WaitsForItsWorkerThoughOthersHaveNothingToDo) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3, .blocked_after = 0s}};
@@ -159,7 +162,7 @@ TEST(BoundGroupOnThreads, WaitsForItsWorkerThoughOthersHaveNothingToDo) {
             ++ran;
         });
     }
-    for (int i = 0; i != 100; ++i) {  // others have rounds meanwhile
+    for (int i = 0; i != 100; ++i) {  // other workers run rounds meanwhile
         std::latch other{1};
         scheduler.post([&] { other.count_down(); });
         other.wait();
@@ -171,7 +174,7 @@ TEST(BoundGroupOnThreads, WaitsForItsWorkerThoughOthersHaveNothingToDo) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// What is posted after a call is where that says, whatever was before.
+// A task that is posted after a call of bind or release runs where that call says.
 TEST(BoundGroupOnThreads, MovesAndIsReleasedWhileItHasTasks) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3, .blocked_after = 0s}};
@@ -199,7 +202,7 @@ TEST(BoundGroupOnThreads, MovesAndIsReleasedWhileItHasTasks) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// Two steps run at once when it is bound; the next begins when both have ended.
+// Two steps of the group run when it is bound. The next step begins when both have ended.
 TEST(BoundGroupOnThreads, StepsFromBeforeGoOnAndEndFirst) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3, .blocked_after = 0s}};
@@ -229,7 +232,7 @@ TEST(BoundGroupOnThreads, StepsFromBeforeGoOnAndEndFirst) {
     EXPECT_TRUE(there);
 }
 
-// With a release its limit counts again: two steps that wait for each other.
+// After a release the limit of the group counts again. Two steps wait for each other.
 TEST(BoundGroupOnThreads, MayRunSeveralAtOnceAfterARelease) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .blocked_after = 0s}};
@@ -265,7 +268,7 @@ TEST(BoundGroupOnThreads, HasTheOrderOfItsPosts) {
     EXPECT_EQ(disorder, 0);
 }
 
-// Its slot is not passed on, by nobody; and it is again after the release.
+// A worker keeps its slot while a group is bound to it, and may pass it on after the release.
 TEST(BoundGroupOnThreads, AWorkerKeepsItsThreadWhileAGroupIsBoundToIt) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -290,7 +293,7 @@ TEST(BoundGroupOnThreads, AWorkerKeepsItsThreadWhileAGroupIsBoundToIt) {
     EXPECT_EQ(gives_up(one), 0) << "whichever thread it has now";
 }
 
-// The one that blocks undeclared is bound, and another that does loses its slot.
+// Two steps block without a declaration. The bound one keeps its slot, the other loses its slot.
 TEST(BoundGroupOnThreads, TheMonitorLeavesItsWorkerAlone) {
     test::watchdog guard;
     static std::atomic<int> reports{0};
@@ -324,7 +327,8 @@ TEST(BoundGroupOnThreads, TheMonitorLeavesItsWorkerAlone) {
     EXPECT_EQ(wrong, 0);
 }
 
-// What is of a priority that has waited elsewhere, and was served there, has waited here still.
+// Another worker serves a group of the low priority. The low group of this worker still counts as
+// waiting, so it gets turns behind the high group.
 TEST(BoundGroupOnThreads, TheLowestStillMovesBehindHigherOnesOfItsWorker) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -349,7 +353,7 @@ TEST(BoundGroupOnThreads, TheLowestStillMovesBehindHigherOnesOfItsWorker) {
     scheduler.drain();
 }
 
-// Its handle may go: what it has left stays where it was.
+// The handle of the group is dropped. Its remaining tasks stay on their thread.
 TEST(BoundGroupOnThreads, ADroppedOneRunsWhatItHasOnItsThread) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -371,7 +375,7 @@ TEST(BoundGroupOnThreads, ADroppedOneRunsWhatItHasOnItsThread) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// What is no more keeps no thread, as soon as the worker has had another round.
+// A dropped group no longer keeps its thread after the worker has had another round.
 TEST(BoundGroupOnThreads, ADroppedOneLeavesItsWorker) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -405,7 +409,7 @@ TEST(BoundGroupOnThreads, ManyAreBoundMovedAndDroppedWhileTheyHaveTasks) {
     }
 }
 
-// Stops give up on a step that goes on; what is bound behind it is kept, and runs after the start.
+// Stops give up on a step that goes on. The bound tasks behind it are kept and run after the start.
 TEST(BoundGroupOnThreads, GoesOnAfterAStopOnTheSameWorker) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .blocked_after = 0s}};

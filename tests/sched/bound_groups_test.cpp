@@ -28,7 +28,7 @@ using test::numbered;
 using test::scripted;
 using test::simulation;
 
-// --- what it is bound to -------------------------------------------------------------------------------
+// --- what it is bound to -------------------------------------------------------------------------
 
 TEST(BoundGroup, RefusesWorkersThatAreNotThere) {
     scheduler scheduler{{.workers = 3}};
@@ -74,7 +74,7 @@ TEST(BoundGroup, StaysMovesAndIsReleased) {
     one.release();
     one.release();
     EXPECT_EQ(one.stats().bound_to, std::nullopt);
-    // What it was bound to does not count any more, nor a group that has gone.
+    // An earlier binding does not count any more, nor a group that was destroyed.
     group other{scheduler};
     other.bind(1);
     { const group gone{scheduler, {.bound = true}}; }
@@ -82,7 +82,7 @@ TEST(BoundGroup, StaysMovesAndIsReleased) {
     EXPECT_EQ(one.stats().bound_to, 0U);
 }
 
-// --- one worker, on the caller ---------------------------------------------------------------------------
+// --- one worker, on the caller -------------------------------------------------------------------
 
 TEST(BoundGroup, IsAStrandWhateverItsLimitSays) {
     simulation sim;
@@ -97,7 +97,8 @@ TEST(BoundGroup, IsAStrandWhateverItsLimitSays) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
-// By weight, beside others that are bound, or not; a priority goes before.
+// The share follows the weight, beside other groups that are bound or not. A higher priority goes
+// first.
 TEST(BoundGroup, HasItsShare) {
     simulation sim;
     const time_point end = sim.clock.now() + 2s;
@@ -153,7 +154,7 @@ TEST(BoundGroup, HigherPrioritiesGoFirstAndTheLowestStillMoves) {
     EXPECT_GE(low.stats().used, 200us);
 }
 
-// It may be paused, sleep and be woken as any.
+// Tasks of a bound group sleep and are woken as any, and the group may be paused.
 TEST(BoundGroup, ItsTasksSleepAndItMayBePaused) {
     simulation sim;
     group one{sim.scheduler, {.bound = true}};

@@ -15,7 +15,7 @@ namespace {
 
 using test::simulation;
 
-// A machine of three states that allocates nothing, as the documentation shows it.
+// A state machine of three states without allocations, as in the documentation.
 class machine : public callback_task {
 public:
     machine(scheduler& where, std::vector<int>& log) : scheduler_{where}, log_{log} {

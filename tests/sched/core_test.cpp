@@ -1,4 +1,4 @@
-// The options that a scheduler refuses, and what it makes of those it takes.
+// The options that a scheduler refuses, and how it uses those that it accepts.
 #include "sched/core.hpp"
 
 #include "support/tasks.hpp"

@@ -1,8 +1,8 @@
-// Defects of other schedulers, each reproduced as the shape that it has there. A test that is not
-// deterministic repeats the shape a bounded number of times.
+// Defects of other schedulers. Each test repeats the interleaving of the defect. A test that is not
+// deterministic repeats it a bounded number of times.
 //
-// Sources of the names: the analysis of serverbox (its numbers are given), and the known pitfalls of
-// the algorithms used here.
+// Sources of the names: the analysis of serverbox (its numbers are given), and the known pitfalls
+// of the algorithms used here.
 #include "support/gate_driver.hpp"
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
@@ -29,10 +29,10 @@ using namespace std::chrono_literals;
 using test::scripted;
 using test::simulation;
 
-// --- serverbox ------------------------------------------------------------------------------------
+// --- serverbox -----------------------------------------------------------------------------------
 
-// 1. A waker that finds the task woken already leaves after a plain load, and its data, still in the
-// store buffer, is missed by the run that was about to begin.
+// 1. A waker finds the task already woken and leaves after a plain load. Its data is still in the
+// store buffer, and the run that was about to begin misses it.
 TEST(Defects, LostWakeupWhenAlreadyReady) {
     test::watchdog guard;
     constexpr int rounds = 20'000;
@@ -83,8 +83,8 @@ TEST(Defects, WakerDataIsNotPublished) {
     scheduler.drain();
 }
 
-// 3. A waker reads which scheduler the task is in while a post writes it: here the task moves between
-// two schedulers while others wake it.
+// 3. A waker reads which scheduler the task is in while a post writes it: here the task moves
+// between two schedulers while other threads wake it.
 TEST(Defects, WakerReadsAnOwnerThatIsBeingWritten) {
     test::watchdog guard;
     scheduler here{{.workers = 1}};
@@ -106,8 +106,8 @@ TEST(Defects, WakerReadsAnOwnerThatIsBeingWritten) {
     there.drain();
 }
 
-// 4. A send that finds the signal sent is a plain load: the receiver takes the older signal, looks at
-// an empty queue, and sleeps while the sender's work is there.
+// 4. A send that finds the signal sent is a plain load: the receiver takes the older signal, looks
+// at an empty queue, and sleeps while the sender's work is there.
 TEST(Defects, SignalSentTwiceHidesTheSecondSendersWork) {
     test::watchdog guard;
     constexpr int rounds = 10'000;
@@ -133,8 +133,8 @@ TEST(Defects, SignalSentTwiceHidesTheSecondSendersWork) {
     receiver.join();
 }
 
-// 5. The last of several owners frees without having seen what the others wrote. Here the owners are
-// tasks, and whoever comes last is told by drain.
+// 5. The last of several owners frees an object without having seen the writes of the other owners.
+// Here the owners are tasks, and drain returns after the last of them.
 TEST(Defects, TheLastOwnerHasNotSeenTheOthersWrites) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -148,14 +148,15 @@ TEST(Defects, TheLastOwnerHasNotSeenTheOthersWrites) {
     }
 }
 
-// 7. "Is it empty?" reads worker A as idle; A takes the last task; worker B is read as idle, and the
-// queues are empty: yes, while A still runs. A chain of tasks that wander between workers shows it.
+// 7. A check for "empty" reads that worker A is idle. A takes the last task. The check reads that
+// worker B is idle and that the queues are empty, and answers yes while A still runs. A chain of
+// tasks that wander between workers shows the defect.
 TEST(Defects, WaitEmptyFalsePositive) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
         scheduler scheduler{{.workers = workers}};
         for (int round = 0; round != 300; ++round) {
-            std::atomic<int> left{2'000};  // so many that an idle worker asks meanwhile
+            std::atomic<int> left{2'000};  // enough tasks that an idle worker asks meanwhile
             scripted chain{[&](scripted& self) {
                 if (--left != 0) scheduler.post(self);
             }};
@@ -166,7 +167,7 @@ TEST(Defects, WaitEmptyFalsePositive) {
     }
 }
 
-// 7b. The same with a task that only sleeps: it is nowhere in the queues.
+// 7b. The same with a task that only sleeps, so it is in no queue.
 TEST(Defects, WaitEmptyForgetsInfiniteWaits) {
     simulation sim;
     scripted task;
@@ -205,7 +206,7 @@ TEST(Defects, SubQueueSizeOne) {
     EXPECT_EQ(ran, 1);
 }
 
-// 9. A far deadline overflows on the way to the system's sleep, which then returns at once, for ever.
+// 9. A far deadline overflows on its way to the system's sleep, so each sleep returns at once.
 TEST(Defects, FarDeadlinesDoNotSpin) {
     test::watchdog guard;
     for (const time_point far : {never - 1ns, never - 1s, clock::now() + std::chrono::years{280}}) {
@@ -243,7 +244,7 @@ TEST(Defects, SchedulerDestroyedRightAfterLastSignal) {
     }
 }
 
-// 11b. Likewise right after a post: the callable runs before the poster has left.
+// 11b. The scheduler is destroyed right after a post: the callable runs before the poster has left.
 TEST(Defects, SchedulerDestroyedRightAfterLastPost) {
     test::watchdog guard;
     for (int round = 0; round != 1'000; ++round) {
@@ -261,8 +262,8 @@ TEST(Defects, SchedulerDestroyedRightAfterLastPost) {
     }
 }
 
-// 11c. The scheduler is destroyed while another thread wakes a task that does not end: the waker has
-// won the duty to push the task, and has not pushed it yet.
+// 11c. The scheduler is destroyed while another thread wakes a task that does not end: the waker
+// has won the duty to push the task, and has not pushed it yet.
 TEST(Defects, SchedulerDestroyedWhileATaskIsBeingWoken) {
     test::watchdog guard;
     for (int round = 0; round != 2'000; ++round) {
@@ -286,10 +287,10 @@ TEST(Defects, SchedulerDestroyedWhileATaskIsBeingWoken) {
     }
 }
 
-// --- pitfalls of the algorithms ---------------------------------------------------------------------------
+// --- pitfalls of the algorithms ------------------------------------------------------------------
 
-// A push that takes its answer "was empty" from the first load, not from the exchange that succeeded,
-// wakes nobody, or two. Here a lost answer is a task that never runs.
+// A push that takes its answer "was empty" from the first load, not from the successful exchange,
+// wakes no worker, or two. Here a lost answer is a task that never runs.
 TEST(Defects, WasEmptyFromTheFirstLoad) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -306,7 +307,7 @@ TEST(Defects, WasEmptyFromTheFirstLoad) {
     scheduler.drain();
 }
 
-// A push that touches its node after the exchange: the node has run and is gone.
+// A push touches its node after the exchange. The node may have run and be freed by then.
 TEST(Defects, NodeTouchedAfterPush) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -319,8 +320,8 @@ TEST(Defects, NodeTouchedAfterPush) {
     scheduler.drain();
 }
 
-// The sleeper announces itself and looks; the poster pushes and looks: with weak orders neither sees
-// the other. One task at a time goes back and forth between a thread and a sleepy scheduler.
+// The sleeper announces itself and looks; the poster pushes and looks: with weak orders neither
+// sees the other. One task at a time goes back and forth between a thread and a sleepy scheduler.
 TEST(Defects, SleeperAndPosterMissEachOther) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -337,8 +338,9 @@ TEST(Defects, SleeperAndPosterMissEachOther) {
     }
 }
 
-// The same, step by step: 1. the worker has taken in what arrived: nothing; 2. a post finds it awake
-// and wakes nobody; 3. the worker goes to sleep. It must look again after it announced that.
+// The same, step by step. 1. The worker finds no arrivals. 2. A post finds the worker awake and
+// does not wake it. 3. The worker goes to sleep. It must look again after it has announced its
+// sleep.
 TEST(Defects, APostBetweenTheLastRoundAndTheSleepIsMissed) {
     test::watchdog guard;
     auto made = std::make_unique<test::gate_driver>();
@@ -357,13 +359,14 @@ TEST(Defects, APostBetweenTheLastRoundAndTheSleepIsMissed) {
     }
 }
 
-// "Somebody searches, so nobody needs to be woken": the searcher that leaves with another task must
-// look for what was left to it.
+// A poster wakes no worker while a worker searches. So a searcher that leaves with another task
+// must look for the post.
 TEST(Defects, TheLastSearcherLeavesWorkBehind) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
     for (int round = 0; round != 3'000; ++round) {
-        // The first two block two workers; the third must reach the last worker, whoever searched.
+        // The first two block two workers; the third must reach the last worker, whichever
+        // searched.
         std::latch third_ran{1};
         for (int i = 0; i != 2; ++i) scheduler.post([&] { third_ran.wait(); });
         scheduler.post([&] { third_ran.count_down(); });
@@ -371,8 +374,8 @@ TEST(Defects, TheLastSearcherLeavesWorkBehind) {
     }
 }
 
-// A worker fails to get the role from a holder that is about to leave, and sleeps; the holder leaves
-// without a look. Then nobody waits for the deadline.
+// A worker fails to get the role from a holder that is about to leave, and sleeps. The holder
+// leaves without another look. Then no worker waits for the deadline.
 TEST(Defects, TheRoleIsLeftToNobody) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -385,7 +388,8 @@ TEST(Defects, TheRoleIsLeftToNobody) {
     }
 }
 
-// A deadline and its cancellation: whoever wins, the task runs once, and the loser does nothing.
+// A deadline races with its cancellation. The task runs once, whichever wins; the loser does
+// nothing.
 TEST(Defects, TimerCancelVersusFire) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -393,7 +397,7 @@ TEST(Defects, TimerCancelVersusFire) {
         std::atomic<int> runs{0};
         scripted task{[&](scripted& self) {
             ++runs;
-            // The reason is one of the two, or both.
+            // The reason is the deadline, the signal, or both.
             EXPECT_TRUE(self.expired() || self.signalled());
             if (!self.receive_signal())
                 scheduler.post_wait(self);  // expired: the signal is to come
@@ -446,8 +450,8 @@ TEST(Defects, StopFlagHiddenByAnEarlierWakeUp) {
     }
 }
 
-// The worker has looked whether somebody drains, or stops, and is about to sleep when the request
-// comes: the request must not rest on finding it asleep.
+// The worker has looked for a drain or a stop and is about to sleep when the request comes. The
+// request must reach the worker though it is not asleep yet.
 TEST(Defects, DrainAsksAWorkerThatIsAboutToSleep) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U}) {

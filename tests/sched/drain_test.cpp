@@ -1,4 +1,4 @@
-// Drain: whether everything is done, and waiting until it is.
+// Drain: it waits until all tasks have ended.
 #include "support/gate_driver.hpp"
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
@@ -116,8 +116,9 @@ bool sleeps(pid_t thread) {
     return name_ends != std::string::npos && line.substr(name_ends + 2, 1) == "S";
 }
 
-// 1. The worker has looked whether somebody drains: nobody. 2. Somebody does, and wakes all sleepers:
-// there are none. 3. The worker goes to sleep. It must look again, or drain waits for ever.
+// 1. The worker has looked for a drain and found none. 2. A thread calls drain, which wakes all
+// sleepers: there are none. 3. The worker goes to sleep. It must look again, or drain waits for
+// ever.
 TEST(Drain, IsSeenByAWorkerThatIsAboutToSleep) {
     test::watchdog guard;
     for (int round = 0; round != 50; ++round) {

@@ -1,4 +1,4 @@
-// What a scheduler asks of its driver, and the driver that sleeps on a futex.
+// The calls of a scheduler to its driver, and the driver that sleeps on a futex.
 #include <fairlead/sched/futex_driver.hpp>
 
 #include "support/tasks.hpp"
@@ -68,7 +68,8 @@ TEST(FutexDriver, SaysThatAWaitUnderWayDoesNotSeeAnEarlierDeadline) {
     EXPECT_TRUE(driver.set_deadline(never));
 }
 
-// A driver that tells the deadline that it has now, and obeys a change at once or not.
+// A driver that reports its current deadline. It obeys a change of the deadline at once, or does
+// not.
 class watched_driver final : public driver {
 public:
     explicit watched_driver(bool obeys) noexcept : obeys_{obeys} {}
@@ -108,7 +109,7 @@ struct watched_scheduler {
     std::optional<fairlead::scheduler> scheduler;
 };
 
-// An idle process must not wake up for a deadline that nobody waits for any more.
+// An idle process must not wake up for a deadline that no task waits for any more.
 TEST(SleepPlan, ADeadlineThatIsGoneIsForgottenWhenAllAreAsleep) {
     const test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {

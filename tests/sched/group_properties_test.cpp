@@ -1,5 +1,5 @@
-// What holds of groups whatever is posted to them: the order of posts, who is admitted when others send too much, and what
-// is charged. In simulated time, or on threads that take turns.
+// Properties of groups that hold for all posts: the order of posts, the admission when other groups
+// send too much, and the charges. In simulated time, or on threads that take turns.
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -28,10 +28,11 @@ using test::below;
 using test::for_each_seed;
 using test::simulation;
 
-// --- order, of two posters ---------------------------------------------------------------------------------
+// --- order, of two posters -----------------------------------------------------------------------
 
-// A step posts to a group, and a thread from outside between its posts: each waits for the other, so all stand in one
-// line. The other worker is in a step meanwhile, so no round takes some of them before the last is there.
+// A step posts to a group, and a thread posts from outside between these posts. Each waits for the
+// other, so all posts stand in one line. The other worker is in a step meanwhile, so no round takes
+// posts before the last post.
 class one_line {
 public:
     explicit one_line(std::mt19937_64& random) : random_{random} {
@@ -97,12 +98,13 @@ TEST(OrderInAGroup, PostsOfAStepRunInTheirOrder) {
     });
 }
 
-// --- admission -------------------------------------------------------------------------------------------------
+// --- admission -----------------------------------------------------------------------------------
 
 constexpr std::uint64_t rounds_max = 6;  // until a lane is served
 
-// Far more tasks than a round admits stand in some of the three lanes: what goes before all others, groups, and the
-// default group. One task in each of the other lanes, posted behind them, runs within a few rounds.
+// Far more tasks than a round admits stand in some of the three lanes: the lane that goes first,
+// the groups, and the default group. One task in each of the other lanes, posted behind them, runs
+// within a few rounds.
 TEST(Admission, EveryLaneHasItsRoundUnderOverload) {
     for_each_seed(20, [](std::mt19937_64& random) {
         simulation sim;
@@ -138,10 +140,10 @@ TEST(Admission, EveryLaneHasItsRoundUnderOverload) {
     });
 }
 
-// --- charges -----------------------------------------------------------------------------------------------------
+// --- charges -------------------------------------------------------------------------------------
 
-// Steps of some groups one after the other on one slot, of which some give it up at their end: each group is charged the
-// time of its steps at least.
+// Steps of several groups run one after the other on one slot. Some give the slot up at their end.
+// Each group is charged at least the time of its steps.
 TEST(Charges, AreTheTimeOfAllStepsAlsoOfThoseThatLoseTheirSlot) {
     const test::watchdog guard;
     for_each_seed(20, [](std::mt19937_64& random) {

@@ -74,7 +74,7 @@ TEST(Group, RunsItsTasksInTheOrderOfPosts) {
     EXPECT_EQ(one.stats().queued, 0U);
 }
 
-// What waits, sleeps and is woken in a group comes back to it.
+// A task that waits or sleeps in a group returns to the group.
 TEST(Group, ItsTasksSleepAndAreWoken) {
     simulation sim;
     group one{sim.scheduler};
@@ -94,7 +94,7 @@ TEST(Group, ItsTasksSleepAndAreWoken) {
     EXPECT_EQ(one.stats().tasks, 0U);
 }
 
-// The second group waits while the first has its turn; the third is ready, but may run only when somebody else does not.
+// The second group waits while the first has its turn. A group without a limit is never throttled.
 TEST(Group, WaitsAreMeasuredAndThrottlesCounted) {
     simulation sim;
     group first{sim.scheduler, {.weight = 100}};
@@ -119,7 +119,7 @@ TEST(Group, WaitsAreMeasuredAndThrottlesCounted) {
     EXPECT_EQ(second.stats().throttled, 0U);
 }
 
-// What is paused waits for nothing but its resume.
+// The time of a pause does not count as a wait.
 TEST(Group, APauseIsNoWait) {
     simulation sim;
     group one{sim.scheduler};
@@ -133,7 +133,7 @@ TEST(Group, APauseIsNoWait) {
     EXPECT_EQ(one.stats().waited, 0s);
 }
 
-// Two steps at once on two workers, of which one may run.
+// Two tasks are ready on two workers, but the limit lets one run.
 TEST(GroupOnThreads, ThrottlesAreCounted) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .blocked_after = 0s}};
@@ -220,8 +220,8 @@ TEST(Group, TheDefaultGroupHasItsShareAndItsOrder) {
     EXPECT_EQ(disorder, 0);
 }
 
-// A thousand tasks stand in line, each a millisecond long. A task of another group waits for two of them, not for all:
-// whoever posts it.
+// A thousand tasks stand in line, each a millisecond long. A task of another group waits for two of
+// them, not for all, from wherever it is posted.
 struct line_of_others : simulation {
     line_of_others() {
         for (int i = 0; i != 1'000; ++i) {
@@ -262,7 +262,7 @@ TEST(Group, WhoWakesUpDoesNotWaitForTheLineOfOthers) {
     EXPECT_LE(sim.steps_before, 10 + 20 + 3);
 }
 
-// Not for a burst of another group either.
+// A control message does not wait for a burst of another group either.
 TEST(Group, AControlMessageDoesNotWaitForABurst) {
     simulation sim;
     group busy{sim.scheduler};
@@ -283,7 +283,7 @@ TEST(Group, AControlMessageDoesNotWaitForABurst) {
     EXPECT_EQ(steps_before, 0);
 }
 
-// Who sleeps in the default group is late by a step, whatever others have to run.
+// A sleeper of the default group is late by one step, however many tasks other groups have.
 TEST(Group, LateSleepersOfTheDefaultGroupOvertakeOthers) {
     for (const priority of_others : {priority::normal, priority::high}) {
         tenants sim;
@@ -303,7 +303,7 @@ TEST(Group, LateSleepersOfTheDefaultGroupOvertakeOthers) {
     }
 }
 
-// What the caller does between two calls is nobody's time.
+// The caller's time between two calls is charged to no group.
 TEST(Group, IsChargedForItsStepsOnly) {
     simulation sim;
     group one{sim.scheduler};
@@ -376,7 +376,7 @@ TEST(Group, AResumeDoesNotWaitForTheLineOfOthers) {
     EXPECT_LE(before, 100U);
 }
 
-// Between two steps: those that run are not interrupted.
+// The pause begins between two steps: running steps are not interrupted.
 TEST(Group, MayBePausedByItsOwnTask) {
     simulation sim;
     group one{sim.scheduler};
@@ -456,7 +456,7 @@ TEST(Group, IsGivenBackByADestructor) {
     for (const numbered& each : tasks) EXPECT_EQ(each.owner(), nullptr);
 }
 
-// --- on threads ----------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
 TEST(GroupOnThreads, NoMoreStepsRunAtOnceThanItMay) {
     test::watchdog guard;
@@ -508,7 +508,7 @@ TEST(GroupOnThreads, WhoIsPostedByAStepDoesNotWaitForTheLineOfOthers) {
     EXPECT_LE(begun_before, 20 + 60) << "of 300";
 }
 
-// With one at a time none needs a lock, on any worker.
+// With one step at a time the steps need no lock, on any worker.
 TEST(GroupOnThreads, OneAtATimeIsAStrand) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 4}};
@@ -523,7 +523,8 @@ TEST(GroupOnThreads, OneAtATimeIsAStrand) {
     EXPECT_EQ(order.size(), 6'000U);
 }
 
-// A post that comes after another, as its poster has seen, stands behind it, whichever workers the posters run on.
+// A post whose poster has seen an earlier post stands behind that post, whichever workers the
+// posters run on.
 TEST(GroupOnThreads, AStrandHasTheOrderOfItsPosts) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -574,7 +575,7 @@ TEST(GroupOnThreads, AGroupMayBeTheLastThingOfItsTask) {
     scheduler.drain();
 }
 
-// A poster from outside, idle workers: nothing is forgotten when all sleep.
+// A thread outside posts to idle workers. A resume must find all tasks, though all workers sleep.
 TEST(GroupOnThreads, AResumeWakesWhoSleeps) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};

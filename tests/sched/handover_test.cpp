@@ -1,4 +1,4 @@
-// Steps that block lose their slot, and others go on in their place.
+// Steps that block lose their slot, and other steps run there meanwhile.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/spawn.hpp>
@@ -34,10 +34,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How a step says that it blocks: or does not, so that the monitor has to find it.
+// Whether a step declares that it blocks. Without a declaration the monitor has to find it.
 enum class says : bool { nothing, so };
 
-// With each number of workers and policy.
+// The parameters: the number of workers, the policy and the declaration.
 struct kind {
     says what;
     unsigned workers;
@@ -110,7 +110,7 @@ TEST_P(Handover, WhatTheStepPostsAfterwardsRuns) {
     EXPECT_EQ(ran, 40);
 }
 
-// Workers that have lost their slot hold it again later, and lose it again.
+// Workers that have lost their slot get a slot again later, and lose it again.
 TEST_P(Handover, TheNextStepsLoseTheirSlotsToo) {
     scheduler scheduler{options()};
     std::atomic<int> ran{0};
@@ -131,7 +131,8 @@ TEST_P(Handover, TheNextStepsLoseTheirSlotsToo) {
     EXPECT_EQ(ran, 12 * 2 * static_cast<int>(GetParam().workers));
 }
 
-// A drain is not told before the step has ended, and is told then, though nobody else is awake.
+// A drain returns after the blocked step has ended, and not before, though no other thread is
+// awake.
 TEST_P(Handover, ADrainWaitsForTheStep) {
     scheduler scheduler{options()};
     for (int round = 0; round != 10; ++round) {
@@ -201,7 +202,7 @@ TEST_P(Handover, ADestructorWaitsForTheStep) {
     EXPECT_TRUE(ended);
 }
 
-// The strand waits for its step, and others do not.
+// The strand waits for its blocked step, and other groups do not wait.
 TEST_P(Handover, AStepKeepsItsPlaceInItsGroup) {
     scheduler scheduler{options()};
     group strand{scheduler, {.max_concurrency = 1}};
@@ -225,7 +226,7 @@ TEST_P(Handover, AStepKeepsItsPlaceInItsGroup) {
     EXPECT_EQ(strand.stats().tasks, 0U);
 }
 
-// What blocks may be more than there are workers, but never what runs.
+// More steps than workers may block, but no more steps than workers run.
 TEST_P(Handover, NeverDoMoreRunThanThereAreWorkers) {
     scheduler scheduler{options()};
     std::latch go{1};
@@ -298,7 +299,7 @@ INSTANTIATE_TEST_SUITE_P(
                     kind{says::nothing, 3, policy::stealing}),
     name_of);
 
-// Two hundred threads meet that two workers have made.
+// Two hundred blocked steps of two workers meet: each has its own thread.
 TEST(HandoverInPlace, AsManyBlockAsThereAreSteps) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -334,7 +335,7 @@ TEST(HandoverInPlace, WithoutThreadsOfItsOwnItJustCalls) {
     EXPECT_TRUE(ran);
 }
 
-// Once it is without a slot there is nothing to give up.
+// A step without a slot has no slot to give up.
 TEST(HandoverInPlace, GivesUpItsSlotOnce) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -346,7 +347,8 @@ TEST(HandoverInPlace, GivesUpItsSlotOnce) {
     scheduler.drain();
 }
 
-// Others may be taking its forks. Here nobody can, so all is one step.
+// A step that has forked keeps its slot: other workers may be taking its forks. Here there is no
+// other worker, so the parent and its children are one step.
 TEST(HandoverInPlace, AStepThatHasForkedKeepsItsSlot) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -361,7 +363,7 @@ TEST(HandoverInPlace, AStepThatHasForkedKeepsItsSlot) {
     block_on(scheduler, forks());
 }
 
-// A driver of one's own is no step.
+// The code of a driver is no step.
 TEST(HandoverInPlace, BetweenTwoStepsThereIsNothingToGiveUp) {
     class asks final : public driver {
     public:
@@ -423,7 +425,7 @@ TEST(HandoverOptions, RefusesWrongOnes) {
     }
 }
 
-// Waits in functions that note where they return to.
+// Waits in functions that record their return addresses.
 template <std::size_t Level = test::return_addresses::depth - 1>
 [[gnu::noinline]] void wait_in_functions(std::latch& go, test::return_addresses& noted) {
     FAIRLEAD_TEST_NOTE_RETURN(noted, Level);
@@ -464,7 +466,7 @@ TEST(HandoverReport, NamesWhatBlocksOnce) {
     EXPECT_EQ(reports, 1);
 }
 
-// With one worker, and no wish that it loses its slot.
+// With one worker, and without a wish that its step loses the slot.
 TEST(HandoverReport, ComesFromTheOnlyWorkerToo) {
     test::watchdog guard;
     std::latch reported{1};

@@ -1,4 +1,4 @@
-// Parking and waking: nothing is woken without need, nothing sleeps through what is needed.
+// Parking and waking: no worker is woken without need, and none sleeps while it is needed.
 #include "sched/idle.hpp"
 
 #include "support/switches.hpp"
@@ -125,7 +125,8 @@ TEST(Idle, ParkedWorkersAreWokenBeforeTheOneThatWaitsForDeadlines) {
     EXPECT_EQ(p.driver.wakes, 1);
 }
 
-// What one alone can do it is woken for, parked or in the driver, and though another searches.
+// A worker is woken for work that it alone can do, parked or in the driver, and though another
+// worker searches.
 TEST(Idle, WakesTheOneThatIsMeant) {
     test::watchdog guard;
     parking p;
@@ -149,7 +150,7 @@ TEST(Idle, WakesTheOneThatIsMeant) {
     EXPECT_FALSE(p.idle.seems_asleep());
 }
 
-// Any could do it, but one rather than others.
+// Any sleeper could take the work. The preferred one is woken.
 TEST(Idle, WakesTheOneThatIsPreferred) {
     test::watchdog guard;
     parking p;
@@ -246,7 +247,7 @@ TEST(Idle, CountsPushesUntilTheirThreadsHaveLeft) {
     EXPECT_TRUE(p.idle.all_left(2));
 }
 
-// --- the whole scheduler at rest -----------------------------------------------------------------------
+// --- the whole scheduler at rest -----------------------------------------------------------------
 
 TEST(Idle, AnIdleSchedulerMakesNoContextSwitches) {
     test::watchdog guard;
@@ -270,7 +271,7 @@ TEST(Idle, SleepersAndFarDeadlinesCostNoContextSwitches) {
     EXPECT_TRUE(scheduler.stop(1h).clean());
 }
 
-// --- looking on before the sleep -------------------------------------------------------------------------
+// --- looking on before the sleep -----------------------------------------------------------------
 
 std::uint64_t sleeps_of(const scheduler& scheduler) {
     std::uint64_t sleeps = 0;
@@ -316,7 +317,7 @@ TEST(Spin, NobodySpinsInsteadOfWaitingForADeadline) {
     }
 }
 
-// It would take five minutes.
+// A spinning worker would answer after five minutes.
 TEST(Spin, ADrainIsAnsweredAtOnce) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1, .spin = 1s}};

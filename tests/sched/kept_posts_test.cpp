@@ -1,4 +1,4 @@
-// What a step posts is kept for its own worker, and nevertheless nothing waits for a long step.
+// The posts of a step are kept for its own worker, but none of them waits for a long step.
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -23,8 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 using test::scripted;
 
-// Posts itself again until `hops` steps have run, and counts how often another thread than before
-// runs it.
+// A task that posts itself again until `hops` steps have run. It counts how often its thread
+// changes.
 class hopping {
 public:
     hopping(scheduler& home, int hops) : home_{home}, left_{hops} {}
@@ -46,7 +46,7 @@ private:
     callback_task task_{[this](callback_task&) { step(); }};
 };
 
-// Otherwise every hop costs a wake-up, and a way through the caches.
+// On another worker every hop would cost a wake-up and cache misses.
 TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
     test::watchdog guard;
     constexpr int hops = 100'000;
@@ -62,8 +62,8 @@ TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
     EXPECT_LT(wakeups, 100 + 2 * watches);
 }
 
-// The worker that frees a post from behind a stuck step also takes a task of its run: none of the two
-// may be hidden behind the other.
+// A worker takes over a post from behind a stuck step, and also a task of that worker's run queue.
+// Neither may be hidden behind the other.
 TEST(KeptPosts, AreNotHiddenByWhatIsTakenOverWithThem) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -81,7 +81,7 @@ TEST(KeptPosts, AreNotHiddenByWhatIsTakenOverWithThem) {
     }
 }
 
-// The watch goes over to another when the one who watches gets something to do.
+// When the watching worker gets a task, another worker takes over the watch.
 TEST(KeptPosts, AreWatchedWhateverElseArrives) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 3}};
@@ -96,16 +96,16 @@ TEST(KeptPosts, AreWatchedWhateverElseArrives) {
             done.count_down();
         });
         posted.wait();
-        scheduler.post(
-            [&] {  // occupies the worker that is woken for it, maybe the one that watches
-                kept_ran.wait();
-                done.count_down();
-            });
+        scheduler.post([&] {  // occupies the worker that is woken for it: perhaps the watcher
+            kept_ran.wait();
+            done.count_down();
+        });
         done.wait();
     }
 }
 
-// Nobody sleeps, so nobody watches: the other worker, which takes its own posts without a round, looks.
+// No worker sleeps, so none watches. The other worker takes its own posts without a round, but
+// looks for kept posts of this one.
 TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
     test::watchdog guard;
     for (const int posts : {1, 2}) {
@@ -134,7 +134,7 @@ TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
     }
 }
 
-// Tasks whose steps end when the test says so, the one that began first before the others.
+// Tasks whose steps end when the test says so, in the order in which they began.
 class relay {
 public:
     relay(scheduler& home, int count) : home_{home}, turns_(static_cast<std::size_t>(count)) {
@@ -144,7 +144,8 @@ public:
         for (scripted& each : tasks_) home.post(each);
     }
 
-    // Ends the step that goes on for the longest time, when `at_once` of them go on, and it was long.
+    // Ends the step that goes on for the longest time, when `at_once` of them go on, and it was
+    // long.
     void end_one(std::size_t at_once) {
         test::await([&] {
             const std::lock_guard lock{mutex_};
@@ -184,13 +185,13 @@ private:
     scheduler& home_;
     std::mutex mutex_;
     std::vector<int> turns_;             // guarded by mutex_
-    std::deque<running_step*> running_;  // likewise
+    std::deque<running_step*> running_;  // guarded by mutex_
     std::atomic<bool> over_{false};
     std::deque<scripted> tasks_;
 };
 
-// A worker that ends a long step must not go on with what that step posted while another keeps an older
-// post: two tasks would share one worker, and the third have the other for itself.
+// A worker that ends a long step must not go on with what that step posted while another keeps an
+// older post: two tasks would share one worker, and the third have the other for itself.
 TEST(KeptPosts, LongStepsTakeTurns) {
     test::watchdog guard;
     constexpr int rounds = 100;
@@ -203,7 +204,8 @@ TEST(KeptPosts, LongStepsTakeTurns) {
     }
 }
 
-// The first stands behind a burst in the shared front, which another worker takes while the step goes on.
+// The first post of the step stands behind a burst in the shared front. Another worker takes the
+// front while the step goes on.
 TEST(KeptPosts, OfAStepKeepTheirOrderWhileARoundTakesTheFirst) {
     test::watchdog guard;
     constexpr std::size_t own = 1'000;

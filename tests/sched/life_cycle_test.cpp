@@ -1,4 +1,5 @@
-// Stop, start and the destructor, and what drain says of them; deterministic where one thread can show it.
+// Stop, start and the destructor, and the answers of drain. The tests are deterministic where one
+// thread can show the case.
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -18,7 +19,7 @@ using namespace std::chrono_literals;
 using test::scripted;
 using test::simulation;
 
-// Sleeps again after each step, until it is allowed to end.
+// A task that sleeps again after each step, until it is allowed to end.
 struct stubborn {
     explicit stubborn(scheduler& where)
         : task{[this, &where](scripted& self) {
@@ -30,7 +31,7 @@ struct stubborn {
     scripted task;
 };
 
-// --- stop -----------------------------------------------------------------------------------------
+// --- stop ----------------------------------------------------------------------------------------
 
 TEST(Drain, ReturnsWhenTheSchedulerIsStopped) {
     test::watchdog guard;
@@ -153,7 +154,7 @@ TEST(Stop, TellsTasksThatGoToSleepLater) {
     EXPECT_TRUE(told);
 }
 
-// A task that never sleeps, such as one that yields, must be able to learn of the stop as well.
+// A task that never sleeps, because it only yields, must be able to learn of the stop, too.
 TEST(Stop, TellsTasksThatOnlyYield) {
     simulation sim;
     scripted task{[&](scripted& self) {
@@ -268,8 +269,8 @@ TEST(Stop, IsBoundedThoughAStepIsStuckAndNamesIt) {
     EXPECT_TRUE(ended) << "the destructor waits for the step";
 }
 
-// Nothing is left that could take time: the second stop, in the destructor, must not wait out its
-// limit for tasks that nobody runs any more.
+// No step runs any more. The second stop, in the destructor, must not wait until its limit for
+// tasks that no worker will run.
 TEST(Stop, TheDestructorGoesOnAsSoonAsTheStuckStepEnds) {
     test::watchdog guard{20s};
     std::latch started{1};
@@ -287,7 +288,7 @@ TEST(Stop, TheDestructorGoesOnAsSoonAsTheStuckStepEnds) {
     }
 }
 
-// --- start again --------------------------------------------------------------------------------------
+// --- start again ---------------------------------------------------------------------------------
 
 TEST(Restart, GoesOnWithWhatWasPostedMeanwhile) {
     test::watchdog guard;
@@ -379,7 +380,7 @@ TEST(Restart, TheSecondStopTellsSleepersAgain) {
     }
 }
 
-// Though an earlier stop has told it, and it does not sleep yet.
+// A stop tells the task again, though an earlier stop has told it and it does not sleep yet.
 TEST(Restart, EachStopTellsWhatIsStillInTheFront) {
     scripted task;
     for (int home = 0; home != 2; ++home) {
@@ -393,7 +394,7 @@ TEST(Restart, EachStopTellsWhatIsStillInTheFront) {
     EXPECT_EQ(task.runs, 2 * 299);
 }
 
-// The stop of another scheduler has told it, and that of this one comes while it runs.
+// The stop of another scheduler has told the task. The stop of this scheduler comes while it runs.
 TEST(Restart, AStopTellsWhatAnotherHasTold) {
     test::watchdog guard;
     for (const bool in_a_batch : {false, true}) {
@@ -421,7 +422,7 @@ TEST(Restart, AStopTellsWhatAnotherHasTold) {
     }
 }
 
-// What was left queued keeps its order and its reason to run.
+// The tasks that a stop left queued keep their order and their reasons to run.
 TEST(Restart, KeepsOrderAndReason) {
     test::watchdog guard;
     std::latch started{1};
@@ -449,7 +450,7 @@ TEST(Restart, KeepsOrderAndReason) {
     for (const auto& each : tasks) EXPECT_TRUE(each.was_expired) << "a plain post";
 }
 
-// --- the destructor gives tasks back -----------------------------------------------------------------
+// --- the destructor gives tasks back -------------------------------------------------------------
 
 TEST(Destructor, FreesCallablesThatNeverRan) {
     auto held = std::make_shared<int>();

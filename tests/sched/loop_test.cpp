@@ -1,4 +1,4 @@
-// A scheduler in a foreign main loop that cannot poll a descriptor of it: the driver calls.
+// A scheduler in a foreign main loop that cannot poll a descriptor: the driver calls the loop.
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::scripted;
 
-// Such a loop: it sleeps in poll(2) until it is called, or until the time that it was told.
+// Such a loop: it sleeps in poll(2) until the driver calls it, or until the time that it was given.
 class foreign_loop {
 public:
     foreign_loop() = default;

@@ -1,4 +1,4 @@
-// Groups by the hundred thousand, one for each tenant: deterministic, in simulated time; and on threads.
+// A hundred thousand groups, one for each tenant: deterministic in simulated time, and on threads.
 #include <fairlead/sched/group.hpp>
 
 #include "support/tasks.hpp"
@@ -86,7 +86,7 @@ TEST(ManyGroups, WeightsAreChangedAndSomeAreDroppedMeanwhile) {
     EXPECT_NEAR(heavy / all_steps, 0.75, 0.02);
 }
 
-// Each thread makes and drops a hundred at a time, of which some are paused, and all have tasks.
+// Each thread makes and drops a hundred groups at a time. Some are paused, and all have tasks.
 TEST(ManyGroups, AreMadeAndDroppedByManyThreads) {
     test::watchdog guard{5min};
     scheduler scheduler{{.workers = 2}};

@@ -1,4 +1,5 @@
-// Slices: steps that are long are asked to let others have their turn. In simulated time, and on threads by the monitor.
+// Slices: a long step is asked to yield to other tasks. In simulated time, and on threads by the
+// monitor.
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
@@ -86,7 +87,8 @@ task<> tree(test::manual_clock& clock, std::string& log, int depth) {
     }
 }
 
-// A tree of forks computes in one step; its joins let others have their turn, and what it has forked goes on after that.
+// A tree of forks computes in one step. Its joins yield to other tasks after the slice, and the
+// forks go on after that.
 TEST(Slice, JoinsOfForksTakeTurnsWhenItIsUsedUp) {
     simulation sim;
     std::string log;
@@ -99,7 +101,7 @@ TEST(Slice, JoinsOfForksTakeTurnsWhenItIsUsedUp) {
     EXPECT_GT(log.find('|'), 9U);
 }
 
-// What an await does that has nothing to wait for.
+// Repeats an await that need not wait.
 template <class Await>
 task<> goes_on(Await each, const std::atomic<bool>& over) {
     while (!over) co_await each();
@@ -107,7 +109,8 @@ task<> goes_on(Await each, const std::atomic<bool>& over) {
 
 task<> nothing() { co_return; }
 
-// A task posted behind one that never waits has its turn, by the number of times that it goes on.
+// A task that never waits yields after a number of operations, so a task posted behind it has its
+// turn.
 TEST(Budget, WhoNeedNotWaitLetsOthersHaveTheirTurn) {
     const auto ends = [](auto each) {
         simulation sim;
@@ -142,9 +145,9 @@ TEST(Budget, WhoAwaitsWhatHasEndedLetsOthersHaveTheirTurn) {
     EXPECT_LT(joined, 100);
 }
 
-// --- on threads ----------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
-// One worker, which a task computes on for ever. Without the monitor no other would run.
+// A task computes for ever on the only worker. Without the monitor no other task would run.
 TEST(Monitor, AsksWhoHasUsedUpItsSlice) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};
@@ -189,7 +192,7 @@ TEST(Monitor, WakesUpForEachStepThatIsLong) {
     }
 }
 
-// However long its worker has slept before.
+// The slice begins with the step, however long the worker has slept before.
 TEST(Monitor, DoesNotAskWhoHasOnlyJustBegun) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1, .slice = 100ms}};
@@ -207,7 +210,7 @@ TEST(Monitor, DoesNotAskWhoHasOnlyJustBegun) {
     EXPECT_FALSE(asked_early);
 }
 
-// Sleepers need not wait for the end of a slice.
+// The monitor asks a step to yield for a sleeper that is due, before the end of the slice.
 TEST(Monitor, AsksSomebodyForWhoIsDue) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2, .slice = 10s}};

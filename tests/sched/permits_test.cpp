@@ -1,4 +1,5 @@
-// The bound of a group's queue: posts that are refused, posts that wait, and tasks that are dropped.
+// The bound of a group's queue: posts that are refused, posts that wait, and tasks that are
+// dropped.
 #include "sched/group_queue.hpp"
 #include "sched/task_access.hpp"
 
@@ -33,7 +34,7 @@ std::vector<int> from_to(int first, int last) {
     return numbers;
 }
 
-// --- refused ------------------------------------------------------------------------------------------------
+// --- refused -------------------------------------------------------------------------------------
 
 TEST(Permits, APostThatFindsTheQueueFullIsRefused) {
     simulation sim;
@@ -50,7 +51,7 @@ TEST(Permits, APostThatFindsTheQueueFullIsRefused) {
     sim.scheduler.run_until_idle();
 }
 
-// A permit is free when the step begins: so a task may post its successor.
+// A permit is free when its step begins, so a task may post its successor.
 TEST(Permits, OneIsFreeWhenTheStepBegins) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
@@ -65,7 +66,8 @@ TEST(Permits, OneIsFreeWhenTheStepBegins) {
     EXPECT_EQ(sim.scheduler.run_until_idle(), 101U);
 }
 
-// What has begun is not held up: it sleeps, wakes and posts itself, however full the queue is.
+// A task that has begun needs no permit: it sleeps, wakes and posts itself, however full the queue
+// is.
 TEST(Permits, WhatHasBegunNeedsNone) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1}};
@@ -174,7 +176,7 @@ TEST(Permits, AreNeverMoreThanTheBoundOnThreads) {
     EXPECT_EQ(one.stats().refused, 60'000U - static_cast<unsigned>(accepted.load()));
 }
 
-// --- dropped ---------------------------------------------------------------------------------------------------
+// --- dropped -------------------------------------------------------------------------------------
 
 TEST(DropOldest, LeavesTheNewestInOrder) {
     simulation sim;
@@ -209,7 +211,7 @@ TEST(DropOldest, WhatIsDroppedIsDestroyedThoughTheGroupIsPaused) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-// Only what was posted with a permit and has not begun.
+// Only tasks that were posted with a permit and have not begun are dropped.
 TEST(DropOldest, LeavesOthersAlone) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 2, .drop_oldest = true}};
@@ -239,7 +241,7 @@ TEST(DropOldest, LeavesOthersAlone) {
     EXPECT_EQ(log, (std::vector{0, 3, 1, 2, 8, 9}));
 }
 
-// A task of the user's is its user's again, and can be posted once more.
+// A dropped task belongs to its user again, and can be posted once more.
 TEST(DropOldest, ATaskThatWasDroppedCanBePosted) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1, .drop_oldest = true}};
@@ -256,7 +258,7 @@ TEST(DropOldest, ATaskThatWasDroppedCanBePosted) {
     EXPECT_EQ(log, (std::vector{2, 1}));
 }
 
-// What is given back may post, and wake others.
+// The destructor of a dropped task may post, and wake other tasks.
 TEST(DropOldest, ItsDestructorsRunInAStep) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 1, .drop_oldest = true}};
@@ -278,7 +280,8 @@ TEST(DropOldest, ItsDestructorsRunInAStep) {
     EXPECT_EQ(std::ranges::count(log, 0), 0);
 }
 
-// What was dropped does not pile up while others have the worker, whatever their weight and priority.
+// Dropped tasks do not pile up while other groups keep the worker busy, whatever their weight and
+// priority.
 TEST(DropOldest, IsGivenBackBesideOthersThatNeverWait) {
     for (const auto which : {priority::normal, priority::high, priority::highest}) {
         simulation sim;
@@ -342,7 +345,7 @@ TEST(DropOldest, APermitThatIsNotUsedDropsNothing) {
     EXPECT_EQ(one.stats().dropped, 1U);
 }
 
-// What was dealt for a turn that ended early stands in the queue again, and is older than what is posted after that.
+// A turn ends early. Its dealt tasks stand in the queue again, and are older than later posts.
 TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 10, .drop_oldest = true}};
@@ -372,7 +375,8 @@ TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
     EXPECT_EQ(log, wanted);
 }
 
-// Each is run or given back, once, whatever happens: posts of many threads, a stop in between, and the end.
+// Each task is run or given back once, with posts of many threads, a stop in between, and the
+// destructor.
 TEST(DropOldest, NothingIsLostOnThreads) {
     test::watchdog guard;
     struct outcome {
@@ -419,13 +423,13 @@ TEST(DropOldest, NothingIsLostOnThreads) {
     EXPECT_GE(dropped, early - 50U);
 }
 
-// --- the queue ---------------------------------------------------------------------------------------------------
+// --- the queue -----------------------------------------------------------------------------------
 
 }  // namespace
 
 namespace sched {
 
-// Against a plain deque, with any mixture.
+// Compares the queue with a plain deque, for random operations.
 TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
     struct entry {
         basic_task* task;

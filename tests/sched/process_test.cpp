@@ -1,4 +1,4 @@
-// What a scheduler does when the process ends or forks.
+// The behaviour of a scheduler when the process ends or forks.
 #include "support/watchdog.hpp"
 
 #include <fairlead/sched/scheduler.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Runs `body` in a child; its exit status, or -1 if a signal ended it.
+// Runs `body` in a child process. Returns the exit status, or -1 if a signal ended the child.
 template <class Body>
 int status_of_child(Body body) {
     const pid_t child = ::fork();

@@ -1,4 +1,5 @@
-// A limit of the rate at which tasks of a group begin: of the bucket, in simulated time, and on threads.
+// A limit of the rate at which tasks of a group begin: the bucket alone, in simulated time, and on
+// threads.
 #include "sched/rate_limit.hpp"
 
 #include <fairlead/sched/group.hpp>
@@ -38,7 +39,7 @@ int taken_at(rate_limit& from, time_point now) {
     return count;
 }
 
-// --- the bucket ---------------------------------------------------------------------------------------------
+// --- the bucket ----------------------------------------------------------------------------------
 
 TEST(RateLimit, LetsOneInAfterTheOther) {
     rate_limit one{100, 1};
@@ -60,7 +61,7 @@ TEST(RateLimit, SavesABurstInAPause) {
     EXPECT_EQ(one.next(), start + 1h + 1ms);
 }
 
-// Whatever the times, no more than the burst and what the rate allows.
+// In any interval no more tasks begin than the burst and the rate allow.
 TEST(RateLimit, NeverMoreThanTheRateInAnyTime) {
     rate_limit one{3'000, 7};
     std::deque<time_point> taken;
@@ -118,7 +119,7 @@ TEST(RateLimit, AnyClockWillDo) {
     }
 }
 
-// --- of a group -----------------------------------------------------------------------------------------------
+// --- of a group ----------------------------------------------------------------------------------
 
 TEST(RateOfAGroup, OptionsAreChecked) {
     simulation sim;
@@ -133,7 +134,7 @@ TEST(RateOfAGroup, OptionsAreChecked) {
     }
 }
 
-// When each of so many tasks begins that are posted with permits at once.
+// Posts a number of tasks with permits at once, and records when each begins.
 struct begins {
     begins(simulation& in, group& of, int count) : sim{in} {
         for (int i = 0; i != count; ++i) {
@@ -173,7 +174,7 @@ TEST(RateOfAGroup, AfterAPauseAFewBeginAtOnce) {
     EXPECT_EQ(again.at, (std::vector<duration>{0ms, 0ms, 0ms, 0ms, 10ms}));
 }
 
-// What is dropped has used up nothing: at most so many begin, and no fewer.
+// A dropped task has used no token: exactly as many tasks begin as the rate allows.
 TEST(RateOfAGroup, DropsTakeNothingFromTheRate) {
     for (const std::size_t most : {1U, 2U, 8U}) {
         for (const unsigned burst : {1U, 5U}) {
@@ -238,7 +239,7 @@ TEST(RateOfAGroup, ALowerRateCountsAtOnce) {
     EXPECT_TRUE(sim.scheduler.drain_for(1s));
 }
 
-// Neither of the two starves the other.
+// Tasks that enter and tasks that go on do not starve each other.
 TEST(RateOfAGroup, WhoEntersAndWhoGoesOnTakeTurns) {
     simulation sim;
     group one{sim.scheduler, {.max_concurrency = 1, .rate_max = 1e9, .rate_burst = 1'000'000}};
@@ -255,7 +256,8 @@ TEST(RateOfAGroup, WhoEntersAndWhoGoesOnTakeTurns) {
     EXPECT_GE(goes_on.runs, 50);
 }
 
-// A task that has begun is not held up, nor what needs no permit; both go before those that wait.
+// The rate holds up neither a task that has begun nor a post without a permit. Both go before tasks
+// that wait for the rate.
 TEST(RateOfAGroup, WhatHasBegunGoesOn) {
     simulation sim;
     group one{sim.scheduler, {.rate_max = 1}};
@@ -273,7 +275,7 @@ TEST(RateOfAGroup, WhatHasBegunGoesOn) {
     EXPECT_EQ(later.at, (std::vector<duration>{1s, 2s}));
 }
 
-// So who sends more than the rate is refused, waits, or has the oldest dropped: as the bound says.
+// So the bound decides about posts beyond the rate: they are refused, wait, or replace the oldest.
 TEST(RateOfAGroup, TheBoundOfTheQueueSaysWhatHappensToTheRest) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 3, .rate_max = 10}};
@@ -317,7 +319,7 @@ TEST(RateOfAGroup, OthersAreNotHeldUp) {
     EXPECT_EQ(waits.at, (std::vector<duration>{0s, 1s, 2s}));
 }
 
-// While it is paused or full no rate is used up.
+// A group that is paused or at its limit uses no tokens.
 TEST(RateOfAGroup, APauseSavesABurstAndNoMore) {
     simulation sim;
     group one{sim.scheduler, {.rate_max = 10, .rate_burst = 2}};
@@ -332,7 +334,8 @@ TEST(RateOfAGroup, APauseSavesABurstAndNoMore) {
     EXPECT_EQ(all.at, (std::vector<duration>{10s, 10s, 10'100ms, 10'200ms, 10'300ms}));
 }
 
-// Whoever goes before it, and for how long: it makes up for a burst and no more.
+// A group that waited behind a higher priority, for however long, makes up for one burst and no
+// more.
 TEST(RateOfAGroup, WhileItWaitsForItsTurnItSavesABurstAndNoMore) {
     simulation sim;
     group high{sim.scheduler, {.priority = priority::high}};
@@ -405,7 +408,8 @@ TEST(RateOfAGroup, WhatWaitsIsGivenBackByADestructor) {
     EXPECT_EQ(tasks.back().runs, 0);
 }
 
-// Whatever is done to it meanwhile, nobody is forgotten: as soon as it may run, all that was not dropped does.
+// After any changes of the group no task is lost: as soon as the group may run, each task runs that
+// was not dropped.
 TEST(RateOfAGroup, NobodyIsForgotten) {
     for (unsigned seed = 0; seed != 300; ++seed) {
         SCOPED_TRACE(seed);
@@ -457,9 +461,9 @@ TEST(RateOfAGroup, NobodyIsForgotten) {
     }
 }
 
-// --- on threads -------------------------------------------------------------------------------------------------
+// --- on threads ----------------------------------------------------------------------------------
 
-// All sleep until the next may begin, and are never late for good.
+// All workers sleep until the next task may begin, and each task begins in the end.
 TEST(RateOfAGroupOnThreads, AllBeginAndNotTooEarly) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
@@ -479,7 +483,7 @@ TEST(RateOfAGroupOnThreads, AllBeginAndNotTooEarly) {
     }
 }
 
-// The limit holds for what begins, not for what may: though its bucket fills up while it is full.
+// The bucket fills up while the group is at its limit. It saves no more than a burst.
 TEST(RateOfAGroup, AtItsLimitItSavesABurstAndNoMore) {
     simulation sim;
     group one{sim.scheduler, {.max_concurrency = 1, .rate_max = 1'000, .rate_burst = 10}};
@@ -496,7 +500,8 @@ TEST(RateOfAGroup, AtItsLimitItSavesABurstAndNoMore) {
     }
 }
 
-// While another waits for its rate: what is no more keeps no thread, as soon as the worker has had another round.
+// A group waits for its rate. Another, dropped group no longer keeps its thread after the worker
+// has had another round.
 TEST(RateOfAGroupOnThreads, WhoWaitsKeepsNoOtherGroup) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 1}};

@@ -18,7 +18,7 @@ using test::fake_source;
 using test::scripted;
 using test::simulation;
 
-// --- deadlines --------------------------------------------------------------------------------------
+// --- deadlines -----------------------------------------------------------------------------------
 
 TEST(Deadlines, AreNeverEarlyAndInOrder) {
     for (unsigned seed = 1; seed != 6; ++seed) {
@@ -109,7 +109,8 @@ TEST(Deadlines, TheEndOfTimeIsAWait) {
     EXPECT_FALSE(task.was_expired);
 }
 
-// What is due when the caller asks runs, though nothing arrived and the last round was a moment ago.
+// Tasks that are due when the caller asks run, though nothing arrived and the last round was a
+// moment ago.
 TEST(Deadlines, RunUntilIdleRunsWhatIsDue) {
     simulation sim;
     scripted task{[&](scripted& self) {
@@ -135,8 +136,9 @@ TEST(Deadlines, RunUntilReturnsAtTheLimit) {
     EXPECT_EQ(sim.clock.now(), start + 10ms);
 }
 
-// Chains of short steps never let the run empty; the clock moves as they run. A sleeper must be served within a
-// fraction of a round interval, counted in steps, wherever its deadline is between two rounds.
+// Chains of short steps never let the run empty; the clock moves as they run. A sleeper must be
+// served within a fraction of a round interval, counted in steps, wherever its deadline is between
+// two rounds.
 TEST(Deadlines, AreServedWhileTheWorkerIsSaturated) {
     simulation sim;  // round_interval is 1 ms
     int steps = 0;
@@ -160,7 +162,7 @@ TEST(Deadlines, AreServedWhileTheWorkerIsSaturated) {
     EXPECT_EQ(sim.scheduler.run_until_idle(), 5'000U + 4U + sleepers.size());
 }
 
-// Tasks of 100 us that post themselves again, and sleepers of 1 ms, until somebody says that it is enough.
+// Tasks of 100 us that post themselves again, and sleepers of 1 ms, until a limit is reached.
 struct late_sleepers : simulation {
     late_sleepers(int busy_tasks, int sleepers) {
         for (int i = 0; i != busy_tasks; ++i) {
@@ -194,7 +196,8 @@ struct late_sleepers : simulation {
     std::deque<scripted> tasks;
 };
 
-// What a step posts with a deadline is in its slot, which nobody would empty before the whole line has had its turn.
+// A post with a deadline by a step lies in the slot of its worker. Without a special look it would
+// stay there until the whole line has had its turn.
 TEST(Deadlines, OfASleeperAmongLongStepsAreKnownSoon) {
     simulation sim;
     bool over = false;
@@ -223,7 +226,7 @@ TEST(Deadlines, OfASleeperAmongLongStepsAreKnownSoon) {
     EXPECT_EQ(wakeups, 100);
 }
 
-// Likewise from outside: within the interval between rounds, and a step.
+// The scheduler learns of a deadline from outside within the interval between rounds, and a step.
 TEST(Deadlines, FromOutsideAreKnownSoonAmongLongSteps) {
     simulation sim;
     bool over = false;
@@ -246,7 +249,8 @@ TEST(Deadlines, FromOutsideAreKnownSoonAmongLongSteps) {
     sim.scheduler.run_until_idle();
 }
 
-// It is always late, and others always stand in line; besides, it stands there itself, where it has a seventh.
+// One sleeper is always late, and other tasks always stand in line. The sleeper also stands in line
+// itself, where it has a seventh of the time.
 TEST(Deadlines, WhoIsAlwaysLateOvertakesForAnEighthOfTheTime) {
     late_sleepers sim{64, 1};
     sim.scheduler.run_until_idle();
@@ -254,7 +258,8 @@ TEST(Deadlines, WhoIsAlwaysLateOvertakesForAnEighthOfTheTime) {
     EXPECT_LE(sim.asleep_for, sim.limit / 4);
 }
 
-// More than an eighth can serve. They overtake nobody then, and have their turn: 16 stand in line with them.
+// There are more late sleepers than an eighth of the time can serve. The rest overtakes no task,
+// but stands in line with the 16 tasks there.
 TEST(Deadlines, WhoMayNotOvertakeStandsInLineAfterAnInterval) {
     late_sleepers sim{16, 50};
     sim.sleep_again = false;
@@ -263,7 +268,8 @@ TEST(Deadlines, WhoMayNotOvertakeStandsInLineAfterAnInterval) {
     EXPECT_EQ(sim.wakeups, 50);
 }
 
-// Not what comes after it, until somebody looks: here the caller's own time.
+// The time of an overtaking step ends with the step. The time until the next look, here the
+// caller's own, is not part of it.
 TEST(Deadlines, OnlyItsStepIsTheTimeOfWhoOvertakes) {
     simulation sim;
     std::deque<scripted> busy;
@@ -287,7 +293,8 @@ TEST(Deadlines, OnlyItsStepIsTheTimeOfWhoOvertakes) {
     sim.scheduler.run_until_idle();
 }
 
-// Two are late while others stand in line: one overtakes them, and the other must not be forgotten with the line gone.
+// Two sleepers are late while other tasks stand in line. One sleeper overtakes them. The other must
+// still run when the line is empty.
 TEST(Deadlines, WhoIsLeftForLaterRunsBeforeTheCallerIsIdle) {
     simulation sim;
     std::deque<scripted> line;
@@ -325,7 +332,7 @@ TEST(Deadlines, TheFirstOneIsServedWhileTheWorkerIsSaturated) {
     EXPECT_GE(sim.scheduler.stats()[0].rounds, 3U);
 }
 
-// --- wait sources -----------------------------------------------------------------------------------
+// --- wait sources --------------------------------------------------------------------------------
 
 // The scheduler goes first, and gives the task back.
 struct waiter {

@@ -30,7 +30,8 @@ std::vector<int> up_to(int count) {
 }
 
 TEST(Scheduler, RunsTasksInTheOrderOfPosts) {
-    // Around every internal limit: the batch of the role, a slot's run, a block of ready, admission.
+    // Around every internal limit: the batch of the role, a slot's run, a block of ready,
+    // admission.
     for (const int count : {1, 2, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025,
                             4095, 4096, 4097, 10'000}) {
         SCOPED_TRACE(count);

@@ -24,7 +24,7 @@ struct client : share {
 
 client& next_of(shares& all) { return static_cast<client&>(*all.next()); }
 
-// --- the heap --------------------------------------------------------------------------------------
+// --- the heap ------------------------------------------------------------------------------------
 
 struct item {
     int key = 0;
@@ -68,7 +68,7 @@ TEST(PairingHeap, IsAPriorityQueueWithErasure) {
     }
 }
 
-// --- shares ----------------------------------------------------------------------------------------
+// --- shares --------------------------------------------------------------------------------------
 
 TEST(Shares, NobodyIsNextWhileNobodyCompetes) {
     shares all;
@@ -83,7 +83,8 @@ TEST(Shares, NobodyIsNextWhileNobodyCompetes) {
     EXPECT_TRUE(all.empty());
 }
 
-// Steps of 1 to 50 us, by one server and by two, each of which says beforehand what it will use at most.
+// Steps of 1 to 50 us, by one server and by two, each of which says beforehand what it will use at
+// most.
 TEST(Shares, AreByWeight) {
     for (const int servers : {1, 2, 8}) {
         SCOPED_TRACE(servers);
@@ -120,7 +121,8 @@ TEST(Shares, AreByWeight) {
     }
 }
 
-// Who comes and goes, with steps up to a slice: nobody is owed more than a slice and a step, or owes more.
+// Clients come and go, with steps up to a slice. No client is owed more than a slice and a step,
+// and none owes more.
 TEST(Shares, LagIsBounded) {
     std::mt19937 random{3};
     shares all;
@@ -191,7 +193,8 @@ TEST(Shares, WhoLeavesStillOwes) {
     EXPECT_NEAR(evader.service / busy.service, 1, 0.02);
 }
 
-// Pauses between two steps cost nothing: the half of one that always has the next is no more.
+// Pauses between two steps cost a client nothing: a client that always has its next step gets no
+// more than its share.
 TEST(Shares, WhoPausesForAMomentKeepsItsShare) {
     shares all;
     client busy{1};
@@ -216,7 +219,8 @@ TEST(Shares, WhoPausesForAMomentKeepsItsShare) {
     EXPECT_LE(pausing.service / busy.service, 3.02);
 }
 
-// Two of one weight. Who wants short slices waits for the other's long ones less often than the other way round.
+// Two clients of one weight. The client with short slices waits less often for a long slice than
+// the other client waits for a short one.
 TEST(Shares, ShortSlicesAreServedSooner) {
     shares all;
     client patient{1, 10ms};
@@ -310,7 +314,8 @@ TEST(Shares, ServersMayHaveSharesOfTheirOwn) {
     EXPECT_FALSE(both.all.all_rest());
 }
 
-// Its weight is worth more than one server can give; when it is worth less, it has not saved that up.
+// Its weight is worth more than one server can give; when it is worth less, it has not saved that
+// up.
 TEST(Shares, WhoIsForOneServerIsNotOwedForEverWhatThatCouldNotGive) {
     two_servers both;
     client& heavy = both.add(100, 1);
@@ -323,7 +328,7 @@ TEST(Shares, WhoIsForOneServerIsNotOwedForEverWhatThatCouldNotGive) {
     both.serve_for(1s);
     EXPECT_NEAR(heavy.service / 1s, 0.5, 0.05);
     EXPECT_NEAR(light.service / 1s, 0.5, 0.05);
-    // Nor does it owe who is for any server that nobody else could use what that had.
+    // Nor does a client of any server owe for time that no other client could use.
     client& comer = both.add(1, shares::any);
     both.serve_for(1s);
     EXPECT_NEAR(comer.service / 1s, 0.5, 0.1);
@@ -348,7 +353,7 @@ TEST(Shares, WhoRestsKeepsItsShareOfItsServer) {
     }
 }
 
-// Nobody else gets what those of one server owe each other because of a long step.
+// Clients of one server owe each other time because of a long step. No other client gets that time.
 TEST(Shares, WhatThoseOfOneServerOweEachOtherStaysAmongThem) {
     two_servers both;
     client& others = both.add(100, shares::any);

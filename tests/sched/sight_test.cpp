@@ -100,7 +100,8 @@ struct answers {
     bool before = false;
 };
 
-// A step loses its slot only if two looks in a row found it blocked; and soon, if it does nothing but block.
+// A step loses its slot only if two looks in a row found it blocked; and soon, if it does nothing
+// but block.
 TEST(Sight, StepsThatBlockLoseTheirSlotAndNoOthers) {
     std::uint64_t relieved = 0;
     test::for_each_seed(100, [&](std::mt19937_64& random) {

@@ -1,5 +1,5 @@
-// The order with policy::stealing: the newest first, what is stolen is the oldest, and all have their turn. What
-// it shares with policy::fair is in conformance/policies_test.cpp.
+// The order with policy::stealing: the newest first, what is stolen is the oldest, and all have
+// their turn. What it shares with policy::fair is in conformance/policies_test.cpp.
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -43,8 +43,8 @@ private:
     std::function<bool()> goes_on_;
 };
 
-// At least one step in so many is the oldest post of the steps here, if an interval has passed, and one is not a
-// post of theirs.
+// At least one step in so many is the oldest post of the steps here, if an interval has passed, and
+// one is not a post of theirs.
 constexpr int turns = 128;
 
 TEST(Stealing, TheNewestPostOfAStepRunsFirst) {
@@ -121,7 +121,7 @@ TEST(Stealing, ATaskThatPostsItselfStandsBehindOthers) {
     EXPECT_EQ(log, (std::vector{0, 1, 2, 0, 1, 2, 0, 1, 2}));
 }
 
-// --- all have their turn ----------------------------------------------------------------------------------
+// --- all have their turn -------------------------------------------------------------------------
 
 TEST(Stealing, TheOldestHasItsTurn) {
     test::watchdog guard;
@@ -201,8 +201,8 @@ TEST(Stealing, DeadlinesAndEventsAreServedInTime) {
                        }};
         newest.post();
         sim.scheduler.drain();
-        // The step that runs, and an interval or as long as the clock is not looked at; then one in each
-        // second interval.
+        // The step that runs, and an interval or as long as the clock is not looked at; then one in
+        // each second interval.
         const duration look = std::max(interval, step) + std::max(interval, step);
         EXPECT_LE(fired, start + 50ms + step + look) << step.count();
         ASSERT_EQ(served.size(), std::size_t{sleepers});
@@ -221,9 +221,10 @@ TEST(Stealing, HasNoOrderBound) {
     EXPECT_EQ(scheduler.order_bound(), SIZE_MAX);
 }
 
-// --- wake-ups -----------------------------------------------------------------------------------------------
+// --- wake-ups ------------------------------------------------------------------------------------
 
-// As with policy::fair: a thief would take it out of the cache, at the price of a wake-up for each hop.
+// As with policy::fair: a thief would take it out of the cache, at the price of a wake-up for each
+// hop.
 TEST(Stealing, AChainOfShortStepsStaysOnItsWorker) {
     test::watchdog guard;
     constexpr int hops = 100'000;

@@ -70,7 +70,7 @@ TEST(TaskState, UnparkTakesTheSleeperFromItsWakers) {
     EXPECT_TRUE(state.unpark());
     EXPECT_FALSE(state.is_waiting());
     EXPECT_FALSE(state.wake());    // remembered for the run after
-    EXPECT_FALSE(state.signal());  // likewise
+    EXPECT_FALSE(state.signal());  // remembered, too
     state.begin_run();
     EXPECT_TRUE(state.take_signal());
     asleep(state);  // begin_run has used up the wake-up
@@ -207,8 +207,9 @@ TEST(TaskState, EachSleepEndsOnce) {
 }
 
 // What a waker wrote before it woke is seen by the run that was about to begin, or there is another
-// run. One side is a task that is woken already and begins to run; the other writes and wakes. A wake
-// that looks before it leaps, with its data still in the store buffer, is caught by the many trials.
+// run. One side is a task that is woken already and begins to run; the other writes and wakes. A
+// wake that looks before it leaps, with its data still in the store buffer, is caught by the many
+// trials.
 TEST(TaskState, AWakerThatFindsAnotherStillPublishesItsData) {
     test::watchdog guard;
     constexpr int repeats = 200;

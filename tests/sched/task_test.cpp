@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using test::scripted;
 using test::simulation;
 
-// --- wait and wakeup ------------------------------------------------------------------------------
+// --- wait and wakeup -----------------------------------------------------------------------------
 
 TEST(Task, WaitsUntilItIsWoken) {
     simulation sim;
@@ -142,7 +142,7 @@ TEST(Task, ManyWaitersCostNoDeadline) {
     EXPECT_EQ(sim.scheduler.run_until_idle(), 5'000U);
 }
 
-// --- signals -----------------------------------------------------------------------------------------
+// --- signals -------------------------------------------------------------------------------------
 
 TEST(Task, ASignalWakesAndIsReceivedOnce) {
     simulation sim;
@@ -243,7 +243,7 @@ TEST(Task, ASignalFromAnotherTasksStepFreesIt) {
     EXPECT_EQ(freed, 500);
 }
 
-// --- deadline or signal, whichever is first --------------------------------------------------------------
+// --- deadline or signal, whichever is first ------------------------------------------------------
 
 TEST(Task, TellsWhyItRuns) {
     simulation sim;
@@ -317,7 +317,7 @@ TEST(Task, AWakeUpOfTheLastSleepDoesNotEndTheNextOne) {
     EXPECT_EQ(sim.clock.now(), again + 10ms);
 }
 
-// --- what awaits of the library use -------------------------------------------------------------------------
+// --- what awaits of the library use --------------------------------------------------------------
 
 TEST(Task, TheDeafSleepThroughSignalsAndRememberThem) {
     simulation sim;

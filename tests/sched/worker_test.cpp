@@ -1,4 +1,5 @@
-// Several workers: who runs what, and that nothing waits for a worker that is busy with another task.
+// Several workers: which worker runs which task, and that no task waits for a worker that is busy
+// with another task.
 #include "sched/worker.hpp"
 
 #include "support/tasks.hpp"
@@ -75,7 +76,7 @@ void meet(scheduler& scheduler, int how) {
         default:
             break;
     }
-    done.wait();  // not by drain, which wakes everybody
+    done.wait();  // not by drain, which wakes all workers
     scheduler.drain();
     for (const auto& each : tasks) ASSERT_EQ(each.runs, 1);
 }
@@ -90,7 +91,8 @@ TEST(Worker, AStepThatBlocksKeepsNoOtherTask) {
     }
 }
 
-// A task waits for the one that was dealt right behind it, to the same worker's run.
+// A task waits for the next task, which was dealt right behind it to the run queue of the same
+// worker.
 TEST(Worker, ATaskMayWaitForOneDealtBehindIt) {
     test::watchdog guard;
     for (const unsigned workers : {2U, 4U}) {
@@ -118,7 +120,7 @@ TEST(Worker, AStepMayWaitForWhatItPosted) {
     for (const unsigned workers : {2U, 4U}) {
         scheduler scheduler{{.workers = workers}};
         for (int round = 0; round != 3'000; ++round) {
-            // Not ended by drain, which wakes everybody.
+            // Not ended by drain, which wakes all workers.
             std::latch child_ran{1};
             std::latch done{1};
             scheduler.post([&] {
@@ -132,8 +134,9 @@ TEST(Worker, AStepMayWaitForWhatItPosted) {
     }
 }
 
-// Who asks whether all is done holds the role for a moment, maybe after drain has returned. A worker
-// that could not have it then, to sleep on deadlines, relies on that one to see to it.
+// A thread that asks whether all tasks are done holds the role for a moment, perhaps until after
+// drain has returned. A worker may fail to get the role then, though it wants to sleep until a
+// deadline. It relies on the holder to look after its release.
 TEST(Worker, ADeadlineRightAfterADrainIsServed) {
     test::watchdog guard;
     for (const unsigned workers : {2U, 4U, 8U}) {
@@ -148,8 +151,8 @@ TEST(Worker, ADeadlineRightAfterADrainIsServed) {
     }
 }
 
-// A step that started because of one deadline blocks until a task with a later deadline has run: the
-// duty to wait for deadlines must pass on to another worker.
+// A step that started because of one deadline blocks until a task with a later deadline has run:
+// the duty to wait for deadlines must pass on to another worker.
 TEST(Worker, AStepMayWaitForALaterDeadline) {
     test::watchdog guard;
     for (const unsigned workers : {2U, 3U}) {
@@ -171,7 +174,7 @@ TEST(Worker, AStepMayWaitForALaterDeadline) {
     }
 }
 
-// Likewise with a task that was posted plainly while the others slept.
+// The step that waits for the deadline was posted plainly, while the other workers slept.
 TEST(Worker, APostedStepMayWaitForADeadline) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -190,8 +193,8 @@ TEST(Worker, APostedStepMayWaitForADeadline) {
     }
 }
 
-// One worker is stuck in a step with tasks behind it, the other has a task that yields all the time:
-// the yielding task must not keep the other from what waits behind the stuck step.
+// One worker is stuck in a step with tasks behind it, the other has a task that yields all the
+// time: the yielding task must not keep the other from what waits behind the stuck step.
 TEST(Worker, ATaskThatYieldsKeepsNoOtherFromRunning) {
     test::watchdog guard;
     for (int round = 0; round != 300; ++round) {
@@ -219,7 +222,7 @@ TEST(Worker, ATaskThatYieldsKeepsNoOtherFromRunning) {
     }
 }
 
-// One step posts a task of each kind while all others yield: nothing starves behind the yielding.
+// One step posts a task of each kind while all other tasks yield. No task starves behind them.
 TEST(Worker, OneTaskThatYieldsAloneLetsInEverythingElse) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -278,7 +281,7 @@ TEST(Worker, AnyWorkerRunsAnyTask) {
     EXPECT_TRUE(enough);
 }
 
-// One task is much longer than the others. Each of the others goes on while it runs.
+// One task is much longer than the rest. Each other task goes on while it runs.
 TEST(Worker, UnevenTasksAreSpread) {
     test::watchdog guard;
     scheduler scheduler{{.workers = 2}};
@@ -302,8 +305,8 @@ TEST(Worker, UnevenTasksAreSpread) {
     EXPECT_EQ(short_steps, wanted);
 }
 
-// Tasks that all go on, until so many steps have run. Each worker starts with one of them, but for one
-// that starts with all others.
+// Tasks that post themselves again until a number of steps have run. Each worker starts with one
+// task, except for one worker, which starts with all remaining tasks.
 class rivalry {
 public:
     static constexpr std::size_t count = 50;
@@ -365,10 +368,10 @@ private:
     std::deque<scripted> tasks_;
 };
 
-// Each waits for its next turn no longer than the order allows, and none has much more turns than its
-// share. A thread that the system stops delays for once what it has in hand: a few turns are late, and
-// seldom one task has a worker for itself meanwhile. A task that starves is late every time, and one
-// that is pinned to a worker with few others has too much in each game.
+// Each task waits for its next turn no longer than the order allows, and none has many more turns
+// than its share. A thread that the system stops delays the tasks in its hands: a few turns are
+// late, and sometimes one task has a worker for itself meanwhile. A task that starves is late every
+// time, and a task that is pinned to a worker with few tasks has too much in each game.
 TEST(Worker, TasksThatYieldGetEvenTurns) {
     test::watchdog guard;
     constexpr std::size_t steps = rivalry::window * rivalry::windows;
@@ -384,11 +387,11 @@ TEST(Worker, TasksThatYieldGetEvenTurns) {
     }
 }
 
-// --- order -----------------------------------------------------------------------------------------
+// --- order ---------------------------------------------------------------------------------------
 
 // The k-th post starts among the first k + bound starts. The machine may stop a thread between the
-// start of a step and its note here, and with a run in its hands, so a few may be later; a scheduler
-// that pins tasks, or takes the newest first, would make it many.
+// start of a step and its record here, or with a run queue in its hands, so a few may be later. A
+// scheduler that pins tasks, or takes the newest first, would make many later.
 TEST(Worker, StartsAreInOrderUpToTheBound) {
     test::watchdog guard;
     for (const unsigned workers : {1U, 2U, 4U}) {
@@ -417,8 +420,8 @@ TEST(Worker, StartsAreInOrderUpToTheBound) {
     }
 }
 
-// A thread that is preempted between taking a task and starting it delays that one task by any number.
-// That happens in some rounds; a wrong order happens in all of them.
+// A thread that is preempted between taking a task and starting it delays that one task by any
+// number. That happens in some rounds; a wrong order happens in all of them.
 template <class Round>
 void expect_within_bound(Round&& round) {
     test::watchdog guard;
@@ -433,7 +436,7 @@ void expect_within_bound(Round&& round) {
 
 constexpr std::size_t later_posts = 5'000;
 
-// What a step posted comes before what another thread posts after it, whatever the number.
+// A task that a step posted comes before any number of tasks that another thread posts after it.
 std::size_t start_of_post_from_a_step(scheduler& scheduler) {
     std::latch both_busy{2};
     std::latch posted{1};
@@ -487,7 +490,7 @@ TEST(Worker, APostFromOutsideIsNotOvertakenByLaterPostsFromAStep) {
     expect_within_bound(start_of_post_from_outside);
 }
 
-// --- deadlines under load ------------------------------------------------------------------------------
+// --- deadlines under load ------------------------------------------------------------------------
 
 // All workers are saturated with steps that post themselves again; they end only when the sleepers
 // have run.
@@ -517,7 +520,7 @@ TEST(Worker, DeadlinesAreServedWhileAllWorkersAreSaturated) {
     }
 }
 
-// --- many threads ------------------------------------------------------------------------------------------
+// --- many threads --------------------------------------------------------------------------------
 
 TEST(Worker, PostsFromManyThreadsAllRunInTheOrderOfEach) {
     test::watchdog guard;
@@ -562,7 +565,7 @@ TEST(Worker, TasksHopBetweenSchedulers) {
     EXPECT_EQ(wrong, 0);
 }
 
-// A step may own a scheduler: that it is a worker's concerns only that worker's scheduler.
+// A step may own a scheduler: that the thread is a worker matters only to the worker's scheduler.
 TEST(WorkerDeathTest, AStepMayMakeAndDestroyAnotherScheduler) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto nested = [] {

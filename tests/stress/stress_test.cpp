@@ -149,8 +149,8 @@ TEST(Stress, NoWakeUpIsLost) {
     }
 }
 
-// Schedulers are destroyed while tasks run, wait, sleep and are queued, and others post to them up to
-// the last moment. Each task ends with its owner: run, or given back.
+// Schedulers are destroyed while tasks run, wait, sleep and are queued, and other threads post to
+// them up to the last moment. Each task has run, or is given back to its owner.
 TEST(Stress, ConstructAndDestroyUnderLoad) {
     const unsigned seed = print_seed();
     test::watchdog guard{stress_time() * 4 + 60s};

@@ -7,7 +7,8 @@
 
 namespace fairlead::test {
 
-/// Awaits `wait`, which gives nothing: `expired` if it took its time, `stopped` if a stop ended it.
+/// Awaits `wait`, which has no result. Returns `expired` after its full time, `stopped` if a stop
+/// ended it.
 template <class Wait>
 task<wake_reason> ending_of(Wait wait) {
     const auto ended = co_await as_result(wait);

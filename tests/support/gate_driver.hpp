@@ -1,4 +1,5 @@
-// A driver that holds a worker in the middle of a round, so that a race can be told step by step.
+// A driver that holds a worker in the middle of a round, so that a test can play a race step by
+// step.
 #pragma once
 
 #include <fairlead/detail/sync/signal.hpp>
@@ -8,8 +9,9 @@
 
 namespace fairlead::test {
 
-/// Sleeps on a futex. A round asks `has_sources` before it takes in what arrived and once more after
-/// it: when the `hold_at`-th question from now comes, `held` is sent and the worker waits for `go_on`.
+/// Sleeps on a futex. A round asks `has_sources` before it takes in what arrived and once more
+/// after it: when the `hold_at`-th question from now comes, `held` is sent and the worker waits for
+/// `go_on`.
 class gate_driver final : public driver {
 public:
     [[nodiscard]] bool set_deadline(time_point deadline) noexcept override {

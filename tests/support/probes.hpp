@@ -1,4 +1,4 @@
-// Objects that tell when they are destroyed, and values that tell how they were moved.
+// Objects that record their destruction, and values that record how they were moved.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace fairlead::test {
 
-/// What happened, in order. Any thread.
+/// A list of events, in order. Any thread.
 class journal {
 public:
     void add(std::string what) {
@@ -26,7 +26,7 @@ private:
     std::vector<std::string> entries_;  // guarded by mutex_
 };
 
-/// Writes its name into the journal when it is destroyed. A moved-from one does not.
+/// Writes its name into the journal when it is destroyed, unless it was moved from.
 class obituary {
 public:
     obituary(journal& into, std::string name) : into_{&into}, name_{std::move(name)} {}
@@ -42,7 +42,7 @@ private:
     std::string name_;
 };
 
-/// Counts how many of its kind live.
+/// Counts the living objects of this class.
 class counted {
 public:
     explicit counted(std::atomic<int>& alive) noexcept : alive_{&alive} { ++*alive_; }
@@ -56,7 +56,7 @@ private:
     std::atomic<int>* alive_;
 };
 
-/// A value that can only be moved, and not made from nothing.
+/// A value that can be moved, but neither copied nor default-constructed.
 struct move_only {
     explicit move_only(int given) noexcept : value{given} {}
     move_only(move_only&& other) noexcept : value{std::exchange(other.value, -1)} {}

@@ -1,9 +1,9 @@
-// Seeds of a property test: a list that is the same each time, and then new ones for a moment.
+// Seeds of a property test: fixed seeds, and after them new seeds for a short time.
 //
 //     test::for_each_seed(200, [](std::mt19937_64& random) { ... });
 //
-// The seed of a run that fails is in the message. FAIRLEAD_TEST_SEED runs that one alone; FAIRLEAD_TEST_SECONDS says
-// for how long there are new ones, a quarter of a second by default.
+// The message of a failed run has its seed. FAIRLEAD_TEST_SEED runs only that seed.
+// FAIRLEAD_TEST_SECONDS is the time for new seeds, by default a quarter of a second.
 #pragma once
 
 #include "support/sanitizer.hpp"
@@ -22,7 +22,7 @@
 
 namespace fairlead::test {
 
-/// The seed that runs, for who ends the program by an assertion.
+/// The seed of the current run, for the message of an assertion that ends the program.
 inline volatile std::uint64_t seed_that_runs = 0;
 
 extern "C" inline void say_the_seed(int) {
@@ -30,7 +30,7 @@ extern "C" inline void say_the_seed(int) {
                  static_cast<unsigned long long>(seed_that_runs));
 }
 
-/// False: it has failed.
+/// Runs `body` with one seed. Returns false if it fails.
 template <std::invocable<std::mt19937_64&> Body>
 bool passes_with_seed(std::uint64_t seed, Body& body) {
     SCOPED_TRACE("again: FAIRLEAD_TEST_SEED=" + std::to_string(seed));
@@ -40,10 +40,11 @@ bool passes_with_seed(std::uint64_t seed, Body& body) {
     return !testing::Test::HasFailure();
 }
 
-/// With a sanitizer each takes so many times as long.
+/// How many times as long a run takes with a sanitizer.
 inline constexpr std::uint64_t seeds_in_one = sanitized ? 10 : 1;
 
-/// Runs `body` with the seeds 1 to `fixed`, a tenth of them with a sanitizer, and with new ones, until it fails.
+/// Runs `body` with the seeds 1 to `fixed` (with a sanitizer a tenth of them) and then with new
+/// seeds, until a run fails.
 template <std::invocable<std::mt19937_64&> Body>
 void for_each_seed(std::uint64_t fixed, Body body) {
     std::signal(SIGABRT, say_the_seed);
@@ -62,7 +63,7 @@ void for_each_seed(std::uint64_t fixed, Body body) {
     while (std::chrono::steady_clock::now() < end && passes_with_seed(seed, body)) ++seed;
 }
 
-/// One of 0 ... bound - 1.
+/// A random number of 0 ... bound - 1.
 template <std::integral Number>
 Number below(std::mt19937_64& random, Number bound) {
     return static_cast<Number>(random() % static_cast<std::uint64_t>(bound));

@@ -1,4 +1,5 @@
-// A scheduler in virtual time whose driver writes down what it is asked for, and has events.
+// A scheduler in virtual time. Its driver records the calls of the scheduler, and delivers events
+// that a test has planned.
 #pragma once
 
 #include <fairlead/sched/driver.hpp>
@@ -17,7 +18,7 @@
 
 namespace fairlead::test {
 
-/// What a task can wait for in a simulation: it is there or not. Counts what the scheduler does.
+/// An event source of a simulation, ready or not. It counts the calls of the scheduler.
 class fake_source final : public wait_source {
 public:
     [[nodiscard]] bool arm(basic_task& task) noexcept override {
@@ -39,8 +40,8 @@ public:
     int disarms = 0;
 };
 
-/// Sleeping moves the clock to the deadline, unless there are events. They come from `will_fire`, all
-/// of them at the next look.
+/// A sleep moves the clock to the deadline, unless there are events. The next poll delivers all
+/// events of `will_fire`.
 class simulated_driver final : public jumping_driver {
 public:
     using jumping_driver::jumping_driver;
@@ -59,13 +60,13 @@ public:
     [[nodiscard]] bool has_sources() const noexcept override { return sources; }
 
     std::vector<time_point> waits;       // the deadline of every sleep
-    std::deque<fake_source*> will_fire;  // whose events come next
+    std::deque<fake_source*> will_fire;  // sources whose events come next
     bool sources = false;
     int polls = 0;
 };
 
-/// Options of a scheduler that runs on the caller in simulated time. `driver` is told which driver
-/// the scheduler got, which owns it.
+/// Options of a scheduler that runs on the caller in simulated time. `driver` is set to the driver,
+/// which the scheduler owns.
 inline scheduler_options simulated(manual_clock& clock, simulated_driver*& driver,
                                    policy policy = policy::fair) {
     auto made = std::make_unique<simulated_driver>(clock);
@@ -77,7 +78,7 @@ inline scheduler_options simulated(manual_clock& clock, simulated_driver*& drive
     return options;
 }
 
-/// A scheduler with threads beside a simulated one: made and destroyed on a thread in real time.
+/// A scheduler with threads beside a simulated one. A thread in real time makes and destroys it.
 class scheduler_in_real_time {
 public:
     explicit scheduler_in_real_time(unsigned workers) {

@@ -1,5 +1,5 @@
-// The other end of a connection: plain blocking sockets of the system, on loopback only, and a
-// scheduler with IO that runs on the caller, so that a test decides what happens in which order.
+// Plain blocking sockets of the system as the other end of a connection, on loopback only; and a
+// scheduler with IO that runs on the caller, so that a test decides the order of events.
 #pragma once
 
 #include "support/watchdog.hpp"
@@ -66,14 +66,14 @@ public:
         EXPECT_EQ(::send(fd(), text.data(), text.size(), MSG_NOSIGNAL),
                   static_cast<ssize_t>(text.size()));
     }
-    /// What there is, at most `size`; empty at the end or after a reset.
+    /// The bytes that have arrived, at most `size`; empty at the end or after a reset.
     [[nodiscard]] std::string receive(std::size_t size) const {
         std::string text(size, '\0');
         const ssize_t count = ::recv(fd(), text.data(), size, 0);
         text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
         return text;
     }
-    /// Small sends do not wait for the acknowledgement of those before.
+    /// Small sends do not wait for the acknowledgement of earlier ones (TCP_NODELAY).
     void send_at_once() const {
         const int on = 1;
         EXPECT_EQ(::setsockopt(fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
@@ -109,7 +109,7 @@ inline scheduler_options with_epoll_on_caller() {
     return options;
 }
 
-/// A scheduler on this thread, and a connection: `stream` is its end, `peer` the other.
+/// A scheduler on this thread, and a connection: `stream` is the scheduler's end, `peer` the other.
 class connected_pair : public testing::Test {
 protected:
     connected_pair() {
@@ -125,14 +125,14 @@ protected:
         return spawn(*home, std::move(body));
     }
 
-    /// Runs until the task has ended, whatever it waits for.
+    /// Runs until the task has ended, and sleeps while it waits.
     template <class T>
     T finish(join_handle<T>& handle) {
         while (!handle.ended()) home->run_until(never, 1);
         return handle.get();
     }
 
-    /// Runs until nothing is ready: those that wait now wait in the driver.
+    /// Runs until no task is ready: the waiting tasks then wait in the driver.
     void settle() { home->run_until_idle(); }
 
     const watchdog guard;

@@ -1,4 +1,5 @@
-// Functions that note where they return to, to compare with what is found on their stack.
+// Functions that record their return addresses, to compare with the addresses that an unwinder
+// finds.
 #pragma once
 
 #include <sys/uio.h>
@@ -14,7 +15,8 @@
 
 namespace fairlead::test {
 
-/// Whether the system tells where a thread waits, and copies memory that may not be there: not in an emulator, nor in some containers.
+/// Whether the system reports where a thread waits, and copies memory that may be unmapped. An
+/// emulator and some containers do not.
 inline bool system_tells_stacks() {
     std::ifstream file{"/proc/self/task/" + std::to_string(::gettid()) + "/syscall"};
     std::string line;
@@ -26,15 +28,16 @@ inline bool system_tells_stacks() {
            ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == sizeof(there);
 }
 
-/// Where four functions return to of which each calls the next.
+/// The return addresses of four functions, each of which calls the next.
 class return_addresses {
 public:
     static constexpr std::size_t depth = 4;
 
-    /// Of the function that is so many calls away from the innermost.
+    /// Records the address for the function `level` calls above the innermost one.
     void note(std::size_t level, void* address) { noted_[level] = address; }
 
-    /// At which place of the stack they stand, one after the other; its size: at none.
+    /// The index of the first in `stack`, where the addresses follow each other; the size of
+    /// `stack` if they do not.
     [[nodiscard]] std::size_t find_in(std::span<void* const> stack) const {
         std::array<void*, depth> wanted;
         std::ranges::copy(noted_, wanted.begin());
@@ -46,7 +49,7 @@ private:
     std::array<std::atomic<void*>, depth> noted_{};
 };
 
-/// Keeps the compiler from leaving out memory, and from making the call before a jump.
+/// Keeps the compiler from removing memory, and from turning the call before it into a jump.
 inline void use(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 
 }  // namespace fairlead::test

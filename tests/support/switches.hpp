@@ -1,4 +1,4 @@
-// Whether threads are at rest: what the kernel counts of them.
+// Checks that threads are at rest, by the context switches that the kernel counts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,10 +36,11 @@ inline switches switches_of(const std::string& prefix) {
     return sum;
 }
 
-/// The threads whose names begin with `prefix`, of which there are `threads`, make no context switch for
-/// a second: the passing of time is what is measured.
+/// Expects that the `threads` threads whose names begin with `prefix` make no context switch for a
+/// second. The test sleeps for that second, because it measures the passing of time.
 inline void expect_rest(const std::string& prefix, int threads) {
-    // A worker may still be on its way to sleep when drain returns: wait for the first still moment.
+    // A worker may still be on its way to sleep when drain returns: wait for the first still
+    // moment.
     switches before;
     switches after;
     do {

@@ -1,4 +1,4 @@
-// Tasks that write down what happens to them.
+// Tasks that record their steps.
 #pragma once
 
 #include "support/simulated.hpp"
@@ -13,7 +13,8 @@
 
 namespace fairlead::test {
 
-// A test that fails may leave its task posted, which aborts: what it said must be out by then.
+// A failed test may leave its task posted, which aborts the program. Its messages must be printed
+// before, so the output is buffered by lines.
 inline const bool lines_come_out = std::setvbuf(stdout, nullptr, _IOLBF, 0) == 0;
 
 /// Writes its number into a log at each step.
@@ -33,8 +34,8 @@ private:
     const int number_;
 };
 
-/// Runs what it is given at each step, and remembers why it ran. Unlike a callback of the library
-/// this one may capture anything.
+/// Runs a function at each step, and records why it ran. Unlike a callback of the library its
+/// function may capture anything.
 class scripted final : public callback_task {
 public:
     explicit scripted(std::function<void(scripted&)> step = {}, task_name name = "scripted")

@@ -1,4 +1,5 @@
-// Starts threads that begin together, and joins them; waits for what another thread does.
+// Starts threads that begin together, and joins them; waits for a condition that another thread
+// makes true.
 #pragma once
 
 #include <barrier>
@@ -9,7 +10,8 @@
 
 namespace fairlead::test {
 
-/// Runs `body(index)` on `count` threads, which begin at once; returns when all have ended.
+/// Runs `body(index)` on `count` threads, which begin at the same time. Returns when all have
+/// ended.
 template <std::invocable<std::size_t> Body>
 void run_together(std::size_t count, Body body) {
     std::barrier start{static_cast<std::ptrdiff_t>(count)};
@@ -22,7 +24,8 @@ void run_together(std::size_t count, Body body) {
     }
 }
 
-/// Returns once `condition()` holds. The watchdog of the test ends it if that never happens.
+/// Returns when `condition()` holds. If that never happens the watchdog of the test ends the
+/// program.
 template <std::predicate Condition>
 void await(Condition condition) {
     while (!condition()) std::this_thread::yield();

@@ -1,6 +1,6 @@
-// Turns a hang into a failure that names the test. It synchronises nothing: a test that passes never
-// waits for it. Its limits are for a processor, alone or with a sanitizer; where the tests run under an emulator
-// FAIRLEAD_TEST_PATIENCE multiplies them.
+// Turns a hang into a failure that names the test. It synchronises nothing: a passing test never
+// waits for it. Its limits are for a real processor, with or without a sanitizer.
+// FAIRLEAD_TEST_PATIENCE multiplies them for an emulator.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ public:
         thread_.join();
     }
 
-    /// How many times as long everything may take.
+    /// The factor of all limits.
     static int patience() {
         const char* const given = std::getenv("FAIRLEAD_TEST_PATIENCE");
         return given != nullptr ? std::max(1, std::atoi(given)) : 1;

@@ -1,4 +1,5 @@
-// Memory that threads exchange by the batch: what one frees another gets, and the rest goes back.
+// Memory that threads exchange by the batch: one thread reuses the blocks that another frees, and
+// the rest goes back to the allocator.
 #include <fairlead/detail/sync/recycler.hpp>
 
 #include "support/threads.hpp"
@@ -171,7 +172,7 @@ TEST(Recycler, BlocksBesideOthersThatAreInUseAreUsedAgain) {
     for (const block& each : burst) own.free(each.memory, each.size);
 }
 
-// By caches that live for a moment, as at the end of a thread.
+// With caches that live for a moment, as at the end of a thread.
 TEST(Recycler, ACacheTakesWithItNothing) {
     recycler depot;
     const block made = take(*std::make_unique<recycler::cache>(depot), 100);
@@ -231,7 +232,7 @@ TEST(Recycler, ThreadsPassBlocksInACircle) {
     }
 }
 
-// --- the recycler of the process ----------------------------------------------------------------------
+// --- the recycler of the process -----------------------------------------------------------------
 
 TEST(AllocateRecycled, WorksOnThreadsThatComeAndGo) {
     for (int i = 0; i != 50; ++i) {
@@ -242,7 +243,7 @@ TEST(AllocateRecycled, WorksOnThreadsThatComeAndGo) {
     }
 }
 
-// Its destructor runs when the cache of its thread may be gone.
+// An object whose destructor may run after the cache of its thread was destroyed.
 struct late {
     ~late() { free_recycled(memory, 200); }
     void* memory = nullptr;

@@ -97,7 +97,8 @@ TEST(Signal, ASecondSendIsNotLost) {
     receiver.join();
 }
 
-// Short time-outs against sends: every send is either received in time or left for the next receive.
+// Short time-outs against sends: every send is either received in time or left for the next
+// receive.
 TEST(Signal, TimeOutsRaceWithSends) {
     test::watchdog guard;
     constexpr int sends = 3'000;

@@ -1,4 +1,5 @@
-// Traces of the ready queue, for BlockQueueTrace: thread 1 pushes, threads 2 and 3 claim, up to two items.
+// Traces of the ready queue, for BlockQueueTrace: thread 1 pushes, threads 2 and 3 claim, up to two
+// items.
 #include "history.hpp"
 #include "recordings.hpp"
 

@@ -1,5 +1,5 @@
-// What the scheduler decides, in the build of the recorder: see src/sched/trace.hpp, of which this is the other
-// side.
+// Receives the decisions of the scheduler in the build of the recorder. src/sched/trace.hpp sends
+// them.
 #pragma once
 
 #include "history.hpp"
@@ -20,8 +20,8 @@
 
 namespace fairlead::traces {
 
-/// A scenario with a scheduler, while it runs; or only its end, without workers. Tasks are called by their number,
-/// from 1.
+/// A running scenario with a scheduler, or only the scheduler's end, without workers. Tasks have
+/// numbers from 1.
 class decisions {
 public:
     enum class about { rounds, destructor, kept_posts, edges };
@@ -36,10 +36,11 @@ public:
     decisions& operator=(const decisions&) = delete;
     ~decisions() { running_ = nullptr; }
 
-    /// What the calling thread decides is noted from now on.
+    /// From now on the decisions of the calling thread are recorded.
     void begins() { calls_.begin_step(here()); }
 
-    /// Stops the scheduler, whose workers see it one after the other; nothing is noted after that.
+    /// Stops the scheduler, whose workers see it one after the other. Nothing is recorded after
+    /// that.
     template <class Scheduler>
     void stops(Scheduler& stopped) {
         calls_.note_done(here(), "stop", 0,
@@ -47,30 +48,30 @@ public:
         running_ = nullptr;
     }
 
-    /// Waits until everything has ended, or nothing goes on.
+    /// Waits until all tasks have ended, or no task goes on.
     template <class Scheduler>
     void drains(Scheduler& drained) {
         calls_.note(here(), "drain", 0, [&] { return drained.drain_for(patience); });
     }
 
-    /// What the tasks wait for, each for one of its own.
+    /// The sources of the tasks. Each task waits for its own source.
     void wait_for(std::span<wait_source* const> sources) {
         sources_.assign(sources.begin(), sources.end());
     }
 
-    /// How often any of them was told of an event.
+    /// The number of events that tasks were told of.
     [[nodiscard]] unsigned events_told() const { return told_.load(sync::relaxed); }
 
     [[nodiscard]] static decisions* running() noexcept { return running_; }
 
-    /// Whether others take some steps now. Few of a worker's accesses lie between what it looks at last and its
-    /// sleep.
+    /// Whether the other threads run for a while now. A worker makes few accesses between its last
+    /// look and its sleep, so chance alone rarely interrupts it there.
     [[nodiscard]] bool goes_slowly() const { return topic_ == about::kept_posts && choose(3) == 0; }
 
-    /// The one of the scenario.
+    /// The deadline of the scenario.
     [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
-    /// The next post of the calling thread will be for this time.
+    /// Sets the time of the next post of the calling thread.
     void will_post(time_point due) { due_[here()] = due; }
 
     /// Wakes the task by `notify`, which may find that it is the caller's duty to push it.
@@ -85,7 +86,7 @@ public:
         notifying_[thread] = nullptr;
     }
 
-    /// From a step: the task looks for its signal; it ends.
+    /// Called in a step: the task looks for its signal.
     bool receives(basic_task& task) {
         if (running_ == nullptr) return task.receive_signal();
         return calls_.note(here(), "receive", index(task) + 1,
@@ -102,7 +103,7 @@ public:
         say("goes_on", "<<1>>", "0", true);
     }
 
-    // --- from the scheduler ---------------------------------------------------------------------------
+    // --- from the scheduler ----------------------------------------------------------------------
 
     [[nodiscard]] bool is_of_topic(std::string_view what) const {
         const auto is_one_of = [what](const auto&... names) { return ((what == names) || ...); };
@@ -139,7 +140,7 @@ public:
             return;
         }
         if (topic_ == about::destructor) {
-            // Whether there is nobody else was found out some accesses before these.
+            // The code decides whether there is another thread some accesses before these points.
             const bool exact = what != "give_back" && what != "defer" && what != "all_left";
             say(std::string{what}, "<<" + values + ">>", "0", exact);
             return;
@@ -153,8 +154,8 @@ public:
         if (what == "release" && !std::exchange(in_round_[thread], false)) return;
         if ((what == "take" || what == "take_posts" || what == "arrived") && !in_round_[thread])
             return;
-        if (what == "take_posts" && values == "<<>>") return;  // whose front was empty is not said
-        // These are said some accesses after the one that decided them.
+        if (what == "take_posts" && values == "<<>>") return;  // not known whose front was empty
+        // The code reports these some accesses after the access that decided them.
         const bool exact = what != "claim" && what != "steal" && what != "answer" &&
                            what != "rescue" && what != "stay";
         const bool is_post = what == "push" || what == "keep";
@@ -166,7 +167,7 @@ private:
 
     void say(const std::string& what, const std::string& argument, const std::string& result,
              bool exact) {
-        if (running_ == nullptr) return;  // stopped; a step may outlast that
+        if (running_ == nullptr) return;  // stopped; a step may outlast the stop
         calls_.note_step(here(), what, argument, result, exact);
     }
 
@@ -174,7 +175,7 @@ private:
         return static_cast<std::size_t>(std::ranges::find(tasks_, &task) - tasks_.begin());
     }
 
-    // --- as TLA+ writes it ------------------------------------------------------------------------------
+    // --- as TLA+ writes it -----------------------------------------------------------------------
 
     [[nodiscard]] std::string tla(const basic_task& task) const {
         return std::to_string(index(task) + 1);
@@ -184,7 +185,7 @@ private:
         const auto found = std::ranges::find(sources_, source);
         return std::to_string(found == sources_.end() ? 0 : found - sources_.begin() + 1);
     }
-    /// What epoll told of the sources. A registration begins with its source for reading.
+    /// The events of epoll for the sources. A registration begins with its source for reading.
     [[nodiscard]] std::string tla(std::span<const epoll_event> events) const {
         std::string values;
         for (const epoll_event& each : events) {
@@ -201,7 +202,7 @@ private:
     [[nodiscard]] std::string tla(bool value) const { return value ? "TRUE" : "FALSE"; }
     [[nodiscard]] std::string tla(const char* name) const { return '"' + std::string{name} + '"'; }
     [[nodiscard]] std::string tla(std::size_t value) const { return std::to_string(value); }
-    /// 1: the one deadline of the scenarios has come; 0: not yet; 2: never; -1: nobody has looked.
+    /// 1: the deadline of the scenario has come; 0: not yet; 2: never; -1: no thread has looked.
     [[nodiscard]] std::string tla(time_point time) const {
         if (time == never) return "2";
         if (time == immediately) return "-1";
@@ -243,7 +244,7 @@ private:
     std::vector<const wait_source*> sources_;
     sync::atomic<unsigned> told_{0};
     const time_point deadline_ = some_time_later();
-    // Of each thread.
+    // One element for each thread.
     std::array<time_point, history::threads_max + 1> due_{};
     std::array<const char*, history::threads_max + 1> notifying_{};
     std::array<bool, history::threads_max + 1> in_round_{};

@@ -1,5 +1,6 @@
-// Traces of the destructor of a scheduler without workers, for DestructionTrace: one thread destroys it, while two
-// others wake some of its tasks and end the operations that the others wait for.
+// Traces of the destructor of a scheduler without workers, for DestructionTrace: one thread
+// destroys it. Two more threads wake some of its tasks and end the operations that the remaining
+// tasks wait for.
 #include "decisions.hpp"
 #include "recordings.hpp"
 
@@ -12,7 +13,7 @@
 namespace fairlead::traces {
 namespace {
 
-// It only sleeps. It outlives the scheduler, so that it may be woken at any time.
+// A task that only sleeps. It outlives the scheduler, so that threads may wake it at any time.
 class sleeper : public basic_task {
 public:
     explicit sleeper(bool waits) : basic_task{waits ? kind_that_waits : kind, "sleeper"} {}
@@ -20,7 +21,7 @@ public:
 private:
     static void run(basic_task&) noexcept {}
     static void abandon(basic_task&) noexcept {}
-    // Asked again only after it has ended.
+    // The scheduler asks again only after it has ended.
     static bool has_ended(basic_task& self) noexcept { return self.take_completed(); }
 
     static constexpr task_kind kind{&run, &abandon};
@@ -50,7 +51,7 @@ public:
 private:
     static scheduler_options options() {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.run_on_caller = true;
         options.stop_limit = duration::zero();
         return options;

@@ -1,5 +1,5 @@
-// Traces of the front queue, for FrontQueueTrace: threads 1 to 3 push, of one of which nothing may come, thread 4
-// takes.
+// Traces of the front queue, for FrontQueueTrace: threads 1 to 3 push, of one of which nothing may
+// come, thread 4 takes.
 #include "history.hpp"
 #include "recordings.hpp"
 

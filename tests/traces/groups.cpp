@@ -1,5 +1,6 @@
-// Traces of a group with a limit, for GroupsTrace: thread 1 pauses and resumes it, and raises its limit; the others are
-// workers, without their loops: each runs rounds, and ends the step that one has dealt to it.
+// Traces of a group with a limit, for GroupsTrace: thread 1 pauses and resumes it, and raises its
+// limit. The other threads are workers without their loops: each runs rounds, and ends the step
+// that a round has dealt to it.
 #include "history.hpp"
 #include "recordings.hpp"
 
@@ -22,12 +23,12 @@ public:
     scenario(const scenario&) = delete;
     scenario& operator=(const scenario&) = delete;
 
-    // All that was dealt is given back.
+    // Gives all dealt tasks back.
     ~scenario() {
         group_->let_go();
         static_cast<void>(core_.role.try_acquire());
         core_.abandon_all();
-        const std::size_t ended = ended_.load(sync::relaxed);  // the others have ended
+        const std::size_t ended = ended_.load(sync::relaxed);  // the other steps have ended
         for (std::size_t i = 0; i != ended; ++i) {
             core_.slots[0]->next = dealt_[i];
             core_.abandon_all();
@@ -42,7 +43,7 @@ public:
 private:
     static constexpr std::size_t count_of_tasks = 4;  // as GroupsTrace has it
 
-    // Time enough for a round of the other, or not.
+    // A random time, in which the other worker may run a round.
     static void go_on() {
         for (unsigned left = choose(3) * 10; left != 0; --left) linger();
     }
@@ -83,7 +84,7 @@ private:
         }
     }
 
-    // How many were dealt; -1: another has the role.
+    // The number of dealt tasks; -1 if another thread has the role.
     int round(sched::slot& own) {
         if (!core_.role.try_acquire()) return -1;
         core_.role.round(own);
@@ -102,7 +103,7 @@ private:
 
     static scheduler_options two_workers() {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.workers = 2;
         return options;
     }

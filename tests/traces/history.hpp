@@ -1,7 +1,7 @@
-// What the calls of one execution decided, for TLC to explain: see spec/traces/Trace.tla.
+// The calls of one execution, for TLC to explain: see spec/traces/Trace.tla.
 //
-// Each thread notes its calls in a list of its own: when a call began and ended on a clock that all
-// threads share, what it was asked, and what it answered. Never a snapshot of state.
+// Each thread records its calls in its own list: the begin and the end on a clock that all threads
+// share, the argument, and the result. A record is never a snapshot of state.
 #pragma once
 
 #include "execution.hpp"
@@ -16,7 +16,7 @@
 
 namespace fairlead::traces {
 
-// --- values as TLA+ writes them ---------------------------------------------------------------------
+// --- values as TLA+ writes them ------------------------------------------------------------------
 
 template <class Value>
 [[nodiscard]] std::string tla(Value value) {
@@ -28,14 +28,14 @@ template <class Value>
 }
 inline std::string tla(std::string value) { return value; }
 
-// --- the calls ----------------------------------------------------------------------------------------
+// --- the calls -----------------------------------------------------------------------------------
 
 class history {
 public:
     static constexpr std::size_t threads_max = 8;
 
-    /// Makes `call` as one of `thread`'s, from 1, and notes `argument` and what it returns: a number, a
-    /// bool, or text that is TLA+. Returns that.
+    /// Makes `call` on behalf of `thread` (from 1), and records `argument` and the result: a
+    /// number, a bool, or a text of TLA+. Returns the result.
     template <class Argument, class Call>
     auto note(std::size_t thread, const char* operation, Argument argument, Call&& call) {
         const std::uint64_t begin = clock_.tick();
@@ -55,8 +55,9 @@ public:
         }));
     }
 
-    /// Notes a step of `thread` that has just been taken: alone among all, if it is `exact` and threads run
-    /// one at a time; otherwise some time after what the thread noted before.
+    /// Records a step that `thread` has just taken. If it is `exact` and threads run one at a time,
+    /// no other step overlaps it. Otherwise it happened some time after the previous record of the
+    /// thread.
     void note_step(std::size_t thread, const std::string& operation, const std::string& argument,
                    const std::string& result, bool exact) {
         const std::uint64_t end = clock_.tick();
@@ -64,10 +65,10 @@ public:
         add(thread, begin, end, operation, argument, result);
     }
 
-    /// What `thread` notes next happens after this.
+    /// The next record of `thread` happens after this call.
     void begin_step(std::size_t thread) { last_[thread] = clock_.tick(); }
 
-    /// Takes what was noted, as text, and begins anew. All threads have ended.
+    /// Returns the records as text, and begins anew. All threads have ended.
     [[nodiscard]] std::string take() {
         std::string text = "trace\n";
         for (std::string& each : calls_) text += std::exchange(each, {});
@@ -90,9 +91,9 @@ private:
     std::array<std::string, threads_max + 1> calls_;
 };
 
-/// Runs `scenario` `count` times, and writes what it noted each time to
-/// `<folder>/<specification>.<variant>.trace`. `variant`: "code", or the name of a planted bug; then an
-/// execution that does not come to its end is written up to there.
+/// Runs `scenario` `count` times, and writes the records of each run to
+/// `<folder>/<specification>.<variant>.trace`. `variant` is "code" or the name of a planted bug. An
+/// execution with a planted bug may break off; then its records up to that moment are written.
 template <class Scenario>
 void record_traces(const std::string& folder, const std::string& specification,
                    const std::string& variant, unsigned count, const Scenario& scenario) {

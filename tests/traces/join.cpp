@@ -1,5 +1,5 @@
-// Traces of who joins a coroutine, for JoinTrace. Of a spawned one: thread 1 ends it, thread 2 has its handle. Or of
-// three children: threads 3, 4 and 5 are these, and thread 6 is who waits for them.
+// Traces of joins, for JoinTrace. Of a spawned coroutine: thread 1 ends it, thread 2 has its
+// handle. Or of three children: threads 3, 4 and 5 run the children, and thread 6 waits for them.
 #include "history.hpp"
 #include "recordings.hpp"
 
@@ -21,7 +21,7 @@ constexpr std::size_t holder = 2;
 constexpr std::size_t first_child = 3;
 constexpr std::size_t parent = 6;
 
-// --- a spawned coroutine ----------------------------------------------------------------------------------
+// --- a spawned coroutine -------------------------------------------------------------------------
 
 constexpr int result_of_body = 5;
 
@@ -31,10 +31,10 @@ task<int> body(history& calls, bool& has_run) {
     co_return result_of_body;
 }
 
-// What the call under way on this thread has done to the task, if anybody is to know.
+// Where the current call on this thread records what it has done to the task; null: nowhere.
 using done_here = sync::per_thread<const char**, class done_to_the_task>;
 
-// What `call` does, as TLA+.
+// The effect of `call`, as TLA+.
 template <class Call>
 [[nodiscard]] const char* what_is_done_by(Call&& call) {
     const char* done = "\"leaves\"";
@@ -44,7 +44,8 @@ template <class Call>
     return done;
 }
 
-// Says what its end has found: the handle, a joiner, or nobody, so that it frees the task.
+// Records what the end of the task has found: the handle, a joiner, or neither. In the last case it
+// frees the task.
 class noted_task final : public coro::spawned<int> {
 public:
     noted_task(scheduler& home, history& calls, bool& has_run, sync::signal& ends)
@@ -59,7 +60,7 @@ public:
 private:
     void on_end() noexcept override {
         history& calls = calls_;  // the task may be gone after its end
-        if (!has_run_) calls.note_done(ender, "write", 0, [] {});  // that it was abandoned
+        if (!has_run_) calls.note_done(ender, "write", 0, [] {});  // the task was abandoned
         calls.begin_step(ender);
         ends_.send();
         const char* const done = what_is_done_by([this] { spawned::on_end(); });
@@ -78,12 +79,12 @@ public:
 
     void wait() { thread_.wait(); }
     void tell() noexcept override {
-        *done_here::get() = nullptr;  // noted here
+        *done_here::get() = nullptr;  // recorded here
         {
             const outside own;
             calls_.note_step(ender, "end", "0", "\"tells\"", false);
         }
-        // The joiner may be gone when it was told.
+        // The joiner may be destroyed once it was told.
         calls_.note_done(ender, "tell", 0, [told = &thread_] { told->tell(); });
     }
 
@@ -119,7 +120,7 @@ public:
             if (waits == 1 || waits == 2) ends_.receive();
             if ((waits == 1 || waits == 2 || choose(2) == 0) &&
                 calls_.note(holder, "withdraw", 0, [&] { return task_->withdraw(); })) {
-                // Its owner goes, or a stop or a deadline has ended the wait.
+                // The joiner is destroyed, or a stop or a deadline has ended the wait.
                 return choose(2) == 0 ? detach() : join_again();
             }
             calls_.note_done(holder, "told", 0, [&] { joiner.wait(); });
@@ -139,7 +140,7 @@ private:
         calls_.note(holder, "detach", 0,
                     [&] { return std::string{what_is_done_by([&] { task_->detach(); })}; });
     }
-    // Whether it gets what the end left.
+    // Whether the joiner gets the result of the end.
     void take() {
         calls_.note(holder, "take", 0, [&] {
             bool right = true;
@@ -159,7 +160,7 @@ private:
     noted_task* task_;
 };
 
-// --- children -----------------------------------------------------------------------------------------------
+// --- children ------------------------------------------------------------------------------------
 
 class three_children {
 public:

@@ -1,5 +1,5 @@
-// Traces of the posts that steps keep, for KeptPostsTrace: thread 1 posts from outside and stops, the others are
-// workers. A step posts others, and goes on for a while after each.
+// Traces of the posts that steps keep, for KeptPostsTrace: thread 1 posts from outside and stops.
+// The other threads are workers. A step posts tasks, and goes on for a while after each.
 #include "decisions.hpp"
 #include "recordings.hpp"
 
@@ -31,7 +31,7 @@ private:
 
     static scheduler_options options_of(unsigned workers) {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.workers = workers;
         return options;
     }
@@ -41,7 +41,7 @@ private:
         return all;
     }
 
-    // Time enough for others to fall asleep, or not.
+    // A random time, in which the other workers may fall asleep.
     static void go_on() {
         for (unsigned left = choose(3) * 15; left != 0; --left) linger();
     }
@@ -49,8 +49,8 @@ private:
     // KeptPostsTrace has the same as `Later`. By the time of a round it is due.
     static bool goes_to_sleep(std::size_t number) { return number == 5 || number == 7; }
 
-    // The step of task n posts tasks 2n and 2n + 1, by numbers from 1, but for the second, which is posted from
-    // outside.
+    // The step of task n posts tasks 2n and 2n + 1, by numbers from 1, but for the second, which is
+    // posted from outside.
     void step(callback_task& task) {
         const auto number = static_cast<std::size_t>(&task - tasks_.data()) + 1;
         for (const std::size_t next : {2 * number, 2 * number + 1}) {

@@ -1,7 +1,8 @@
-// Writes traces of what the concurrent parts of the library do. tools/traces.py runs it:
-//     trace_recorder FOLDER TRACES PLANTED       so many of the code, and of each bug in the scenarios
+// Writes traces of the concurrent parts of the library. tools/traces.py runs it:
+//     trace_recorder FOLDER TRACES PLANTED
+//         TRACES traces of the code, and PLANTED of each bug in the scenarios
 //     trace_recorder FOLDER SPECIFICATION.BUG PLANTED
-//                                                so many of a library with this bug: see planted.hpp
+//         PLANTED traces of a library with this bug: see planted.hpp
 #include "execution.hpp"
 #include "planted.hpp"
 #include "recordings.hpp"

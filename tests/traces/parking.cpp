@@ -1,8 +1,10 @@
-// Traces of who sleeps and who is woken, for ParkingTrace: threads 1 and 2 post, threads 3, 4 and 5 are workers.
+// Traces of sleeps and wake-ups, for ParkingTrace: threads 1 and 2 post, threads 3, 4 and 5 are
+// workers.
 //
-// The real `idle`, with small workers around it that follow the protocol of sched/worker.cpp. What is posted is a
-// count; who may take it has the role, which is a flag. How a worker goes to sleep, for how long, and who else is
-// woken or asks who sleeps, is left to chance.
+// The real `idle`, with small workers around it that follow the protocol of sched/worker.cpp. The
+// posts are a count. The role is a flag; its holder may take the posts. Chance decides how and for
+// how long a worker sleeps, which further workers are woken, and which threads ask for the
+// sleepers.
 #include "history.hpp"
 #include "recordings.hpp"
 
@@ -18,7 +20,7 @@ namespace {
 constexpr unsigned posters = 2;
 constexpr unsigned workers = 3;
 
-// The last searcher does not know that it is.
+// The last searcher does not learn that it is the last.
 struct last_searcher_is_not_told : sched::idle {
     using idle::idle;
     bool end_search() {
@@ -44,13 +46,13 @@ public:
         }
     }
 
-    // Until all that is posted was taken.
+    // Works until all posts were taken.
     void work(unsigned thread) {
         while (!ends()) {
             if (take(thread)) continue;
             calls_.note_done(thread, "begin_search", 0, [&] { idle_.begin_search(); });
             while (!ends() && !take(thread)) sleep(thread);
-            // The last searcher looks for those who relied on it.
+            // The last searcher looks for posts whose posters relied on it.
             if (calls_.note(thread, "end_search", 0, [&] { return idle_.end_search(); })) {
                 wake_another(thread);
             }
@@ -77,7 +79,7 @@ private:
         return count != 0;
     }
 
-    // If there is something to take [RL1], and needlessly now and then.
+    // Wakes a worker if there are posts [RL1], and sometimes without need.
     void wake_another(unsigned thread) {
         if (posted_.load(sync::acquire) == 0 && choose(4) != 0) return;
         calls_.note_done(thread, "wake_one", 0, [&] { idle_.wake_one(); });
@@ -129,7 +131,8 @@ private:
         calls_.note_done(thread, "prepare_park", 0, [&] { idle_.prepare_park(index); });
         ask(thread);
         bool stay = !ends();
-        // What is there is for who has the role; if that is another, it looks after its release [RL1].
+        // The holder of the role takes the posts. If another thread holds the role, it looks again
+        // after its release [RL1].
         if (stay && posted_.load(sync::acquire) != 0 && try_acquire()) {
             release();
             stay = false;

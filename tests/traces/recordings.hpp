@@ -1,5 +1,5 @@
-// The scenarios of which traces are recorded, one function for each specification. Each writes the traces
-// of the library's code, and, if `planted`, those of a variant for each bug that TLC must find in them.
+// The recorded scenarios, one function for each specification. Each writes traces of the library's
+// code, and with `planted_count` those of a variant for each bug that TLC must find.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ void record_task_state(const wanted& traces);
 void record_parking(const wanted& traces);
 void record_join(const wanted& traces);
 
-// Of a program in which a bug is planted, or "code".
+// `variant` is the planted bug of the program, or "code".
 void record_parking(const std::string& folder, const std::string& variant, unsigned count);
 void record_join(const std::string& folder, const std::string& variant, unsigned count);
 void record_scheduler(const std::string& folder, const std::string& variant, unsigned count);

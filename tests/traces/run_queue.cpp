@@ -15,7 +15,7 @@ constexpr unsigned items = 2 * some;
 using item = unsigned;
 using queue = lockfree::run_queue<item, capacity>;
 
-// What is stolen stays in the run, too.
+// Stolen tasks stay in the run queue, too.
 struct theft_that_leaves_the_tasks : queue {
     std::size_t steal(std::span<item*> out) {
         const std::size_t count = queue::steal(out);
@@ -31,7 +31,7 @@ struct theft_that_leaves_the_tasks : queue {
     sync::atomic<item*> left_{nullptr};
 };
 
-// The owner takes with a store: a thief may have been there since.
+// The owner takes with a store, though a thief may have taken the task since.
 struct pop_with_a_store {
     std::size_t room() const {
         return capacity - (tail_.load(sync::relaxed) - head_.load(sync::acquire));

@@ -1,5 +1,5 @@
-// Traces of the whole scheduler, for SchedulerTrace: thread 1 posts and stops, the next ones are its workers,
-// the last two wake and signal tasks.
+// Traces of the whole scheduler, for SchedulerTrace: thread 1 posts and stops, the next ones are
+// its workers, the last two wake and signal tasks.
 #include "decisions.hpp"
 #include "recordings.hpp"
 
@@ -14,7 +14,7 @@ namespace fairlead::traces {
 namespace {
 
 constexpr std::size_t count_of_tasks = 4;
-// How often each is woken or signalled; the last one: how many steps it makes in a row.
+// How often each task is woken or signalled; for the last task the number of its steps in a row.
 constexpr std::array<unsigned, count_of_tasks> notifications{3, 2, 2, 3};
 
 class scenario {
@@ -47,7 +47,7 @@ public:
 private:
     static scheduler_options options_of(unsigned workers) {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.workers = workers;
         return options;
     }
@@ -55,7 +55,7 @@ private:
         return {&tasks_[0], &tasks_[1], &tasks_[2], &tasks_[3]};
     }
 
-    // What a task waits for, next: nothing, a deadline, or to be woken.
+    // The next wait of a task: none, a deadline, or a wake-up.
     time_point some_time() const {
         switch (choose(3)) {
             case 0:
@@ -82,7 +82,8 @@ private:
         notified_[index].fetch_add(1, sync::acq_rel);
     }
 
-    // Who may still be woken goes on, until it is asked to stop. The last one is not woken.
+    // A task that may still be notified goes on, until it is asked to stop. The last task gets no
+    // notifications.
     void step(callback_task& task) {
         const auto index = static_cast<std::size_t>(&task - tasks_.data());
         decisions_.receives(task);

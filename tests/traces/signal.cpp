@@ -9,7 +9,7 @@
 namespace fairlead::traces {
 namespace {
 
-// In all; the senders of the specification send once each.
+// The number of all sends; each sender of the specification sends once.
 constexpr unsigned sends = 2 * few;
 
 // Takes a time-out for a send.
@@ -20,7 +20,7 @@ struct time_out_counts_as_a_send : sync::signal {
     }
 };
 
-// Each is received twice.
+// Each send is received twice.
 struct received_twice : sync::signal {
     bool receive_until(time_point deadline) {
         if (std::exchange(again_, false)) return true;

@@ -1,5 +1,5 @@
-// Traces of the state of a task, for TaskStateTrace: thread 1 is the role and the worker, threads 2 and 3
-// wake the task in all ways, each of them one of the specification's wakers.
+// Traces of the state of a task, for TaskStateTrace: thread 1 is the role and the worker, threads 2
+// and 3 wake the task in all ways. Each wake-up is a waker of the specification.
 #include "history.hpp"
 #include "recordings.hpp"
 
@@ -31,7 +31,7 @@ struct every_waker_pushes : task_state {
     sync::atomic<bool> sleeps_{false};
 };
 
-// A signal is taken and left.
+// A signal is taken, but also left.
 struct signal_received_twice : task_state {
     bool take_signal() {
         if (std::exchange(again_, false)) return true;
@@ -58,7 +58,7 @@ struct step_uses_up_signals : task_state {
     }
 };
 
-// The front, as a count of what is in it. One takes.
+// The front, as the count of its tasks. One thread takes them.
 class front_of_one {
 public:
     void push() {
@@ -121,12 +121,12 @@ struct scenario {
 
     void step() {
         calls.note_done(1, "begin_run", 0, [&] { state.begin_run(); });
-        // One call each time: it takes what there is, or finds nothing and rests.
+        // Each call takes the bits that are set, or finds none and rests.
         while (calls.note(1, "take_bits", 0, [&] { return take_bits(); }) != 0) {
         }
     }
 
-    // 0: there was neither. 1: the signal. 2: the operation has ended.
+    // Returns 0 for no bit, 1 for the signal, 2 for the end of the operation.
     unsigned take_bits() {
         if (state.take_signal()) return 1;
         return state.take_completed() ? 2 : 0;

@@ -54,7 +54,8 @@ class Costs(unittest.TestCase):
 
     @staticmethod
     def counted(name="post"):
-        # clock, loads, stores, seq_cst, rmw: 1, 2, 3, 4 and 5 for each operation, and 7 of each once
+        # clock, loads, stores, seq_cst, rmw: 1, 2, 3, 4 and 5 for each operation, and 7 of each
+        # once
         marks = [[7 * done + each * operations for each in range(1, 6)]
                  for done, operations in ((1, 200), (2, 300), (3, 500))]
         return {"operations": 100, "paths": [{"section": "posts", "name": name, "marks": marks}]}
@@ -92,7 +93,8 @@ class Lines(unittest.TestCase):
         there = (self.FIRST, ("S", 0x100), self.SECOND, ("L", 0x108), ("L", 0x110))
         self.assertEqual(self.transfers(*there), 1)
         self.assertEqual(self.transfers(*there, self.FIRST, ("L", 0x100)), 1)  # both have it
-        self.assertEqual(self.transfers(*there, self.FIRST, ("S", 0x100)), 2)  # and now the other has not
+        # the other thread lost its copy
+        self.assertEqual(self.transfers(*there, self.FIRST, ("S", 0x100)), 2)
         self.assertEqual(self.transfers(*there, ("M", 0x100), self.FIRST, ("L", 0x100)), 3)
 
     def test_an_access_across_two_lines_is_one_of_each(self):
@@ -123,7 +125,7 @@ class Files(unittest.TestCase):
         self.assertIn("the table of forks", message)
 
     def test_the_page_names_paths_that_there_are(self):
-        """What it says in words of a path is about one that is measured."""
+        """The page describes only paths that are measured."""
         _, bounds = counts.read_bounds((tree.REPOSITORY / counts.BOUNDS).read_text())
         page = (tree.REPOSITORY / counts.PAGE).read_text(encoding="utf-8")
         for name in re.findall(r"--(?:profile|only) [\"']([^\"']+)", page):

@@ -61,7 +61,7 @@ class Layers(TemporaryTree):
 
     def test_a_forbidden_standard_header(self):
         self.assert_finds(self.find("src/sched/a.cpp", "#include <coroutine>"),
-                          "src/sched/a.cpp:1", "must not know")
+                          "src/sched/a.cpp:1", "must not include")
 
     def test_a_public_header_sees_no_private_one(self):
         self.assert_finds(

@@ -86,7 +86,7 @@ class Mutants(TemporaryTree):
 
     def test_a_name_that_stands_there_twice_is_found(self):
         self.write_mutants(names=("m", "m"))
-        self.assertIn("the name stands there twice", planted.check(self.root)[0])
+        self.assertIn("two bugs have this name", planted.check(self.root)[0])
 
     def test_a_mutant_that_lives_is_an_error_unless_it_is_listed(self):
         self.assertEqual(planted.judge([MUTANT], {"m": "failed"}), ([], 1))

@@ -1,3 +1,4 @@
+import subprocess
 import unittest
 
 from temporary_tree import TemporaryTree
@@ -5,9 +6,13 @@ import prose
 
 
 class Prose(TemporaryTree):
-    def find(self, path, text, clean=None):
+    def setUp(self):
+        super().setUp()
+        (self.root / "tools/layers.toml").unlink()
+
+    def find(self, path, text, excepted=()):
         self.write(path, text)
-        return prose.check(self.root, clean or (path,))
+        return prose.check(self.root, excepted)
 
     def test_each_banned_word_in_a_comment_is_found(self):
         for word in ("who", "Whoever", "somebody", "Nobody", "others", "one that", "Likewise", "as above"):
@@ -44,18 +49,78 @@ class Prose(TemporaryTree):
         self.assert_finds(self.find("docs/a.md", "````text\n```\nwho\n```\nwho\n````\nwho\n"),
                           "docs/a.md:7", '"who"')
 
-    def test_a_folder_is_all_that_is_below_it(self):
+    def test_a_word_in_a_comment_of_each_language(self):
+        for path, text in (
+                ("a.cpp", "int a;\n/* b\nwho */\n"),
+                ("a.rs", "fn a() {}\n\n/// who\n"),
+                ("a.go", "package a\n\n// who\n"),
+                ("go.mod", "module a\n\ngo 1.1 // who\n"),
+                ("a.py", "import b\n\nc = 1  # who\n"),
+                ("a.cmake", "set(a b)\n\n# who\n"),
+                ("CMakeLists.txt", "set(a b)\n#[[\nwho ]]\n"),
+                ("a.erl", "-module(a).\n\n%% who\n"),
+                ("a.tla", "A == 1\n(* b\nwho *)\n"),
+                ("a.cfg", "A = 1\n\n\\* who\n"),
+                ("a.sh", "#!/bin/sh\na=b\n# who\n"),
+                ("do", "#!/bin/sh\na=b\nc # who\n"),
+                ("a.toml", "a = 1\n\n# who\n"),
+                ("a.yml", "a: b\n\nc: d # who\n"),
+                (".clangd", "a: b\n\n# who\n"),
+                ("Containerfile", "FROM a\n\n# who\n")):
+            with self.subTest(path):
+                self.assert_finds(self.find(path, text), f"{path}:3", '"who"')
+                (self.root / path).unlink()
+
+    def test_literals_of_each_language_hold_no_comment(self):
+        for path, text in (
+                ("a.cpp", 'auto a = R"(\n// who\n)";\nauto b = 1\'000;\nauto c = \'"\';\nauto d = "// who";\n'),
+                ("a.rs", 'let a: &\'static str = "// who";\nlet b = \'"\';\nlet c = "// who";\n'),
+                ("a.go", 'a := `\n// who\n`\nb := "// who"\n'),
+                ("a.py", 'a = "# who"\nb = \'# who\'\nc = f("""\n# who\n""")\n'),
+                ("a.cmake", 'set(a "# who")\n'),
+                ("a.erl", 'a() -> $%, "% who", \'% who\'.\n'),
+                ("a.tla", 'A == "(* who"\n'),
+                ("a.sh", "a='# who' b=${#others} c=\"# who\" d=$#\n"),
+                ("a.toml", "a = '# who'\nb = \"# who\"\n"),
+                ("a.yml", "a: '# who'\nb: b#who\n"),
+                ("a.json", '{"a": "# who"}\n')):
+            with self.subTest(path):
+                self.assertEqual(self.find(path, text), [])
+
+    def test_docstrings(self):
+        self.assert_finds(self.find("a.py", '"""A.\n\nWho waits.\n"""\n'), "a.py:3", '"Who"')
+        self.assert_finds(self.find("a.py", 'def a():\n    """Nobody waits."""\n'), "a.py:2", '"Nobody"')
+        self.assert_finds(self.find("a.py", f'def a():\n    """A.\n\n    {"x" * 97}\n    """\n'),
+                          "a.py:4", "101 columns")
+
+    def test_long_comments_of_another_language(self):
+        self.assert_finds(self.find("do", "\n# " + "x" * 99 + "\n"), "do:2", "101 columns")
+        self.assertEqual(self.find("do", "a " + "x" * 99 + "\n"), [])
+
+    def test_a_file_of_an_unknown_kind(self):
+        self.assert_finds(self.find("src/a.pl", "# plain\n"), "src/a.pl:1", "tools/comments.py")
+
+    def test_pictures_and_inputs_of_tests_are_no_text(self):
+        self.assertEqual(self.find("docs/a.svg", "who"), [])
+        self.assertEqual(self.find("tests/fuzz/corpus/a/b.md", "who"), [])
+        self.assert_finds(self.find("tests/fuzz/b.md", "who"), "tests/fuzz/b.md:1", '"who"')
+
+    def test_excepted_files_and_folders_are_free(self):
         self.write("src/b/c/d.cpp", "// who\n")
-        self.write("src/b/e.md", "plain\n")
-        self.assert_finds(prose.check(self.root, ("src/b",)), "src/b/c/d.cpp:1", '"who"')
+        self.assertEqual(prose.check(self.root, ("src/b",)), [])
+        self.assertEqual(prose.check(self.root, ("src/b/c/d.cpp",)), [])
+        self.assert_finds(self.find("src/bb.cpp", "// who\n", ("src/b",)), "src/bb.cpp:1", '"who"')
 
-    def test_what_is_not_listed_is_free(self):
-        self.write("src/b/b.cpp", "// who\n")
-        self.assertEqual(self.find("src/a/a.cpp", "// plain\n"), [])
-
-    def test_a_listed_file_must_exist(self):
+    def test_an_excepted_file_must_exist(self):
         with self.assertRaises(FileNotFoundError):
             prose.check(self.root, ("docs/gone.md",))
+
+    def test_a_file_that_git_does_not_track_is_free(self):
+        subprocess.run(["git", "init", "--quiet", self.root], check=True)
+        self.write("a.md", "Nobody waits.\n")
+        self.assertEqual(prose.check(self.root, ()), [])
+        subprocess.run(["git", "-C", self.root, "add", "a.md"], check=True)
+        self.assert_finds(prose.check(self.root, ()), "a.md:1", '"Nobody"')
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Tests of what ./do bench --report keeps and makes: the record, the pages, the plots, and the check of them."""
+"""Tests of what ./do bench --report keeps and makes: the record, the pages, the plots, and the
+check of them."""
 
 import pathlib
 import re
@@ -153,7 +154,8 @@ class Page(unittest.TestCase):
         self.assertNotIn("cases: 0", page)
         self.assertRegex(page, r"\| a \| fairlead \|.*\| \*\*earlier: old1\*\* \|\n")
         self.assertRegex(page, r"\| b \| fairlead \|.*\|  \|\n")
-        self.assertRegex(page, r"\| c \| fairlead \|.*\|  \|\n")     # its whole section is: the head says so
+        # The head of the section marks all its cases, so the row has no mark.
+        self.assertRegex(page, r"\| c \| fairlead \|.*\|  \|\n")
 
     def test_parts_at_one_commit_are_not_marked(self):
         made = record_of(result_of("a", fairlead=[1]), of=run(options="--threads 1"))
@@ -256,7 +258,8 @@ class Plot(unittest.TestCase):
         self.assertEqual((x, colour), (ticks[10], plot.OURS))
         their_x, their_y, their_colour = marks["callback P=1 W=1, trivial: 100 ns, 90 to 100"]
         self.assertEqual((their_x, their_y, their_colour), (ticks[100], y + plot.LANE, plot.RIVALS[0]))
-        self.assertAlmostEqual(ticks[50] - ticks[10], (ticks[100] - ticks[10]) * 0.69897, delta=0.1)  # log10(5)
+        # log10(5)
+        self.assertAlmostEqual(ticks[50] - ticks[10], (ticks[100] - ticks[10]) * 0.69897, delta=0.1)
 
     def test_a_line_goes_from_the_least_to_the_greatest(self):
         repeated = result_of(fairlead=[50, 20, 100])
@@ -374,12 +377,12 @@ class Check(TemporaryTree):
             with self.subTest(path):
                 old = (self.root / path).read_text()
                 self.write(path, re.sub(r"\b25\b|\b2\.50\b", "26", old))
-                self.assert_finds(list(check.check(self.root)), path, "is not what the JSON says")
+                self.assert_finds(list(check.check(self.root)), path, "differs from the JSON")
                 self.write(path, old)
 
     def test_figures_of_a_workload_on_another_page(self):
         self.write("docs/manual/fairness.md", "<!-- figures: bench box W1 -->\n<!-- /figures -->\n")
-        self.assert_finds(list(check.check(self.root)), "docs/manual/fairness.md", "is not what the JSON says")
+        self.assert_finds(list(check.check(self.root)), "docs/manual/fairness.md", "differs from the JSON")
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
         self.assertIn("| callback P=1 W=1, ns | 10.0 | 25.0 |", (self.root / "docs/manual/fairness.md").read_text())
         self.assertEqual(list(check.check(self.root)), [])
@@ -390,7 +393,7 @@ class Check(TemporaryTree):
 
     def test_a_page_without_json_is_left_and_has_no_figures(self):
         (self.root / "bench/results/box.json").unlink()
-        self.assert_finds(list(check.check(self.root)), "docs/internals/performance.md", "is not what the JSON says")
+        self.assert_finds(list(check.check(self.root)), "docs/internals/performance.md", "differs from the JSON")
         check.write(self.root / check.FOLDER, check.pages_of(self.root))
         self.assertIn("<!-- figures: bench box -->\n<!-- /figures -->\n", (self.root / "docs/internals/performance.md").read_text())
         self.assertEqual(list(check.check(self.root)), [])

@@ -76,11 +76,11 @@ class Tables(TemporaryTree):
         self.finds("spec/models.toml", "Lamps = 2", "Lamps = 3", " `Lamps=3, Colour=5`")
         self.finds("spec/models.toml", "1_234", "1_235", "1235")
         self.finds("spec/models.toml", "\ndeep = true", "", "3 models, and 2 rows")
-        self.finds("spec/models.toml", '"Dark", {', '"Dark", "Lit", {', "3 of 3: the row is another")
+        self.finds("spec/models.toml", '"Dark", {', '"Dark", "Lit", {', "3 of 3: the row differs")
 
     def test_a_bug_that_was_not_found(self):
         self.finds("docs/internals/verification.md", "18.5 |  |\n| all |  | 1,304 |  |  | 2 of 2",
-                   "18.5 | 1 of 2 |\n| all |  | 1,304 |  |  | 2 of 2", "the row is another")
+                   "18.5 | 1 of 2 |\n| all |  | 1,304 |  |  | 2 of 2", "the row differs")
 
     def test_a_row_too_many(self):
         self.finds("docs/internals/verification.md", "|  | `Lamps=2, Colour=5` | 70 | 31 | 18.5 |  |\n",

@@ -1,4 +1,5 @@
-"""Tests of tools/traces.py, with stand-ins for the recorders and for java: what is odd is not explained."""
+"""Tests of tools/traces.py, with stand-ins for the recorders and for java: what is odd is not
+explained."""
 
 import contextlib
 import io
@@ -11,8 +12,9 @@ from temporary_tree import TemporaryTree
 
 import traces
 
-# Explains traces, one a line of TraceData, that are not odd; has come to the second call of thread 2. Wants a folder
-# of its own for temporary files: others of its kind take theirs away.
+# A stand-in for TLC. It explains each trace of TraceData, one a line, without an operation `odd`.
+# As its progress it reports the second call of thread 2. It requires its own temporary folder,
+# because each TLC deletes its temporary files.
 TLC = r"""#!/bin/sh
 case "$*" in *" -Djava.io.tmpdir=. "*) ;; *) exit 1 ;; esac
 if grep -q Progress trace.cfg; then
@@ -55,7 +57,8 @@ class Traces(TemporaryTree):
         (self.root / name).chmod(0o755)
 
     def records(self, variants):
-        """What the recorder of the model checker writes without a planted bug; with one, a trace that is odd. The
+        """What the recorder of the model checker writes without a planted bug; with one, a trace
+        that is odd. The
         other recorder writes nothing."""
         script = f"#!/bin/sh\ncase $2 in *.*) printf '%s' '{ODD}' > $1/$2.trace; exit;; esac\n" + "".join(
             f"printf '%s' '{text}' > $1/Lamp.{name}.trace\n" for name, text in variants.items())

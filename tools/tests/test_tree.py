@@ -1,3 +1,4 @@
+import ast
 import pathlib
 import unittest
 
@@ -40,6 +41,15 @@ class Files(TemporaryTree):
         self.write("tests/sched/role_test.cpp", "TEST_F(Drain,\n       Waits) {}")
         self.assertEqual({test: str(path) for test, path in tree.tests(self.root).items()},
                          {"Drain.WaitsLong": "tests/sched/drain_test.cpp", "Drain.Waits": "tests/sched/role_test.cpp"})
+
+
+class Descriptions(unittest.TestCase):
+    def test_the_first_line_of_each_tool_is_a_sentence(self):
+        """The help of a tool prints this line."""
+        for path in sorted((tree.REPOSITORY / "tools").glob("*.py")):
+            with self.subTest(path.name):
+                docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+                self.assertTrue(docstring.splitlines()[0].endswith("."), docstring)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ async fn serve(listener: TcpListener, buffer_bytes: usize) {
     }
 }
 
-/// What the client answers: report in ../../w13/echo.hpp.
+/// The answer of the client: the type report in ../../w13/echo.hpp.
 struct Report {
     elapsed_ns: f64,
     p50_us: f64,
@@ -40,7 +40,7 @@ struct Client {
 }
 
 impl Client {
-    /// With the options of this program.
+    /// Starts the client with the options of this program.
     fn start() -> std::io::Result<Client> {
         let (talk, other) = UnixStream::pair()?;
         let process = Command::new(called_as().with_file_name("client"))
@@ -84,15 +84,15 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        self.talk.shutdown(std::net::Shutdown::Both).ok(); // it waits for nothing any more
+        self.talk.shutdown(std::net::Shutdown::Both).ok(); // it no longer waits for commands
         self.process.wait().ok();
     }
 }
 
-/// Whether this process may have so many descriptors, now that it has asked for them.
+/// Asks for the descriptors, and returns whether this process may have so many.
 fn may_have_descriptors(count: u64) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both look at a limit that is there, and nowhere else.
+    // SAFETY: both calls access only the limit, which exists.
     unsafe {
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
         limit.rlim_cur = limit.rlim_cur.max(count);

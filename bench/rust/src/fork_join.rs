@@ -28,7 +28,7 @@ fn skynet(first: u64, size: u64) -> u64 {
         .sum()
 }
 
-// --- nqueens ----------------------------------------------------------------------------------------------
+// --- nqueens -------------------------------------------------------------------------------------
 
 /// The queens of the first rows.
 #[derive(Clone, Copy)]
@@ -66,7 +66,7 @@ fn nqueens(board: &Board, size: u64) -> u64 {
     next[..count].par_iter().with_max_len(1).map(|each| nqueens(each, size)).sum()
 }
 
-/// The nodes and the solutions of the same tree, walked with bit masks of what is taken.
+/// The nodes and the solutions of the same tree, walked with bit masks of the taken fields.
 fn count_queens(left: u64, columns: u32, rising: u32, falling: u32, size: u64) -> (u64, u64) {
     if left == 0 {
         return (1, 1);
@@ -84,11 +84,11 @@ fn count_queens(left: u64, columns: u32, rising: u32, falling: u32, size: u64) -
     (nodes, solutions)
 }
 
-// --- matmul -----------------------------------------------------------------------------------------------
+// --- matmul --------------------------------------------------------------------------------------
 
 const BLOCK: usize = 32;
 
-/// sum += left * right, of squares inside larger matrices whose rows are `stride` apart.
+/// sum += left * right, for squares inside larger matrices whose rows are `stride` apart.
 #[derive(Clone, Copy)]
 struct Product {
     left: *const i32,
@@ -98,7 +98,8 @@ struct Product {
     stride: usize,
 }
 
-// SAFETY: the quarters of a sum that are multiplied at the same time do not overlap; the factors are only read.
+// SAFETY: the quarters of `sum` that are computed at the same time do not overlap; the factors
+// are only read.
 unsafe impl Send for Product {}
 unsafe impl Sync for Product {}
 
@@ -121,7 +122,7 @@ impl Product {
 
     fn multiply_block(&self) {
         for row in 0..BLOCK {
-            // SAFETY: rows of the squares, and only this product's sum is written.
+            // SAFETY: the rows are inside the squares, and only this product writes `sum`.
             unsafe {
                 let left = std::slice::from_raw_parts(self.left.add(row * self.stride), BLOCK);
                 let sum = std::slice::from_raw_parts_mut(self.sum.add(row * self.stride), BLOCK);
@@ -174,20 +175,20 @@ impl Matrices {
         matrix.chunks(self.size).map(dot).collect()
     }
 
-    /// Whether the sum is the product: by what both make of a vector, as Freivalds does.
+    /// Whether the sum is the product: compares both applied to a vector (Freivalds' check).
     fn are_multiplied(&self) -> bool {
         let vector: Vec<i64> = (0..self.size).map(|i| (i * i % 13) as i64 - 6).collect();
         self.times(&self.sum, &vector) == self.times(&self.left, &self.times(&self.right, &vector))
     }
 }
 
-// --- the program ------------------------------------------------------------------------------------------
+// --- the program ---------------------------------------------------------------------------------
 
 fn fib_by_addition(n: u64) -> u64 {
     (0..n).fold((0, 1), |(last, next), _| (next, last + next)).0
 }
 
-/// How many tasks there are, and what is right.
+/// The number of tasks, and the right result.
 fn expect(name: &str, size: u64) -> (u64, u64) {
     match name {
         "fib" => (2 * fib_by_addition(size + 1) - 1, fib_by_addition(size)),
@@ -227,7 +228,7 @@ fn ask(name: &str, size: u64) -> Result<Measurement, String> {
     Ok(Measurement { value: found.value * tasks as f64 * 1e-6, unit: "ms", ..found })
 }
 
-/// What runs before the clock starts.
+/// The warm-up before the clock starts.
 fn smaller(name: &str, size: u64) -> u64 {
     match name {
         "skynet" => (size / 10).max(1),

@@ -8,11 +8,11 @@ use rayon::prelude::*;
 const ROUNDS: u64 = 10;
 static ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// What the bodies share.
+/// The data that the bodies share.
 #[derive(Clone, Copy)]
 struct Loop {
     count: usize,
-    /// ODD, which the compiler does not know: it would make one multiplication of several.
+    /// ODD, hidden from the compiler, which would merge several multiplications into one.
     odd: u64,
 }
 
@@ -29,7 +29,7 @@ fn skewed(index: usize, of: Loop) -> u8 {
 }
 
 fn measure_body(asked: &Options, body: impl Fn(usize, Loop) -> u8 + Copy + Send + Sync) -> Outcome {
-    // SAFETY: it is there.
+    // SAFETY: the element exists.
     let of = Loop { count: asked.count as usize, odd: unsafe { std::ptr::read_volatile(&ODD) } };
     let mut sums = vec![0_u8; of.count];
     let mut repeat = |rounds: u64| {

@@ -1,7 +1,7 @@
-//! The benchmarks of Tokio and Rayon: one program for all workloads, which takes part where it is linked as
-//! <workload>/tokio or <workload>/rayon. It says and is told the same as the programs in C++, see
-//! ../../README.md. What the workloads are stands at the top of their headers, ../../w1/post_storm.hpp and
-//! the others.
+//! The benchmarks of Tokio and Rayon: one program for all workloads, which takes part where it is
+//! linked as <workload>/tokio or <workload>/rayon. It has the options and the output of the
+//! programs in C++, see ../../README.md. The headers of the workloads describe them, such as
+//! ../../w1/post_storm.hpp.
 
 mod echo;
 mod fork_join;
@@ -14,7 +14,7 @@ use result::Outcome;
 use std::path::PathBuf;
 use std::process::exit;
 
-/// What is asked, see ../../support/options.hpp.
+/// The options, see ../../support/options.hpp.
 #[derive(Default)]
 pub struct Options {
     name: String,
@@ -66,7 +66,7 @@ fn parse(arguments: &[String]) -> Options {
     asked
 }
 
-/// Where the program was called from: <workload>/<runtime>.
+/// The end of the path by which the program was called: <workload>/<runtime>.
 fn called_as() -> PathBuf {
     let path = PathBuf::from(std::env::args_os().next().unwrap_or_default());
     std::env::current_dir().unwrap_or_default().join(path)

@@ -1,4 +1,5 @@
-//! W1 to W4: tasks that are posted. In Tokio a closure and a coroutine are the same, a future that is spawned.
+//! W1 to W4: tasks that are posted. In Tokio a closure and a coroutine are the same: a spawned
+//! future.
 
 use crate::result::{count_task, total_run, wait_for_total, Measurement, Outcome, Stopwatch};
 use crate::Options;
@@ -15,7 +16,7 @@ pub fn rayon_pool(asked: &Options) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(asked.workers as usize).build().unwrap()
 }
 
-/// Calls post() `count` times in each of so many threads, and waits for the last task.
+/// Calls post() `count` times in each of the producer threads, and waits for the last task.
 fn storm(producers: u64, count: u64, post: impl Fn() + Sync) -> Measurement {
     let target = total_run() + producers * count;
     let begin = Barrier::new(producers as usize + 1);
@@ -63,7 +64,7 @@ fn hop(left: u64, done: mpsc::Sender<Instant>) {
     });
 }
 
-/// How long the slowest chain took, for each hop.
+/// The time of the slowest chain, for each hop.
 fn run_chains(runtime: &Runtime, chains: u64, hops: u64) -> Measurement {
     let (done, ends) = mpsc::channel();
     let _entered = runtime.enter();
@@ -110,7 +111,7 @@ pub fn rayon_avalanche(asked: &Options) -> Outcome {
     avalanche(asked, || pool.spawn(count_task))
 }
 
-/// post_parent(children): posts a task that posts so many, and counts itself.
+/// post_parent(children): posts a task that posts `children` tasks, and counts itself.
 fn recursive(asked: &Options, post_parent: impl Fn(u64)) -> Outcome {
     if asked.name != "one_shot" {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What a run measured.
+//! The measurements of a run.
 
 use std::fs::read_to_string;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::*};
@@ -38,7 +38,7 @@ impl Measurement {
         )
     }
 
-    /// In microseconds: the value is the percentile `share`; others are beside.
+    /// Reports microseconds: as the value the percentile `share`, and beside it other percentiles.
     pub fn report_percentiles(&mut self, mut values_ns: Vec<i64>, share: f64) {
         values_ns.sort_unstable();
         let at = |share: f64| {
@@ -55,7 +55,7 @@ impl Measurement {
     }
 }
 
-/// The sum of the numbers behind the names that end so, in a file of /proc. 0: there is none.
+/// The sum of the numbers in a file of /proc behind the names with the given end; 0 without any.
 pub fn sum_of_fields(path: &str, end: &str) -> u64 {
     let text = read_to_string(path).unwrap_or_default();
     let number = |line: &str| {
@@ -71,12 +71,12 @@ pub fn sum_of_fields(path: &str, end: &str) -> u64 {
 
 fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: it writes the time, which is there, and nothing else.
+    // SAFETY: the call writes only the time, which exists.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Wall and CPU time since it was made.
+/// Real time and CPU time since its construction.
 pub struct Stopwatch {
     pub began: Instant,
     began_cpu: f64,
@@ -100,7 +100,7 @@ impl Stopwatch {
     }
 }
 
-// --- tasks that ran, counted by each thread for itself --------------------------------------------------
+// --- tasks that ran, counted by each thread for itself -------------------------------------------
 
 #[repr(align(128))]
 struct Line(AtomicU64);
@@ -122,7 +122,8 @@ pub fn total_run() -> u64 {
     LINES.iter().map(|line| line.0.load(Acquire)).sum()
 }
 
-/// Sleeps until so many tasks ran, and looks rarely while much is left, as tally::wait_for_total in C++.
+/// Sleeps until the wanted number of tasks ran. It looks rarely while many are left, as
+/// tally::wait_for_total in C++.
 pub fn wait_for_total(target: u64) {
     let (began, first) = (Instant::now(), total_run());
     loop {
@@ -135,9 +136,9 @@ pub fn wait_for_total(target: u64) {
     }
 }
 
-// --- sleepers ---------------------------------------------------------------------------------------------
+// --- sleepers ------------------------------------------------------------------------------------
 
-/// A generator of the same numbers each time: Vigna's splitmix64.
+/// A generator with the same numbers in each run: Vigna's splitmix64.
 pub struct Random(pub u64);
 
 impl Random {
@@ -150,7 +151,7 @@ impl Random {
     }
 }
 
-/// How late each of the sleepers was, in nanoseconds.
+/// The lateness of each sleeper, in nanoseconds.
 pub struct Lateness(Vec<AtomicI64>);
 
 impl Lateness {

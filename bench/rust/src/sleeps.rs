@@ -1,4 +1,4 @@
-//! W7 and W9 to W12 with Tokio: tasks that wait, for each other or for a time.
+//! W7 and W9 to W12 with Tokio: tasks that wait for each other or for a time.
 
 use crate::posts::tokio_runtime;
 use crate::result::*;
@@ -15,7 +15,7 @@ use tokio::time::{sleep, sleep_until, Sleep};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-// --- W7 -----------------------------------------------------------------------------------------------
+// --- W7 ------------------------------------------------------------------------------------------
 
 async fn pass(mine: Arc<Notify>, other: Arc<Notify>, times: u64) {
     for _ in 0..times {
@@ -43,7 +43,7 @@ pub fn ping_pong(asked: &Options) -> Outcome {
     Ok(Some(watch.per_item(asked.count)))
 }
 
-// --- W9 -----------------------------------------------------------------------------------------------
+// --- W9 ------------------------------------------------------------------------------------------
 
 /// The deadlines are in a second that begins when all are set.
 fn sleepers(runtime: &Runtime, count: u64) -> Outcome {
@@ -68,7 +68,7 @@ fn sleepers(runtime: &Runtime, count: u64) -> Outcome {
     late.report(found)
 }
 
-/// One task that sleeps so often, for less than `span` each time.
+/// A task that sleeps a number of times, for less than `span` each time.
 async fn sleep_often(count: u64, span: Duration) -> Lateness {
     let late = Lateness::new(count);
     let mut random = Random(1);
@@ -87,7 +87,7 @@ fn single(runtime: &Runtime, count: u64) -> Outcome {
     late.report(watch.per_item(count))
 }
 
-/// Sets all timers, and is ready: to set one is to look at it for the first time.
+/// Sets all timers and is ready then: the first poll of a timer sets it.
 struct SetAll<'a>(&'a mut [Pin<Box<Sleep>>]);
 
 impl Future for SetAll<'_> {
@@ -98,7 +98,7 @@ impl Future for SetAll<'_> {
     }
 }
 
-/// To cancel a timer is to drop it.
+/// Cancels a timer by dropping it.
 async fn set_and_cancel(count: u64) -> Outcome {
     let watch = Stopwatch::start();
     let mut timers: Vec<_> = (0..count).map(|_| Box::pin(sleep(HOUR))).collect();
@@ -119,7 +119,7 @@ pub fn timers(asked: &Options) -> Outcome {
     }
 }
 
-// --- W10 ------------------------------------------------------------------------------------------------
+// --- W10 -----------------------------------------------------------------------------------------
 
 pub fn memory(asked: &Options) -> Outcome {
     let asleep = asked.name == "asleep";
@@ -157,7 +157,7 @@ pub fn memory(asked: &Options) -> Outcome {
     Ok(Some(Measurement { value, unit: "bytes", ..found }))
 }
 
-// --- W11 ------------------------------------------------------------------------------------------------
+// --- W11 -----------------------------------------------------------------------------------------
 
 #[derive(Default)]
 struct Load {
@@ -196,7 +196,7 @@ pub fn saturated(asked: &Options) -> Outcome {
     late.report(found)
 }
 
-// --- W12 ------------------------------------------------------------------------------------------------
+// --- W12 -----------------------------------------------------------------------------------------
 
 fn wakes(runtime: &Runtime, count: u64) -> Measurement {
     let mut latencies = Vec::with_capacity(count as usize);
@@ -215,7 +215,7 @@ fn wakes(runtime: &Runtime, count: u64) -> Measurement {
     found
 }
 
-/// Context switches, of both kinds, of all threads of this process but the main one.
+/// Context switches of both kinds, of all threads of this process except for the main thread.
 fn switches_of_workers() -> u64 {
     let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let workers = threads.filter(|thread| thread.file_name() != std::process::id().to_string().as_str());

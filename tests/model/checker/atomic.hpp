@@ -1,5 +1,5 @@
-// The checker's side of the seam: what `sync/atomic.hpp`, `sync/mutex.hpp` and `sync/per_thread.hpp`
-// supply in a build that is checked.
+// The checker's versions of the types of `sync/atomic.hpp`, `sync/mutex.hpp` and
+// `sync/per_thread.hpp`, for the builds of model tests.
 #pragma once
 
 #include "model/checker/explorer.hpp"
@@ -13,13 +13,14 @@
 #include <string>
 #include <type_traits>
 
-// What the checker does with its own part of an object is no access by the program.
+// The checker's accesses to its own part of an object are no accesses of the program.
 #define FAIRLEAD_MODEL_OWN __attribute__((no_sanitize("thread")))
 
 namespace fairlead::model {
 
-/// Knows whether the object that holds it still exists, and that nobody uses it when it is destroyed: in
-/// whatever order the two run, what does not happen before the destruction is a mistake.
+/// Records whether the object that holds it still exists, and reports uses that race with its
+/// destruction: a use that does not happen before the destruction is an error, even if this
+/// execution runs the use first.
 class lifetime {
 public:
     FAIRLEAD_MODEL_OWN constexpr lifetime() noexcept {}
@@ -47,7 +48,7 @@ private:
     mutable explorer::last_uses uses_{};
 };
 
-/// Plain memory of a scenario that several threads use, and which may be destroyed on the way.
+/// Plain memory of a scenario that several threads use, and that a thread may destroy.
 template <class T>
 class plain {
 public:
@@ -87,10 +88,11 @@ private:
     std::size_t index_;
 };
 
-/// Whether barriers of which one is light are looked at: they cost many executions.
+/// Whether the checker explores asymmetric barriers, of which one side is light. They cost many
+/// executions.
 inline bool barriers_matter = false;
 
-/// A fence, for checking the checker, and as a barrier of that kind.
+/// A fence, for tests of the checker, and for asymmetric barriers.
 inline void fence(order how) {
     explorer& model = *explorer::running();
     model.visible({how == order::seq_cst ? step::fence : step::local});
@@ -110,12 +112,13 @@ inline constexpr auto release = model::order::release;
 inline constexpr auto acq_rel = model::order::acq_rel;
 inline constexpr auto seq_cst = model::order::seq_cst;
 
-// Two light ones are ordered here, which they are not in truth.
+// Here two light barriers are ordered with each other. On real machines they are not.
 inline void light_barrier() {
     if (model::barriers_matter) model::fence(seq_cst);
 }
 
-/// As std::atomic. Each use is a step of the execution; memory behaves as weakly as C++ allows.
+/// An atomic with the interface of std::atomic. Each use is a step of the execution. Memory behaves
+/// as weakly as C++ allows, within the limits of memory.hpp.
 template <class T>
 class atomic {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
@@ -171,7 +174,8 @@ public:
         return compare_exchange(expected, desired, success, failure, true, at);
     }
 
-    /// For the kernel of the model, and for requirements at the end: the newest value, not a step.
+    /// The newest value, without a step: for the kernel of the model, and for requirements at the
+    /// end.
     [[nodiscard]] T newest() const {
         lifetime_.touch();
         return decode(here().newest(location()));
@@ -191,14 +195,14 @@ private:
         return value;
     }
 
-    // The step before the access. Returns the order that it is to have.
+    // Takes the step before the access. Returns the memory order of the access, after a mutation.
     order begin(model::access of, order how, order failure, const place& at) const {
         how = here().effective(how, of, at);
         const bool sequential = how == sync::seq_cst || failure == sync::seq_cst;
         const auto what = of == model::access::load ? model::step::read : model::step::write;
         here().visible({what, sequential, this});
         lifetime_.touch();
-        races::access(&initial_, sizeof initial_, false);  // it was made before
+        races::access(&initial_, sizeof initial_, false);  // the object was constructed before
         return how;
     }
 
@@ -259,7 +263,7 @@ class per_thread {
 
 public:
     [[nodiscard]] static T get() noexcept {
-        // Outside of scenarios there is none, as with a thread that has not set it.
+        // Outside of scenarios there is no value, as in a thread that has not set it.
         if (model::explorer::running() == nullptr) return nullptr;
         return reinterpret_cast<T>(model::explorer::running()->thread_storage(which_));
     }
@@ -326,7 +330,7 @@ private:
 
     bool locked_ = false;
     std::size_t holder_ = 0;
-    model::view left_;  // what is known to who unlocked it
+    model::view left_;  // what the unlocking thread knew
     model::lifetime lifetime_;
 };
 

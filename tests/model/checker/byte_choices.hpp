@@ -1,6 +1,7 @@
-// The choices of a search by bytes, which come in pairs: so many choices take the first way, which is to go on
-// and to read the newest; then one takes another way, and the second byte says which. Behind the last pair all
-// take the first. So few bytes are few deviations, however long the execution is.
+// The choices of a search by bytes. Bytes come in pairs. The first byte is a number of choices that
+// take the first way: to go on, and to read the newest store. The next choice takes another way,
+// which the second byte selects. After the last pair all choices take the first way. So few bytes
+// mean few deviations, however long the execution is.
 //
 // Source: delay bounding (M. Emmi, S. Qadeer, Z. Rakamaric, POPL 2011).
 #pragma once
@@ -17,7 +18,7 @@ public:
 
     void restart() noexcept { position_ = first_ways_ = 0; }
 
-    /// One of 0 ... count - 1, of two at least.
+    /// A number of 0 ... count - 1. `count` is at least 2.
     [[nodiscard]] std::size_t next(std::size_t count) noexcept {
         if (position_ + 2 > bytes_.size()) return 0;
         if (first_ways_ != bytes_[position_]) {

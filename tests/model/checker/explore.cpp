@@ -121,7 +121,7 @@ verdict explore(const options& wanted, const std::function<void()>& scenario) {
     explorer search{with_environment};
     verdict found = search.run(scenario);
     found.seed = with_environment.seed;
-    // Cut short by the environment, not by the caller, whom that does not concern.
+    // The environment shortens the search, not the caller, so the caller need not handle it.
     const bool cut_short = with_environment.executions_max != wanted.executions_max ||
                            with_environment.replay != wanted.replay;
     if (cut_short && found.passed) found.complete = true;

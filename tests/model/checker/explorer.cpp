@@ -44,7 +44,7 @@ std::vector<std::size_t> parse_choices(const std::string& text) {
 
 explorer* explorer::running_ = nullptr;
 
-// --- the search ---------------------------------------------------------------------------------------
+// --- the search ----------------------------------------------------------------------------------
 
 explorer::explorer(const options& wanted)
     : options_{wanted},
@@ -174,7 +174,7 @@ std::string explorer::choices_made() const {
     return text;
 }
 
-// --- which thread goes on -----------------------------------------------------------------------------
+// --- which thread goes on ------------------------------------------------------------------------
 
 void explorer::visible(step next) {
     const outside_scenario outside{*this};
@@ -203,7 +203,8 @@ void explorer::reschedule(bool may_stay) {
     switch_to(found[taken]);
 }
 
-// Who could go on: the calling thread first, if it may. Who has yielded only if nobody else can.
+// The threads that could run next. The calling thread comes first, if it may go on. A thread that
+// has yielded is a candidate only if no other thread can run.
 std::size_t explorer::find_candidates(candidates& found, bool may_stay) {
     std::size_t count = 0;
     const auto is_ready = [&](std::size_t i) {
@@ -236,8 +237,8 @@ std::size_t explorer::find_candidates(candidates& found, bool may_stay) {
     return count;
 }
 
-// Threads in the sleep set: what they would do now was explored already, and nothing has happened since
-// that it depends on.
+// Threads in the sleep set: what they would do now was explored already, and nothing has happened
+// since that it depends on.
 std::size_t explorer::leave_out_sleepers(candidates& found, std::size_t count) {
     if (asleep_ == 0) return count;
     std::size_t kept = 0;
@@ -251,7 +252,8 @@ std::size_t explorer::leave_out_sleepers(candidates& found, std::size_t count) {
     return kept;
 }
 
-// Those that were tried before at this choice fall asleep; those that depend on what is done now awake.
+// Those that were tried before at this choice fall asleep; those that depend on what is done now
+// awake.
 void explorer::update_sleepers(const candidates& found, std::size_t taken) {
     for (std::size_t i = 0; i != taken; ++i) asleep_ |= 1U << found[i];
     asleep_ &= ~(1U << found[taken]);
@@ -298,7 +300,7 @@ void explorer::switch_to(std::size_t thread) {
     if (next.now == status::blocked) {
         next.timed_out = true;
         next.priority =
-            --lowest_priority_;  // what waits for time does not keep others from running
+            --lowest_priority_;  // a thread that waits for time does not stop other threads
         now_ = std::max(now_, next.deadline);
         next.now = status::ready;
     }
@@ -330,7 +332,7 @@ void explorer::report_deadlock() {
     fail(what);
 }
 
-// --- threads ------------------------------------------------------------------------------------------
+// --- threads -------------------------------------------------------------------------------------
 
 void explorer::enter_thread() {
     explorer& self = *running_;
@@ -444,7 +446,7 @@ void explorer::yield() {
     reschedule(true);
 }
 
-// --- memory -------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 void explorer::end_use(const last_uses& of) {
     const outside_scenario outside{*this};
@@ -462,7 +464,7 @@ void explorer::use_location(int& location, std::uint64_t initial) {
     location = static_cast<int>(memory_.add(initial));
 }
 
-// Which store a load returns: the newest, or an older one that may still be read.
+// Which store a load returns: the newest, or an older store that the thread may still read.
 std::size_t explorer::choose_store(std::size_t location, std::size_t oldest) {
     thread_state& me = threads_[current_];
     const std::size_t newest = memory_.newest(location);
@@ -511,7 +513,8 @@ bool explorer::exchange_if(std::size_t location, std::uint64_t& expected, std::u
     std::uint8_t& stale = me.stale_reads[location];
     std::size_t read = last;
     if (newest(location) == expected) {
-        // It may fail all the same: by an older store that it reads, or, if it is weak, for nothing.
+        // It may fail all the same: by an older store that it reads, or, if it is weak, for
+        // nothing.
         std::array<std::size_t, 8> others;
         std::size_t count = 0;
         if (!me.fresh && stale < options_.stale_reads) {
@@ -542,7 +545,7 @@ void explorer::fence(order how) {
     memory_.fence(known(), how);
 }
 
-// --- what it writes down ------------------------------------------------------------------------------
+// --- what it writes down -------------------------------------------------------------------------
 
 void explorer::note(const std::string& line) {
     const outside_scenario outside{*this};
@@ -560,7 +563,7 @@ order explorer::look_at_order(order written, access of, const std::source_locati
     return options_.mutate && options_.mutate->site == here ? options_.mutate->weaker : written;
 }
 
-// --- allocations --------------------------------------------------------------------------------------
+// --- allocations ---------------------------------------------------------------------------------
 
 void explorer::add_allocation(void* memory) {
     const outside_scenario outside{*this};

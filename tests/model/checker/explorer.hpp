@@ -1,34 +1,37 @@
-// Runs a small concurrent program again and again, each time another way, until every way has been
-// seen or one goes wrong.
+// Runs a small concurrent program again and again, with other choices each time, until it has seen
+// every execution or one goes wrong.
 //
 //     scenario --> execution --> execution --> ...            each from the beginning
 //                   |
 //                   thread 0: the scenario itself     thread 1 ... : what it started
 //                   |
-//                   at each visible step a choice: which thread goes on, which store a load returns,
-//                   whether a time-out comes now
+//                   at each visible step a choice: which thread goes on, which store a load
+//                   returns, whether a time-out comes now
 //
-// Question it answers: is there an order of steps, or a reading of memory that C++ allows, in which this
-// code loses a wake-up, touches freed memory, races, leaks, or breaks what the scenario requires?
+// Question it answers: is there an order of steps, or a reading of memory that C++ allows, in which
+// this code loses a wake-up, touches freed memory, races, leaks, or breaks what the scenario
+// requires?
 //
-// Threads are fibers on one thread of the machine, so an execution is determined by its choices: they
-// are printed when it fails, and given back in `options::replay` it fails again.
+// Threads are fibers on one thread of the machine, so its choices determine an execution. A failure
+// prints them, and `options::replay` repeats the failure.
 //
-// What counts as wrong: a failed `require`; a data race; a touch of something freed or destroyed; an
-// execution in which nobody can go on (a lost wake-up, a deadlock); more than `steps_max` steps (a
-// livelock); memory that is still allocated when all threads have ended, or freed twice.
+// What counts as wrong: a failed `require`; a data race; a touch of something freed or destroyed;
+// an execution in which no thread can go on (a lost wake-up, a deadlock); more than `steps_max`
+// steps (a livelock); memory that is still allocated when all threads have ended, or freed twice.
 //
 // Searches
-//   exhaustive   depth first over all choices. Sleep sets leave out orders that differ only in steps
-//                which do not affect each other. With `preemptions` set, only executions with at most
-//                so many of them, and no sleep sets: the two do not go together.
+//   exhaustive   depth first over all choices. Sleep sets leave out orders that differ only in
+//                steps which do not affect each other. With `preemptions` set, only executions with
+//                at most so many of them, and no sleep sets: the two do not go together.
 //   random       each choice at random
-//   pct          probabilistic concurrency testing: threads have priorities that change at `depth - 1`
-//                random steps. A bug that needs `depth` ordered steps is found with a known probability.
+//   pct          probabilistic concurrency testing: threads have priorities that change at `depth -
+//                1` random steps. A bug that needs `depth` ordered steps is found with a known
+//                probability.
 //   bytes        one execution, by `options::bytes`, for fuzzers: see byte_choices.hpp
 //
-// Sources: sleep sets (P. Godefroid, 1996); preemption bounding (M. Musuvathi, S. Qadeer, PLDI 2007);
-// PCT (S. Burckhardt et al., ASPLOS 2010); races by epochs (C. Flanagan, S. Freund, PLDI 2009).
+// Sources: sleep sets (P. Godefroid, 1996); preemption bounding (M. Musuvathi, S. Qadeer, PLDI
+// 2007); PCT (S. Burckhardt et al., ASPLOS 2010); races by epochs (C. Flanagan, S. Freund, PLDI
+// 2009).
 #pragma once
 
 #include "model/checker/byte_choices.hpp"
@@ -60,7 +63,7 @@ enum class access : std::uint8_t { load, store, change, failed_change };
 
 /// A memory order as it stands in the checked program.
 struct order_site {
-    std::string file;  // as the compiler names it
+    std::string file;  // the name that the compiler uses
     std::uint32_t line = 0;
     std::uint32_t column = 0;
     access of = access::load;
@@ -69,7 +72,7 @@ struct order_site {
     auto operator<=>(const order_site&) const = default;
 };
 
-/// One of them that is to be weaker, to see whether somebody notices.
+/// The memory order that a search makes weaker, to see whether a test notices.
 struct mutation {
     order_site site;
     order weaker = order::relaxed;
@@ -79,19 +82,18 @@ struct options {
     search how = search::exhaustive;
     std::uint64_t preemptions = unlimited;
     std::uint64_t executions_max = unlimited;
-    std::chrono::milliseconds time_max{0};  // of the machine; 0: no limit
+    std::chrono::milliseconds time_max{0};  // real time; 0: no limit
     std::uint64_t seed = 1;
     unsigned depth = 3;
-    std::uint64_t steps_expected = 50;  // of an execution, at first: among them priorities change
-    unsigned stale_reads =
-        2;  // how often in a row a load may return the same store that is not new
+    std::uint64_t steps_expected = 50;  // first guess; priorities change within them
+    unsigned stale_reads = 2;           // how often in a row a load may return the same old store
     unsigned steps_max = 20'000;
     unsigned spurious = 0;  // how often, in all, a weak exchange or a sleep may fail for no reason
     bool early_time_outs = true;  // a time-out may come at any time, not only when nothing else can
     std::string replay{};         // choices, as a verdict prints them
     std::span<const std::uint8_t> bytes{};  // of a search by bytes
     std::optional<mutation> mutate{};
-    // Collects the memory orders that are used, and the functions that they stand in.
+    // Collects the used memory orders, and the functions that contain them.
     std::map<order_site, std::string>* sites = nullptr;
 };
 
@@ -103,24 +105,24 @@ struct verdict {
     std::uint64_t seed = 0;
     std::string trace;  // the failing execution, step by step
     std::uint64_t executions = 0;
-    std::uint64_t cut = 0;  // of these, ended early because another shows the same
+    std::uint64_t cut = 0;  // executions that ended early because another shows the same
     std::uint64_t steps = 0;
 };
 
-/// Explores `scenario`, which is run from the beginning for each execution and must behave the same
-/// way each time but for the checker's choices. One exploration at a time.
+/// Explores `scenario`. Each execution runs it from the beginning, so only the checker's choices
+/// may change its behaviour. One exploration at a time.
 ///
 /// From the environment: FAIRLEAD_MODEL_EXECUTIONS, FAIRLEAD_MODEL_SECONDS instead, and
-/// FAIRLEAD_MODEL_SEED are for searches by random or priorities that have a limit, to look for longer;
-/// with FAIRLEAD_MODEL_COUNT no search runs, and each of these writes a line instead.
-/// FAIRLEAD_MODEL_REPLAY, choices that a failure has printed, runs that one execution instead of any
-/// search: for a filter that leaves one test. FAIRLEAD_MODEL_SITES names a file to which the memory
-/// orders that were used are written at the end of the program, one a line: file, line, column, access,
-/// order, and the function; FAIRLEAD_MODEL_MUTATE is the first five of these and the weaker order. See
-/// tools/orders.py.
+/// FAIRLEAD_MODEL_SEED are for searches by random or priorities that have a limit, to look for
+/// longer; with FAIRLEAD_MODEL_COUNT no search runs, and each of these writes a line instead.
+/// FAIRLEAD_MODEL_REPLAY, choices that a failure has printed, runs that one execution instead of
+/// any search: for a filter that leaves one test. FAIRLEAD_MODEL_SITES names a file to which the
+/// memory orders that were used are written at the end of the program, one a line: file, line,
+/// column, access, order, and the function; FAIRLEAD_MODEL_MUTATE is the first five of these and
+/// the weaker order. See tools/orders.py.
 [[nodiscard]] verdict explore(const options& wanted, const std::function<void()>& scenario);
 
-/// A step as others see it: what it touches decides whether its order with another step matters.
+/// The memory that a step touches. It decides whether the order of two steps matters.
 struct step {
     enum kind : std::uint8_t { local, read, write, fence, everything };
 
@@ -129,7 +131,7 @@ struct step {
     const void* object = nullptr;
 };
 
-/// The running exploration: what the checked program's atomics, mutexes and threads are made of.
+/// The running exploration, on which the checked program's atomics, mutexes and threads are built.
 class explorer {
 public:
     explicit explorer(const options& wanted);
@@ -139,21 +141,21 @@ public:
 
     verdict run(const std::function<void()>& scenario);
 
-    /// The running one. Null outside of explorations.
+    /// The running exploration; null if there is none.
     [[nodiscard]] static explorer* running() noexcept { return running_; }
 
-    // --- from the threads of the scenario ---------------------------------------------------------
+    // --- from the threads of the scenario --------------------------------------------------------
 
-    /// The calling thread is about to take `next`: another may go first.
+    /// The calling thread is about to take the step `next`. Another thread may go first.
     void visible(step next);
 
-    /// One of 0 ... count - 1.
+    /// A choice of 0 ... count - 1.
     [[nodiscard]] std::size_t choose(std::size_t count);
 
-    /// Whether something that may fail for no reason does so now.
+    /// Whether an operation that may fail spuriously fails now.
     [[nodiscard]] bool fails_for_no_reason();
 
-    /// Ends the execution: it has gone wrong.
+    /// Ends the execution as a failure.
     [[noreturn]] void fail(const std::string& what);
 
     /// Sleeps until woken, or until `deadline`. False: it timed out. `next` is what it does then.
@@ -162,7 +164,7 @@ public:
     /// Wakes at most `count` threads that wait for it, which ones is a choice.
     void wake(const void* waited_for, std::size_t count);
 
-    /// Lets others go first; what it reads next is the newest store.
+    /// Lets other threads run first. The next load returns the newest store.
     void yield();
 
     std::size_t start_thread(std::move_only_function<void()> body);
@@ -170,7 +172,7 @@ public:
 
     [[nodiscard]] std::int64_t now() const noexcept { return now_; }
 
-    /// What the thread does takes so long. Deadlines that pass meanwhile end their waits as time-outs do.
+    /// Advances the time by `nanoseconds`. Deadlines that pass end their waits as time-outs.
     void take_time(std::int64_t nanoseconds) {
         visible({step::write, false, this});
         now_ += nanoseconds;
@@ -179,19 +181,19 @@ public:
     [[nodiscard]] knowledge& known() noexcept { return threads_[current_].known; }
     [[nodiscard]] const options& wanted() const noexcept { return options_; }
 
-    // --- memory -------------------------------------------------------------------------------------
+    // --- memory ----------------------------------------------------------------------------------
 
-    /// When each thread has used an object last.
+    /// The epoch of each thread's last use of an object.
     using last_uses = std::array<std::uint16_t, threads_max>;
     void use(last_uses& of) { of[current_] = known().current.clock[current_]; }
-    /// The object is destroyed: all that was done with it must have happened before.
+    /// The object is destroyed: all its uses must have happened before.
     void end_use(const last_uses& of);
 
     /// `location`: of an atomic, negative before its first use.
     void use_location(int& location, std::uint64_t initial);
     [[nodiscard]] std::uint64_t load(std::size_t location, order how);
     void store(std::size_t location, std::uint64_t value, order how);
-    /// The newest value, for a read-modify-write; followed by `finish_change`, or nothing.
+    /// The newest value, for a read-modify-write. `finish_change` may follow.
     [[nodiscard]] std::uint64_t newest(std::size_t location) const;
     std::uint64_t read_newest(std::size_t location, order how);
     void rewrite(std::size_t location, std::uint64_t value, order how);
@@ -200,22 +202,23 @@ public:
                                    std::uint64_t desired, order success, order failure, bool weak);
     void fence(order how);
 
-    // --- what it writes down -------------------------------------------------------------------------
+    // --- what it writes down ---------------------------------------------------------------------
 
     [[nodiscard]] bool tracing() const noexcept { return tracing_; }
     void note(const std::string& line);
 
-    /// The order that this access is to have, after a mutation.
+    /// The memory order of this access, after a mutation.
     [[nodiscard]] order effective(order written, access of, const std::source_location& at) {
         return watches_orders_ ? look_at_order(written, of, at) : written;
     }
 
-    /// In the scenario's own code: what it allocates and touches is looked after.
+    /// Whether the code of the scenario runs: the checker tracks its allocations and accesses.
     [[nodiscard]] static bool in_scenario() noexcept {
         return running_ != nullptr && running_->in_scenario_;
     }
     void add_allocation(void* block);
-    /// While it exists, what the calling thread allocates and touches is not the scenario's.
+    /// While the object exists, the checker does not track the calling thread's allocations and
+    /// accesses.
     class outside_scenario {
     public:
         explicit outside_scenario(explorer& of) noexcept
@@ -230,18 +233,18 @@ public:
         }
 
     private:
-        // The compiler instruments accesses after it has moved them about.
+        // The compiler reorders accesses before it instruments them.
         static void keep_order() noexcept { asm volatile("" ::: "memory"); }
 
         explorer& of_;
         const bool before_;
     };
 
-    /// What belongs to the calling thread: thread-local memory of the checked program.
+    /// A word of the calling thread: thread-local memory of the checked program.
     [[nodiscard]] std::uint64_t& thread_storage(std::size_t which) {
         return threads_[current_].storage[which];
     }
-    /// Another piece of it, for the whole run of the program.
+    /// Reserves another such word, for the whole run of the program.
     [[nodiscard]] static std::size_t new_thread_storage() noexcept {
         static std::size_t used = 0;
         return used++;
@@ -254,7 +257,7 @@ private:
     struct thread_state {
         fiber stack;
         std::move_only_function<void()>* body =
-            nullptr;  // the scenario's: forgotten, not destroyed
+            nullptr;  // of the scenario: forgotten, not destroyed
         knowledge known;
         status now = status::ended;
         step next;
@@ -288,7 +291,7 @@ private:
     [[nodiscard]] std::size_t leave_out_sleepers(candidates& found, std::size_t count);
     [[nodiscard]] std::size_t choose_thread(const candidates& found, std::size_t count);
     [[nodiscard]] std::size_t decide(std::size_t count);
-    // Every choice is offered as it is, not by chance now and then.
+    // Whether the search offers each choice, instead of deciding some by chance.
     [[nodiscard]] bool leaves_nothing_to_chance() const noexcept {
         return options_.how == search::exhaustive || options_.how == search::bytes;
     }

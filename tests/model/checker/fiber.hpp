@@ -1,4 +1,4 @@
-// A stack of its own to run a thread of the checked program on, all on one thread of the machine.
+// A stack for a thread of the checked program. All fibers run on one thread of the machine.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,16 @@ public:
     fiber(const fiber&) = delete;
     fiber& operator=(const fiber&) = delete;
 
-    /// The next switch to this fiber calls `entry`, which must not return, on the empty stack. What was
-    /// on it is forgotten, not destroyed.
+    /// The next switch to this fiber calls `entry` on the empty stack. `entry` must not return. The
+    /// old objects on the stack are forgotten, not destroyed.
     void prepare(void (*entry)(), std::span<std::byte> stack);
 
-    /// Leaves this fiber, which runs, for `to`; returns when somebody switches back.
+    /// Switches from this fiber, which runs, to `to`. Returns when another fiber switches back.
     void switch_to(fiber& to) noexcept;
 
 private:
-    // Which exceptions are caught and in flight belongs to a stack, and the library keeps it per thread.
+    // The exceptions that are caught and in flight belong to a stack, but the C++ runtime keeps
+    // them per thread. So each fiber saves them.
     struct exceptions {
         void* caught = nullptr;
         unsigned in_flight = 0;

@@ -26,7 +26,7 @@ struct alignas(alignment_min) header {
 
 std::byte* at(std::size_t offset) noexcept { return reinterpret_cast<std::byte*>(region) + offset; }
 
-// Before the first use: who overflows a stack is stopped.
+// Before the first use: protects the ends of the stacks, so that an overflow stops the program.
 const bool is_ready = [] {
     reserve(region, region_size);
     for (std::size_t i = 0; i != threads_max; ++i) {

@@ -1,6 +1,7 @@
 // The memory of a scenario: the stacks of its threads, and what `operator new` and `delete` of this
-// program give it. What an execution frees is kept until its end, so that a touch of it is seen, and what
-// it did not free is known. Addresses are the same in each execution.
+// program return. A freed block is kept until the end of the execution, so that the checker notices
+// touches of it. The checker also finds the blocks that the execution did not free. Addresses are
+// the same in each execution.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +15,17 @@ inline constexpr std::uintptr_t region = std::uintptr_t{1} << 44;
 inline constexpr std::size_t region_size = std::size_t{32} << 20;
 inline constexpr std::size_t stack_size = std::size_t{128} << 10;
 
-/// Zeroed memory for the whole run of the program, which costs nothing until it is used.
+/// Zeroed address space for the whole run of the program. Pages cost nothing until they are used.
 void* reserve(std::uintptr_t where, std::size_t size);
 
-/// Where in the memory of scenarios it is; `region_size` or more: elsewhere.
+/// The offset in the memory of scenarios; `region_size` or more for other memory.
 [[nodiscard]] inline std::size_t offset(const void* memory) noexcept {
     return reinterpret_cast<std::uintptr_t>(memory) - region;
 }
 
 [[nodiscard]] std::span<std::byte> stack_of(std::size_t thread) noexcept;
 
-/// All blocks are free, for good.
+/// Begins an execution: all blocks are free again.
 void begin_execution() noexcept;
 
 [[nodiscard]] bool is_freed(const void* block) noexcept;

@@ -3,21 +3,22 @@
 //     location   x:   [ 0: init ] [ 1: store by A ] [ 2: store by B ]      in modification order
 //     thread     A:   has seen x up to 1           may read 1 or 2
 //
-// Question it answers: which of the values that were ever stored may this load return, and what does
-// the reading thread know afterwards?
+// Question it answers: which of the values that were ever stored may this load return, and what
+// does the reading thread know afterwards?
 //
-// Each location keeps its stores, each with a message: what its writer lets a reader know. A *view* is
-// what somebody knows: for each location the oldest store that may still be read, and a vector clock
-// of steps that have happened before. A thread has three:
+// Each location keeps its stores, each with a message: what its writer lets a reader know. A *view*
+// is what a thread or a store knows: for each location the oldest store that may still be read, and
+// a vector clock of steps that have happened before. A thread has three:
 //     current    what it knows
 //     acquired   what it would know had its relaxed loads been acquire: an acquire fence adds it
 //     released   what it knew at its last release fence: the message of its relaxed stores
 //
-// Sequential consistency has a view of its own, per location, which sequentially consistent accesses
-// of that location respect and extend, and sequentially consistent fences for all locations.
+// Sequential consistency has a view of its own, per location, which sequentially consistent
+// accesses of that location respect and extend, and sequentially consistent fences for all
+// locations.
 //
-// What it cannot show: stores take their place in the modification order when they run, and loads read
-// only what has run. So load buffering, and two stores that pass each other, do not occur. See
+// What it cannot show: stores take their place in the modification order when they run, and loads
+// read only what has run. So load buffering, and two stores that pass each other, do not occur. See
 // docs/internals/verification.md for what covers those.
 //
 // Source of the model: promising semantics without promises (J. Kang et al., POPL 2017), as in
@@ -62,7 +63,8 @@ private:
     std::array<std::uint16_t, threads_max> steps_{};
 };
 
-/// What somebody knows. A location beyond `used_` was not seen yet: its first store may be read.
+/// What a thread or a store knows. A location beyond `used_` was not seen yet: its first store may
+/// be read.
 class view {
 public:
     view() noexcept {}
@@ -124,7 +126,7 @@ public:
     /// Whether another location can be added.
     [[nodiscard]] bool full() const noexcept { return used_ == locations_max; }
 
-    /// A location whose first store everybody may read.
+    /// Adds a location whose first store every thread may read.
     std::size_t add(std::uint64_t initial) {
         if (used_ == locations_.size()) locations_.emplace_back();
         locations_[used_].append().value = initial;
@@ -157,8 +159,8 @@ public:
         append(writer, location, value, how, nullptr);
     }
 
-    /// The second half of a read-modify-write whose first half has read the newest store. It goes on
-    /// with the release sequence of that store.
+    /// The second half of a read-modify-write whose first half has read the newest store. It goes
+    /// on with the release sequence of that store.
     void rewrite(knowledge& writer, std::size_t location, std::uint64_t value, order how) {
         const view replaced = locations_[location].stores[newest(location)].message;
         append(writer, location, value, how, &replaced);

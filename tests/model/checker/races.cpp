@@ -73,7 +73,8 @@ bool covers(const cell& a, const cell& b) { return (b.bytes() & ~a.bytes()) == 0
                               std::to_string(older.thread()));
 }
 
-// Checks a new access against those before, and puts it into the place of one that it makes needless.
+// Checks a new access against the recorded ones. It replaces a recorded access that it makes
+// redundant.
 [[gnu::noinline]] void add(std::size_t index, const cell added) {
     granule& here = shadow[index];
     const vector_clock& known = explorer::running()->known().current.clock;
@@ -159,7 +160,7 @@ void free(const void* at, std::size_t size) {
 
 }  // namespace fairlead::model::races
 
-// --- what the compiler calls --------------------------------------------------------------------------
+// --- what the compiler calls ---------------------------------------------------------------------
 
 namespace {
 
@@ -198,7 +199,7 @@ void __tsan_write_range(void* at, std::size_t size) {
     access(at, size, writes, __builtin_return_address(0));
 }
 void __tsan_vptr_read(void** at) { access(at, sizeof *at, reads, __builtin_return_address(0)); }
-// A destructor sets the same value again, which nobody can see.
+// A destructor stores the same value again, which no thread can observe.
 void __tsan_vptr_update(void** at, void* value) {
     access(at, sizeof *at, *at != value, __builtin_return_address(0));
 }
@@ -217,8 +218,8 @@ void* __tsan_memset(void* at, int value, std::size_t size) {
     return std::memset(at, value, size);
 }
 
-// The standard library's own atomics, for which the checker has no model: they neither order anything nor
-// are a step. Scenarios do not rely on them.
+// The standard library's own atomics, for which the checker has no model: they neither order
+// anything nor are a step. Scenarios do not rely on them.
 using word = std::uint32_t;
 // Clang asks whether a static has been made.
 std::uint8_t __tsan_atomic8_load(const std::uint8_t* at, int) { return *at; }

@@ -53,8 +53,8 @@ void yield() noexcept { model::explorer::running()->yield(); }
 
 namespace fairlead {
 
-// The clock of the checked program, in place of src/base/time.cpp: it stands still, but a time-out moves
-// it to its deadline.
+// The clock of the checked program, in place of src/base/time.cpp: it stands still, but a time-out
+// moves it to its deadline.
 time_point clock::now() noexcept {
     model::explorer& model = *model::explorer::running();
     model.visible({model::step::read, false, &model});

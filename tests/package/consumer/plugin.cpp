@@ -6,7 +6,8 @@ namespace {
 
 fairlead::task<int> squared(int number) { co_return number* number; }
 
-// Its frame and that of the child come from the recycler of the thread: an access to a thread-local pointer.
+// Its frame and that of the child come from the recycler of the thread: an access to a thread-local
+// pointer.
 fairlead::task<int> sum_of_squares(int count) {
     int sum = 0;
     for (int i = 1; i <= count; ++i) sum += co_await squared(i);

@@ -1,4 +1,4 @@
-// Executions by the model checker: each schedule another, found by chance and by priorities.
+// Executions by the model checker: each has another schedule, chosen at random and by priorities.
 #pragma once
 
 #include "model/checker/atomic.hpp"
@@ -16,7 +16,7 @@
 
 namespace fairlead::traces {
 
-/// Runs each of `bodies` in a thread of its own; all have ended when it returns.
+/// Runs each of `bodies` in its own thread, and returns when all have ended.
 template <class... Bodies>
 void in_threads(const Bodies&... bodies) {
     const model::thread running[]{model::thread{bodies}...};
@@ -27,11 +27,11 @@ inline constexpr bool by_model_checker = true;
 /// The number of the calling thread, in the order in which they were started, from 1.
 inline std::size_t this_thread() { return model::explorer::running()->here() + 1; }
 
-/// How much of something a scenario does: short traces, and many.
+/// The number of operations of a thread. It is small: traces are short, and many.
 inline constexpr unsigned few = 2;
 inline constexpr unsigned some = 3;
 
-/// Its ticks are in the order in which threads take their steps: they run one at a time.
+/// A clock whose ticks have the order of the threads' steps: threads run one at a time.
 class execution_clock {
 public:
     std::uint64_t tick() noexcept { return now_++; }
@@ -41,37 +41,37 @@ private:
     std::uint64_t now_ = 0;
 };
 
-/// What is allocated while it exists outlives the execution.
+/// Memory that is allocated while the object exists outlives the execution.
 class outside : model::explorer::outside_scenario {
 public:
     outside() : outside_scenario{*model::explorer::running()} {}
 };
 
-/// Where the operations of a scenario come from. The checker's own choices are not even, and few ways to fail would
-/// be many here.
+/// The random numbers that select the operations of a scenario. The checker's own choices are not
+/// evenly distributed.
 inline std::mt19937 chance;
 
-/// One of 0 ... count - 1, another in each execution.
+/// A random number of 0 ... count - 1, different in each execution.
 inline unsigned choose(unsigned count) {
     const outside own;
     return static_cast<unsigned>(chance() % count);
 }
 
-/// Others may come in between anywhere, as it is.
+/// Does nothing: the checker can switch to another thread at any access.
 inline void dawdle() {}
-/// Others take some steps.
+/// Lets the other threads run some steps.
 inline void linger() {
     for (unsigned left = choose(20); left != 0; --left) os::yield();
 }
 
-/// A deadline before which something comes, or not. It has passed whenever somebody wakes up.
+/// A deadline that an event may come before. It has passed whenever a thread wakes up.
 inline time_point soon() { return immediately; }
-/// One that comes after it.
+/// A deadline after `soon`.
 inline time_point later() { return time_point{}; }
 
-/// When some of what goes on has come before, and some has not.
+/// A time in the middle of the scenario.
 inline time_point some_time_later() { return time_point{std::chrono::milliseconds{1}}; }
-/// After so long nothing goes on any more.
+/// After this time the scenario is over.
 inline constexpr duration patience = std::chrono::hours{1};
 
 [[noreturn]] inline void give_up(const std::string& why) {
@@ -81,9 +81,10 @@ inline constexpr duration patience = std::chrono::hours{1};
 
 /// Runs `scenario` `count` times, and `ended` after each. Nothing may go wrong if it `is_right`.
 ///
-/// Memory is sequentially consistent here, as in the specifications. With older stores to read a queue
-/// seems empty after a push, or a step does not use up a wake-up that came before and is followed by
-/// another step: right by the contract of the library, but no behaviour of a specification.
+/// Memory is sequentially consistent here, as in the specifications. With older stores to read a
+/// queue seems empty after a push, or a step does not use up a wake-up that came before and is
+/// followed by another step: right by the contract of the library, but no behaviour of a
+/// specification.
 inline void execute(unsigned count, bool is_right, const std::function<void()>& scenario,
                     const std::function<void()>& ended) {
     std::uint64_t steps = 1;  // of the longest execution

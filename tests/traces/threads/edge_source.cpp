@@ -1,7 +1,9 @@
-// Traces of what tasks that read wait for, for EdgeSourceTrace: workers 2 and 3 run one reader for each of two
-// connections, threads 5 and 6 are their peers, which also wake the readers; thread 1 starts and stops.
+// Traces of what tasks that read wait for, for EdgeSourceTrace: workers 2 and 3 run one reader for
+// each of two connections, threads 5 and 6 are their peers, which also wake the readers; thread 1
+// starts and stops.
 //
-// The real driver with epoll and real sockets, and small readers, which post themselves after each attempt.
+// The real driver with epoll and real sockets, and small readers, which post themselves after each
+// attempt.
 #include "decisions.hpp"
 #include "recordings.hpp"
 
@@ -95,7 +97,7 @@ private:
 
     static scheduler_options options() {
         scheduler_options options;
-        options.blocked_after = duration::zero();  // no specification of these knows of it
+        options.blocked_after = duration::zero();  // the specifications have no monitor
         options.workers = 2;
         options.driver = std::make_unique<io::epoll_driver>();
         return options;
@@ -118,7 +120,7 @@ private:
         decisions_.notifies("wake", readers_[index], [&] { readers_[index].wakeup(); });
     }
 
-    // Until an event has come, to nobody as like as not; but not for long.
+    // Waits a short time for an event, which may come while no task waits for it.
     void go_on() {
         const unsigned told = decisions_.events_told();
         for (unsigned left = 20; left != 0 && decisions_.events_told() == told; --left) linger();

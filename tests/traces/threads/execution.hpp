@@ -16,8 +16,8 @@
 
 namespace fairlead::traces {
 
-/// The number of the calling thread: 1 for who records, then those that the library starts, in the order in
-/// which they ask, then those of in_threads.
+/// Numbers of threads: 1 for the recording thread, then the threads that the library starts, in the
+/// order in which they ask, then the threads of in_threads.
 inline sync::atomic<std::size_t> library_threads{0};
 inline constexpr std::size_t library_threads_max = 3;
 inline thread_local std::size_t number_of_thread = 0;
@@ -44,13 +44,15 @@ void in_threads(const Bodies&... bodies) {
 
 inline constexpr bool by_model_checker = false;
 
-/// How much of something a scenario does: traces are longer than those of the model checker, and fewer.
+/// How much of something a scenario does: traces are longer than those of the model checker, and
+/// fewer.
 inline constexpr unsigned few = 5;
 inline constexpr unsigned some = 8;
 
 class execution_clock {
 public:
-    /// A read-modify-write, by which the processors that this is run on see the calls before it done.
+    /// A read-modify-write, by which the processors that this is run on see the calls before it
+    /// done.
     std::uint64_t tick() noexcept { return now_.fetch_add(1, sync::seq_cst); }
     void reset() noexcept { now_.store(0, sync::relaxed); }  // the threads have ended
 
@@ -68,20 +70,21 @@ inline unsigned choose(unsigned count) {
     return static_cast<unsigned>(random() % count);
 }
 
-/// Between the beginning of a call and what it does: others come in between more often.
+/// Called between the beginning of a call and its effect, so that other threads interrupt it more
+/// often.
 inline void dawdle() {
     if (choose(2) == 0) std::this_thread::yield();
 }
 
-/// Time enough for others to come to rest, or not.
+/// Waits a random time, in which the other threads may come to rest.
 inline void linger() {
     const time_point end = clock::now() + std::chrono::microseconds{choose(300)};
     while (clock::now() < end) std::this_thread::yield();
 }
 
-/// A deadline before which something comes, or not.
+/// A deadline that an event may come before.
 inline time_point soon() { return clock::now() + std::chrono::microseconds{20}; }
-/// One that comes after it.
+/// A deadline after `soon`.
 inline time_point later() { return clock::now() + std::chrono::microseconds{50}; }
 
 /// When some of what goes on has come before, and some has not.
