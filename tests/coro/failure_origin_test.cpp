@@ -78,7 +78,7 @@ protected:
     std::string what;
 };
 
-// --- one task after the other ---------------------------------------------------------------------
+// --- one task after the other --------------------------------------------------------------------
 
 TEST_F(failure_origin_test, a_task_and_where_it_was_spawned) {
     const unsigned line = line_of() + 1;
@@ -209,7 +209,7 @@ TEST(failure_origin_on_threads, what_was_forked_and_ran_on_another_worker) {
     for (const names& each : reported) EXPECT_EQ(each, (names{"leaf", "request"}));
 }
 
-// --- which exception it is --------------------------------------------------------------------------
+// --- which exception it is -----------------------------------------------------------------------
 
 TEST_F(failure_origin_test, the_first_child_in_time) {
     run([]() -> task<> {
@@ -260,7 +260,8 @@ TEST_F(failure_origin_test, an_exception_that_was_kept_over_a_wait) {
     EXPECT_EQ(tasks, (names{"leaf", "request"}));
 }
 
-// with_scope joins children that fail later than the body has, and rethrows the failure of the body.
+// with_scope joins children that fail later than the body has, and rethrows the failure of the
+// body.
 TEST_F(failure_origin_test, the_body_of_a_scope_that_fails_before_its_children) {
     run([]() -> task<> {
         co_await with_scope([](scope& all) -> task<> {
@@ -276,7 +277,7 @@ TEST_F(failure_origin_test, the_body_of_a_scope_that_fails_before_its_children) 
     EXPECT_EQ(what, "thrown");
 }
 
-// --- the joining task ---------------------------------------------------------------------------------
+// --- the joining task ----------------------------------------------------------------------------
 
 task<> asks(std::optional<std::string>& answer, task<> body) {
     std::exception_ptr failure;
@@ -311,7 +312,7 @@ TEST_F(failure_origin_test, a_text_names_ten_tasks_and_the_last) {
     EXPECT_EQ(failure_origin{std::span{chain}.first(2)}.to_string(), "\"link\" of \"link\"");
 }
 
-// --- how long ---------------------------------------------------------------------------------------
+// --- how long ------------------------------------------------------------------------------------
 
 struct payload : std::exception {
     std::shared_ptr<int> held;

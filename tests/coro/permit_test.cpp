@@ -341,7 +341,8 @@ TEST(PermitIn, DeadlinesOfThreadsRaceWithPermits) {
     EXPECT_TRUE(one.try_permit()) << "no permit is lost";
 }
 
-// Coroutines of one scheduler wait for permits of a group of another, with threads and stops in between.
+// Coroutines of one scheduler wait for permits of a group of another, with threads and stops in
+// between.
 TEST(PermitIn, NothingIsLostAcrossSchedulers) {
     test::watchdog guard;
     constexpr int posters = 50;

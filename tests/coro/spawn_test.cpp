@@ -354,7 +354,7 @@ TEST(get_on_threads, races_with_the_destructor_of_a_stopped_scheduler) {
     }
 }
 
-// --- a stop or a deadline of the joiner ----------------------------------------------------------------
+// --- a stop or a deadline of the joiner ----------------------------------------------------------
 
 task<int> gives_after(duration delay, int number) {
     co_await sleep_for(delay);
@@ -458,7 +458,7 @@ TEST(spawn_on_threads, deadlines_and_stops_race_with_the_end) {
     EXPECT_LE(stopped, 667);
 }
 
-// --- a thread that waits until a deadline -----------------------------------------------------------------
+// --- a thread that waits until a deadline --------------------------------------------------------
 
 TEST_F(spawn_on_caller, a_deadline_ends_the_wait_of_a_thread) {
     const time_point begin = clock.now();
@@ -520,7 +520,7 @@ TEST(spawn_on_threads, deadlines_of_a_thread_race_with_the_end) {
     EXPECT_GT(expired, 0);
 }
 
-// --- from another scheduler -----------------------------------------------------------------------------
+// --- from another scheduler ----------------------------------------------------------------------
 
 TEST(spawn_on_threads, is_joined_from_another_scheduler) {
     const watchdog guard;

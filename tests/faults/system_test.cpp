@@ -100,7 +100,7 @@ void exchange(unsigned workers, const std::vector<int>& injected) {
     static constexpr std::string_view message = "there and back again";
     scheduler_options options = with_epoll(workers);
     options.on_unhandled = [](const std::exception_ptr&, const failure_origin&) {
-    };  // of a server nobody joins
+    };  // no thread joins it
     scheduler home{std::move(options)};
     auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
     const io::address where = value_or_throw(listener.local_address());

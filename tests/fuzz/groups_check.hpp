@@ -2,14 +2,16 @@
 // rate and bound, that are posted to from outside and by steps, sleep, are paused and resumed, and
 // dropped while they have tasks.
 //
-// The model has a line for each group: what was posted without a permit, and what with one, in order; who sleeps until
-// when; and a bucket of tokens. From that follows:
+// The model has a line for each group: what was posted without a permit, and what with one, in
+// order; which tasks sleep until when; and a bucket of tokens. From that follows:
 //   - plain posts of a group run in their order, and those with permits in theirs;
 //   - the time of all steps of a group is what it is charged, to the nanosecond;
-//   - no token is lost and none is made: when all is idle a task waits for its rate only if its bucket is empty;
+//   - no token is lost and none is made: when all is idle, a task waits for its rate only if the
+//     bucket is empty;
 //   - one call runs everything that may run, also what is due at exactly this moment;
 //   - what is paused begins no step beyond what was dealt before;
-//   - permits are refused if, and only if, all are taken; and each task runs once, or is dropped where it may be.
+//   - permits are refused if, and only if, all are taken;
+//   - each task runs once, or is dropped where it may be.
 #pragma once
 
 #include "fuzz/input.hpp"
@@ -138,7 +140,7 @@ private:
         std::optional<reference_bucket> bucket;
         std::array<sleeper, 3> sleepers;
         std::deque<std::uint64_t> plain;      // posted, in order
-        std::deque<std::uint64_t> permitted;  // likewise, with a permit
+        std::deque<std::uint64_t> permitted;  // those with a permit
         std::deque<std::uint64_t>
             doomed;  // a later one has run: they are dropped, in a step to come
         bool paused = false;

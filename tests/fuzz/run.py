@@ -1,11 +1,12 @@
-"""Runs the committed corpus of one fuzz target, and then fuzzes for a bounded time with a fresh seed.
+"""Runs the committed corpus of one fuzz target, and then fuzzes it with a fresh seed.
 
-The corpus is the part that is the same each time: every input once. The seed of the second part is printed if
-that fails; FAIRLEAD_TEST_SEED in the environment gives it again. FAIRLEAD_FUZZ_SECONDS says how long both parts
-take together, 4 by default. An input that fails is kept below the work folder, and the last line says how to run
-it again.
+The first part is the same each time: every input of the corpus once. If the second part fails, its
+seed is printed; FAIRLEAD_TEST_SEED in the environment gives it again. FAIRLEAD_FUZZ_SECONDS says
+how long both parts take together, 4 by default. An input that fails is kept below the work
+folder, and the last line says how to run it again.
 
-FAIRLEAD_FUZZ_SEED sets the seed, too, and keeps what the runs with such a seed find: each goes on from there.
+FAIRLEAD_FUZZ_SEED sets the seed, too, and keeps what the runs with such a seed find: each goes on
+from there.
 """
 
 import argparse

@@ -37,8 +37,8 @@ private:
     std::optional<thread> thread_;  // joined at the end
 };
 
-/// The result of a task, which a thread waits for. A stop ends the wait before the task has ended; after the start the
-/// task goes on, and the thread waits again.
+/// The result of a task, which a thread waits for. A stop ends the wait before the task has ended;
+/// after the start the task goes on, and the thread waits again.
 template <class T>
 T result_of(join_handle<T>& handle) {
     for (;;) {

@@ -226,7 +226,7 @@ TEST(ModelJoin, ADeadlineOfAJoinerRacesWithTheEnd) {
     });
 }
 
-// As above, of a thread; and one of which the deadline comes while it sleeps.
+// The same for the wait of a thread; and a wait whose deadline comes while the thread sleeps.
 TEST(ModelJoin, ADeadlineOfAThreadRacesWithTheEnd) {
     for (const time_point deadline : {immediately, time_point{1us}}) {
         model::expect_passes_though_stopped([deadline](stops how) {

@@ -1,4 +1,5 @@
-// Posts to a scheduler whose stop has ended the workers: they are counted, named and told to the owner.
+// Posts to a scheduler whose stop has ended the workers: they are counted, named and told to the
+// owner.
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
@@ -85,7 +86,8 @@ TEST_F(late_posts, of_groups_count_as_well) {
     EXPECT_TRUE(told.empty());
 }
 
-// What the stop has left is no late post, whether it waits or is queued; nor is a sleeper that is woken.
+// What the stop has left is no late post, whether it waits or is queued; nor is a sleeper that is
+// woken.
 TEST_F(late_posts, are_not_what_the_stop_has_left) {
     scripted sleeper{[this](scripted& self) { stopped->post_wait(self); }, "sleeper"};
     scripted queued{[](scripted&) {}, "queued"};

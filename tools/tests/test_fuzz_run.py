@@ -21,7 +21,7 @@ class FuzzRun(unittest.TestCase):
         (self.folder / "corpus" / "one").write_bytes(b"1")
 
     def run_with(self, body, **environment):
-        """Runs a shell script as the target. Gives its exit status, what was printed, and how it was called."""
+        """Runs a shell script as the target. Gives its exit status, output and arguments."""
         program = self.folder / "target"
         program.write_text(f'#!/bin/sh\necho "$*" >> {self.folder}/calls\n{body}\n', encoding="utf-8")
         program.chmod(0o755)

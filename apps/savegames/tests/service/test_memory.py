@@ -148,7 +148,7 @@ class OutOfMemory(unittest.TestCase):
     SAVE = ("{" + ",".join(f'"field{number}":[{number}]' for number in range(100_000)) + "}").encode()
 
     def test_a_small_address_space_from_the_start(self):
-        """As `ulimit -v` sets it, with as many heaps as the C library wants: threads start where there is no memory."""
+        """Limit of `ulimit -v`, without a limit on heaps: threads start if memory is short."""
         for mebibytes in (300, 450, 700):
             with self.subTest(mebibytes=mebibytes):
                 limit = ("sh", "-c", f'ulimit -v {mebibytes * 1024}; exec "$0" "$@"')

@@ -211,7 +211,6 @@ public:
     // --- where an exception came from ------------------------------------------------------------
 
     [[nodiscard]] kept_trail& trail() noexcept { return trail_; }
-
     [[nodiscard]] failed_task as_failed() const noexcept { return {name(), spawned_at_}; }
 
     /// The task has ended with `failure`.
@@ -228,10 +227,8 @@ protected:
 
     /// The body has ended; its frame still exists. The last touch of this object: it may free it.
     virtual void on_end() noexcept = 0;
-
     /// The scheduler is destroyed; all frames of the stack are gone. The last touch of this object.
     virtual void on_abandon() noexcept = 0;
-
     /// The task moves to another scheduler. Called on the worker that it leaves.
     virtual void on_move() noexcept {}
 
