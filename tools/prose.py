@@ -22,8 +22,6 @@ COLUMNS = 100
 # Files and folders that are not plain yet. Remove an entry after its comments are rewritten.
 EXCEPTED = (
     "bench/results",
-    "CHANGELOG.md",
-    "docs/features.md",
     "include/fairlead/detail/sched",
     "spec",
     "src/sched",
