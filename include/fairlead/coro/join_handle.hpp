@@ -66,9 +66,9 @@ public:
     /// runs the tasks. Rethrows the task's exception. Allocates nothing.
     ///
     /// Throws `stopped_error` if the scheduler was destroyed before the task ended. Also throws it
-    /// if a `stop` has ended the workers of the scheduler that the task was started on, and the
-    /// task has not moved to another one. Then the handle has its task, which goes on after
-    /// `start`, and can wait again.
+    /// if a `stop` of the scheduler that the task was started on has ended the workers, or has
+    /// given up on a step, and the task has not moved to another scheduler. Then the handle has its
+    /// task, which goes on after `start`, and can wait again.
     T get() {
         if (wait_on_thread(never)) coro::throw_stopped();
         return take();

@@ -116,7 +116,7 @@ class Buffers(unittest.TestCase):
 class Afterwards(unittest.TestCase):
     def test_memory_goes_back(self):
         with Server() as server:
-            players = [f"player{number}" for number in range(24)]
+            players = [f"player{number}" for number in range(48)]
             fields = ",".join(f'"field{number}":{number}' for number in range(60_000))
             save = ("{" + fields + "}").encode()
             server.ask("PUT", save_path("first"), b"{}")
