@@ -22,7 +22,6 @@ COLUMNS = 100
 # Files and folders that are not plain yet. Remove an entry after its comments are rewritten.
 EXCEPTED = (
     "bench/results",
-    "include/fairlead/detail/sched",
     "spec",
     "src/sched",
 )

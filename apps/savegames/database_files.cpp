@@ -52,7 +52,8 @@ std::string in_use(const std::string& path) {
 }
 
 // The kernel releases the lock when the process ends.
-std::expected<void, std::string> take_lock(const descriptor& file, const std::string& path) {
+std::expected<void, std::string> take_lock(const fairlead::os::unique_fd& file,
+                                           const std::string& path) {
     struct flock wanted {};
     wanted.l_type = F_WRLCK;
     wanted.l_whence = SEEK_SET;
@@ -73,7 +74,7 @@ std::expected<std::unique_ptr<database_files>, std::string> database_files::clai
         return std::unexpected(in_use(path));
     }
     // Only the user of this process may read saves. SQLite gives the log the same permissions.
-    descriptor opened{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    fairlead::os::unique_fd opened{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
     if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
         return std::unexpected(
             fmt::format("cannot open the database {}: {}", path, system_message()));
@@ -101,7 +102,8 @@ std::expected<std::unique_ptr<database_files>, std::string> database_files::clai
 database_files::~database_files() {
     const std::lock_guard guard{claimed().mutex};
     claimed().remove(database_.device, database_.inode);
-    database_.opened = descriptor{};  // under the mutex: the next claim() finds no lock
+    database_.opened =
+        fairlead::os::unique_fd{};  // under the mutex: the next claim() finds no lock
 }
 
 std::expected<void, std::string> database_files::open_log(std::uint64_t log_end) {
@@ -109,7 +111,7 @@ std::expected<void, std::string> database_files::open_log(std::uint64_t log_end)
     std::error_code failure;
     const auto real = std::filesystem::canonical(database_.path, failure);
     const std::string path = real.string() + "-wal";
-    descriptor opened{failure ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    fairlead::os::unique_fd opened{failure ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     struct stat status {};
     if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
         return std::unexpected(fmt::format("cannot open the log {}: {}", path, system_message()));
@@ -134,7 +136,8 @@ std::expected<void, std::string> database_files::open_log(std::uint64_t log_end)
 std::expected<void, std::string> database_files::flush_names() const {
     std::filesystem::path folder = std::filesystem::path{database_.path}.parent_path();
     if (folder.empty()) folder = ".";
-    const descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const fairlead::os::unique_fd opened{
+        ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (opened.get() >= 0 && ::fsync(opened.get()) == 0) return {};
     return std::unexpected(fmt::format("cannot flush {}: {}", folder.string(), system_message()));
 }

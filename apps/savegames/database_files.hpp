@@ -31,7 +31,7 @@
 #include <string>
 #include <string_view>
 
-#include "savegames/descriptor.hpp"
+#include <fairlead/os/unique_fd.hpp>
 
 namespace savegames {
 
@@ -84,7 +84,7 @@ private:
     struct watched_file {
         std::string_view gone, linked;  // the errors: not at its path; a second hard link
         std::string path;
-        descriptor opened{};
+        fairlead::os::unique_fd opened{};
         dev_t device = 0;
         ino_t inode = 0;
         std::uint64_t size_min = 0;

@@ -48,7 +48,7 @@ protected:
     std::string write(database_files& files, Meanwhile&& meanwhile, std::uint64_t size = block) {
         const std::uint64_t end = fs::file_size(log);
         if (auto intact = files.begin_write(); !intact) return words(intact);
-        const descriptor file{::open(log.c_str(), O_WRONLY)};
+        const fairlead::os::unique_fd file{::open(log.c_str(), O_WRONLY)};
         meanwhile();
         const std::string bytes(size, 'y');
         EXPECT_EQ(::pwrite(file.get(), bytes.data(), size, static_cast<off_t>(end)),

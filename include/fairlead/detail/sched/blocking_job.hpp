@@ -7,8 +7,8 @@ namespace fairlead::sched {
 
 class blocking_pool;
 
-/// A call that may block. Once it has begun it is the pool's until `run` has told somebody that it
-/// is over, or returns.
+/// A call that may block. From its begin on the pool owns it, until `run` has told the waiting task
+/// that it is over, or returns.
 class blocking_job {
 public:
     virtual void run() noexcept = 0;

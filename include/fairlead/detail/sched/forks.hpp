@@ -1,11 +1,11 @@
 // Forked work: what a step offers to idle workers while it goes on with something else.
 //
-// A fork is no task: nothing posts, admits or counts it, as the step that forked it takes it back.
-// Only another worker that takes it makes a task of it; and so does the step itself, if it ends
+// A fork is no task: the scheduler does not post, admit or count it, because the step that offered
+// it usually takes it back. A fork becomes a task if another worker takes it, or if the step ends
 // with a wait.
 //
-// Most forks are taken back in order by who has offered them. Loose ones are not: nobody waits for
-// one of them in particular, and the step runs or posts what it finds of them.
+// A step takes most of its forks back in order. A loose fork is different: no task waits for one
+// loose fork in particular, so the step runs or posts the loose forks that it finds.
 #pragma once
 
 #include <fairlead/detail/base/assert.hpp>
@@ -22,7 +22,7 @@ namespace fairlead {
 
 namespace sched {
 
-/// One piece of forked work. Whoever gets it from the deque runs it.
+/// One piece of forked work. The worker that gets it from the deque runs it.
 class forked {
 public:
     /// Makes a task of it, for the worker that has taken it. Called once.
@@ -42,7 +42,7 @@ class offered_forks {
 public:
     explicit offered_forks(std::size_t open_min) noexcept : deque_{open_min}, open_min_{open_min} {}
 
-    /// The newest fork from now on, which others may take once it is open. False: there is no room.
+    /// Makes `work` the newest fork. Thieves may take it once it is open. False: there is no room.
     [[nodiscard]] bool offer(forked& work) noexcept { return deque_.push(work); }
 
     /// Whether `work`, the newest that was offered and not taken back, is the caller's again. Loose
@@ -62,13 +62,13 @@ public:
         return nullptr;
     }
 
-    /// Posts all loose ones that the task that runs has offered. No others may lie above them.
+    /// Posts all loose forks that the running task has offered. No other forks may lie above them.
     void post_loose() noexcept {
         while (forked* const newest = take_loose()) post(*newest);
     }
 
-    /// To be asked before several are run here one after the other: nothing below the first would
-    /// open the others while that one runs.
+    /// Call it before this worker runs several forks one after the other: while the first runs,
+    /// no call would open the forks above it.
     void open_if_several() noexcept {
         if (deque_.bottom() - running_.base > 2 && must_open_all()) open_all();
     }
@@ -109,7 +109,7 @@ public:
         if (deque_.open()) wake_thief();
     }
 
-    /// Others may take all that is offered.
+    /// Thieves may take all that is offered.
     void open_all() noexcept {
         if (!closed_ && deque_.open_all()) wake_thief();
     }
@@ -147,7 +147,7 @@ private:
     lockfree::fork_deque<forked> deque_;
     running_task running_;
     const std::size_t open_min_;
-    bool closed_ = false;    // nobody may take what this step forks
+    bool closed_ = false;    // no thief may take what this step forks
     bool of_group_ = false;  // the step that has begun to fork
     sync::atomic<unsigned> thieves_{0};
 };

@@ -59,7 +59,7 @@ private:
     sync::atomic<std::uint32_t> owners_{0};
     sync::mutex mutex_;
     bool ended_ = false;                                        // guarded by mutex_
-    base::list<halt_watcher, &halt_watcher::links_> watchers_;  // likewise
+    base::list<halt_watcher, &halt_watcher::links_> watchers_;  // guarded by mutex_
 };
 
 // One of the owners; the last one deletes the object.

@@ -1,29 +1,31 @@
-// The state word of a task: the whole truth about who may touch it, and every transition of it.
+// The state word of a task: it alone says which thread may touch the task. All transitions of the
+// word are here.
 //
-//     bit         set by                      cleared by                meaning
-//     waiting     the role, park              who ends the sleep        asleep
-//     deaf        the role, park              who ends the sleep        asleep, but not for signals
-//     woken       any thread, wake            begin_run                 is to run once more at least
-//     signalled   any thread, signal          the task, take_signal     a signal was not received yet
-//     completed   the operation it awaits     the task, take_completed  the operation has ended
-//     stopping    any thread, request_stop    reset                     is asked to end early
+//     bit         set by                     cleared by                meaning
+//     waiting     the role, park             what ends the sleep       asleep
+//     deaf        the role, park             what ends the sleep       asleep, but not for signals
+//     woken       any thread, wake           begin_run                 runs at least once more
+//     signalled   any thread, signal         the task, take_signal     a signal is not received yet
+//     completed   the operation it awaits    the task, take_completed  the operation has ended
+//     stopping    any thread, request_stop   reset                     is asked to end early
 //
-// A task is in one place: with its user, in the front, in ready, with a worker, or asleep. Without
-// `waiting` it can be in any of the others, or still among the sleepers of the role, and somebody
-// will run it or holds it.
+// A task is in one place: with its user, in the front, in ready, with a worker, or asleep. A task
+// without `waiting` is not asleep, though the role may still list it as a sleeper: a thread holds
+// the task or will run it.
 //
-// Duties. Who clears `waiting` has ended the sleep, and there is one for each sleep: unpark, or
-// wake, signal, complete or request_stop, which then return true: the caller must push the task to
-// the front. From that push on, and at once when they return false, the caller must not touch the
-// task again: it may have run and be gone. So the exchange in `signal` and `complete` is the
-// sender's last touch, and the receiver may free itself. A wake that ends a sleep leaves no bit:
-// the push stands for it, and the run that it causes has nothing to use up.
+// Duties. The call that clears `waiting` ends the sleep. For each sleep there is one such call:
+// unpark, or a wake, signal, complete or request_stop that returns true. Its caller must push the
+// task to the front. After that push, and at once when the call returns false, the caller must not
+// touch the task again: it may have run and be gone. So the exchange in `signal` and `complete` is
+// the sender's last touch, and the receiver may free itself. A wake that ends a sleep leaves no
+// bit: the push stands for it, and the run that it causes has nothing to use up.
 //
 // Why every path is a read-modify-write, even when the bit is set already [TS1]: a waker writes
 // data and then wakes. Were a wake that finds `woken` only a load, this could happen:
 //     1. waker A sets woken; 2. the task begins to run and clears it, reading old data;
-//     3. waker B had loaded `woken` before 2 while its data was still in its store buffer, and left.
-// Nobody runs the task for B's data. As a read-modify-write B's wake stands before 2 in the order
+//     3. waker B had loaded `woken` before 2 while its data was still in its store buffer, and has
+//        left.
+// No run follows that reads B's data. As a read-modify-write B's wake stands before 2 in the order
 // of the word, and 2 sees the data; or after it, and sets the bit again.
 //
 // Sources: the states of the fair threaded task scheduler (V. Shpilevoy, HighLoad 2022); spec
@@ -38,7 +40,7 @@ namespace fairlead {
 
 class task_state {
 public:
-    // --- the role: the task is in its hands, and nobody else parks or unparks -------------------
+    // --- the role: it holds the task, and no other thread parks or unparks ----------------------
 
     /// Puts the task to sleep, unless something that it listens to has happened. True: it waits
     /// now. `is_deaf`: signals are remembered, but do not keep it awake.
@@ -149,7 +151,7 @@ private:
         return true;
     }
 
-    // acquire: who acts on a bit sees what its setter wrote.
+    // acquire: a caller that acts on a bit sees what its setter wrote.
     [[nodiscard]] bool has(std::uint32_t bit) const noexcept {
         return (word_.load(sync::acquire) & bit) != 0;
     }
