@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Measures the time to compile a file with all of Fairlead, and one with all of Asio.
 
-    ./do bench --compile-time [--runs N]
+    ./do bench --compile-time [--runs N] [--write]
 
 Processor time of the compiler, user and system, with -O0 and no precompiled header; the runs
-alternate.
+alternate. --write puts the figures into docs/manual/installing.md.
+
+With --check it measures nothing. It counts the lines that the compiler reads, the same on every
+machine, against a bound.
 """
 
 import argparse
@@ -16,10 +19,14 @@ import subprocess
 import sys
 import tempfile
 
+import tree
+
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 # Asio of Boost 1.74 forgets this header.
 FILES = {"fairlead/fairlead.hpp": "#include <fairlead/fairlead.hpp>\n",
          "boost/asio.hpp": "#include <utility>\n#include <boost/asio.hpp>\n"}
+PAGE = REPOSITORY / "docs" / "manual" / "installing.md"
+LINES_MAX = 76_000  # of code after the preprocessor with <fairlead/fairlead.hpp>, by GCC 12
 
 
 def cpu_seconds(command):
@@ -48,6 +55,20 @@ def measure(compiler, files, runs):
     return found
 
 
+def lines_of(compiler, text):
+    """How many lines the compiler reads for a file with this text."""
+    done = subprocess.run([*compiler.split(), "-std=c++2b", "-E", "-P", f"-I{REPOSITORY / 'include'}", "-x", "c++", "-"],
+                          input=text, capture_output=True, text=True, check=True)
+    return done.stdout.count("\n")
+
+
+def page(found):
+    """The figures as a table."""
+    rows = [[f"`<{header}>`", f"{statistics.median(seconds):.2f}", f"{min(seconds):.2f}", f"{max(seconds):.2f}",
+             len(seconds)] for header, seconds in found.items()]
+    return tree.table(["a file that includes", "median, s:", "min, s:", "max, s:", "runs:"], rows)
+
+
 def line(header, seconds):
     return (f"{header:24} median {statistics.median(seconds):.2f} s   min {min(seconds):.2f} s   "
             f"max {max(seconds):.2f} s   of {len(seconds)}")
@@ -57,9 +78,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--write", action="store_true", help="write the table in docs/manual/installing.md")
+    parser.add_argument("--check", action="store_true", help="only count the lines that the compiler reads")
     options = parser.parse_args()
-    for header, seconds in measure(options.compiler, FILES, options.runs).items():
+    if options.check:
+        header, text = next(iter(FILES.items()))
+        lines = lines_of(options.compiler, text)
+        print(f"{header}: {lines:,} lines; the limit is {LINES_MAX:,}")
+        return int(lines > LINES_MAX)
+    found = measure(options.compiler, FILES, options.runs)
+    for header, seconds in found.items():
         print(line(header, seconds))
+    if options.write:
+        tree.write_figures(PAGE, "compile-time", page(found))
     return 0
 
 

@@ -137,8 +137,9 @@ basic_task::chain core::take_queued() {
 stop_report core::report() noexcept {
     constexpr std::size_t named_max = 100;
     stop_report report;
-    const auto add = [&](const char* name, const char* state) {
-        if (report.tasks.size() == named_max) return;
+    // `count`: how many tasks of this state there are so far.
+    const auto add = [&](const char* name, const char* state, std::size_t count) {
+        if (count > named_max) return;
         try {
             report.tasks.push_back({name, state});
         } catch (const std::bad_alloc&) {
@@ -147,20 +148,31 @@ stop_report core::report() noexcept {
     };
     std::array<const char*, named_max> names{};
     report.running = handover.running_steps(names);
-    for (std::size_t i = 0; i != std::min(report.running, named_max); ++i) add(names[i], "running");
+    for (std::size_t i = 0; i != std::min(report.running, named_max); ++i) {
+        add(names[i], "running", i + 1);
+    }
     while (!role.try_acquire()) os::yield();
     role.hold_back(take_queued());
-    if (halting.load(sync::acquire)) role.count_left();
+    // What a step posts is never late, so no step may run any more.
+    if (halting.load(sync::acquire) && workers_ended() && report.running == 0) role.count_left();
     role.for_each_held([&](const basic_task& task, bool is_late) {
-        ++(is_late ? report.late : report.queued);
-        add(task.name(), is_late ? "late" : "queued");
+        if (is_late) {
+            add(task.name(), "late", ++report.late);
+        } else {
+            add(task.name(), "queued", ++report.queued);
+        }
     });
-    role.for_each_sleeper([&](const basic_task& task) {
-        ++report.waiting;
-        add(task.name(), "waiting");
-    });
+    role.for_each_sleeper(
+        [&](const basic_task& task) { add(task.name(), "waiting", ++report.waiting); });
     role.release();
     return report;
+}
+
+// Whether no worker is in its loop any more. A step that has lost its slot may go on.
+bool core::workers_ended() const noexcept {
+    // acquire: pairs with the end of the loop.
+    return std::all_of(slots.begin(), slots.end(),
+                       [](const auto& each) { return !each->held.load(sync::acquire); });
 }
 
 // A stable merge sort of the links: the destructor must not need memory. runs[i] has 2^i tasks or none,

@@ -229,6 +229,7 @@ public:
 
     // Whether everything is done. Takes the role.
     [[nodiscard]] bool is_drained() noexcept;
+    [[nodiscard]] bool workers_ended() const noexcept;
 
     // A worker has left its loop, as the scheduler halts. The last one says so.
     void worker_left() noexcept;

@@ -163,10 +163,6 @@ void role::take_arrivals_of_groups() noexcept {
 basic_task::chain role::take_all_arrivals() noexcept {
     groups_ = core_.has_groups();
     take_arrivals();
-    return take_pending();
-}
-
-basic_task::chain role::take_pending() noexcept {
     basic_task::chain all;
     for (arrivals& each : arrivals_) {
         each.turn_over(SIZE_MAX);
@@ -414,30 +410,12 @@ void role::hold_back(basic_task::chain dealt) noexcept {
         }
         dealt.append(std::move(queued));
     });
-    if (left_by_stop_ != SIZE_MAX) put_before_late(dealt);
+    // The workers have ended: what was held before goes before what was posted since, of any lane.
+    if (left_by_stop_ != SIZE_MAX)
+        dealt.append(std::exchange(arrivals_of(lane::everyone).first, {}));
     dealt.append(take_all_arrivals());
     arrivals_of(lane::everyone).first = std::move(dealt);
     backlog_.store(has_pending(), sync::release);  // pairs with has_backlog
-}
-
-// After `dealt` come the tasks that the stop has left, what steps have posted that the stop gave up on, and the tasks
-// that were late before. What is in the fronts is late.
-void role::put_before_late(basic_task::chain& dealt) noexcept {
-    basic_task::chain held = std::exchange(arrivals_of(lane::everyone).first, {});
-    for (std::size_t i = 0; i != left_by_stop_; ++i) dealt.push_back(*held.pop_front());
-    for (const auto& each : core_.slots) {
-        if (core_.width() != 1) {
-            take_posts(*each);
-        } else if (core_.single_worker_is_here()) {
-            trace("take_posts", each->posted_alone);
-            dealt.append(std::move(each->posted_alone));
-        }
-        if (core_.has_groups())
-            arrivals_of(lane::groups).add(each->posted_to_groups.take_reversed());
-    }
-    dealt.append(take_pending());
-    left_by_stop_ = dealt.size();
-    dealt.append(std::move(held));
 }
 
 basic_task::chain role::take_everything() noexcept {

@@ -157,14 +157,15 @@ public:
     // Takes back tasks that were dealt, to deal them again, and what is in the front. The holder.
     void hold_back(basic_task::chain dealt) noexcept;
 
-    // The workers have ended: what is held now is what the stop has left, and what comes after it is late.
+    // The workers have ended, and no step runs: what is held now is what the stop has left, and what
+    // comes after it is late.
     void count_left() noexcept {
         const std::size_t held = arrivals_of(lane::everyone).first.size();
         if (left_by_stop_ == SIZE_MAX) left_by_stop_ = held;
     }
 
-    // Calls visit(task, is_late) for every task that the next round will look at first. Late: it was posted
-    // from outside since the first `hold_back` after a stop has ended the workers.
+    // Calls visit(task, is_late) for every task that the next round will look at first. Late: it was
+    // posted after `count_left`.
     template <class Visit>
     void for_each_held(Visit&& visit) const {
         const basic_task::chain& held = arrivals_of(lane::everyone).first;
@@ -226,8 +227,6 @@ private:
     [[nodiscard]] basic_task* take_front(front_queue& front) noexcept;
     void take_posts(slot& from) noexcept;
     [[nodiscard]] basic_task::chain take_all_arrivals() noexcept;
-    [[nodiscard]] basic_task::chain take_pending() noexcept;
-    void put_before_late(basic_task::chain& dealt) noexcept;
     void update_attention(bool timed) noexcept;
     void poll_events(time_point now, bool asked, afterwards next) noexcept;
     void hurry_sleeper(time_point due) noexcept;

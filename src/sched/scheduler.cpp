@@ -36,6 +36,8 @@ scheduler::~scheduler() {
                     "static object, by "
                     "exit() in a task");
     tell_late_posts(end_workers(core_->options.stop_limit));  // what is left is given back below
+    // A step that the stop gave up on may wait for a thread that waits for a task which is left.
+    if (!core_->workers_ended()) core_->halted->end_workers();
     for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
     core_->handover.await_spares();                        // likewise
     while (!core_->role.try_acquire()) os::yield();
@@ -156,7 +158,7 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
 void scheduler::start() {
     FAIRLEAD_ASSERT(!on_own_worker(), "start was called from a worker");
     core_->check_process();
-    FAIRLEAD_ASSERT(workers_ended() || core_->halting.load(sync::acquire),
+    FAIRLEAD_ASSERT(core_->workers_ended() || core_->halting.load(sync::acquire),
                     "start was called while workers run: stop first");
     for (const auto& each : core_->workers)
         each->join();                // one may still be in a step that the stop gave up on
@@ -178,6 +180,7 @@ void scheduler::start() {
         core_->monitor.stop();
         core_->handover.await_spares();
         core_->halted->end_workers();
+        static_cast<void>(core_->report());  // from now on posts are late
         throw;
     }
 }
@@ -212,7 +215,7 @@ scheduler::drain_result scheduler::wait_drained(duration limit) {
     sched::drainer self;
     {
         std::lock_guard lock{core_->drain_mutex};
-        if (workers_ended()) return verdict(core_->is_drained());
+        if (core_->workers_ended()) return verdict(core_->is_drained());
         self.next = std::exchange(core_->drainers, &self);
         core_->drain_wanted.store(true, sync::release);  // then wake_all, see worker::answer_drain
     }
@@ -254,7 +257,7 @@ stop_report scheduler::end_workers(duration limit) {
         std::lock_guard lock{core_->end_mutex};  // another stop may be here
         // Those that are not in a step end in a moment, even if the limit is over.
         const time_point last = std::max(deadline, clock::system_now() + end_grace);
-        while (!workers_ended() && core_->all_ended.receive_until(last)) {
+        while (!core_->workers_ended() && core_->all_ended.receive_until(last)) {
         }
         for (const auto& each : core_->workers) {
             if (each->ended()) each->join();
@@ -267,10 +270,13 @@ stop_report scheduler::end_workers(duration limit) {
 void scheduler::tell_late_posts(const stop_report& report) const noexcept {
     if (report.late == 0) return;
     if (core_->options.on_late_posts) return core_->options.on_late_posts(report);
-    std::fprintf(stderr,
-                 "fairlead: a scheduler ends with tasks that were posted after its stop and did "
-                 "not run: %s\n",
-                 report.to_string().c_str());
+    static constexpr const char* what =
+        "fairlead: a scheduler ends with tasks that were posted after its stop and did not run: ";
+    try {
+        std::fprintf(stderr, "%s%s\n", what, report.to_string().c_str());
+    } catch (const std::bad_alloc&) {
+        std::fprintf(stderr, "%s%zu\n", what, report.late);
+    }
 }
 
 std::string stop_report::to_string() const {
@@ -284,7 +290,7 @@ std::string stop_report::to_string() const {
             if (named++ != 0) line += ", ";
             line += task.name;
         }
-        if (count > named) line += ", ...";
+        if (count > named) line += named == 0 ? "..." : ", ...";
         line += ")";
     };
     std::string line;
@@ -293,12 +299,6 @@ std::string stop_report::to_string() const {
     list(line, "running", running);
     list(line, "late", late);
     return line.empty() ? "nothing left" : line;
-}
-
-bool scheduler::workers_ended() const noexcept {
-    // acquire: pairs with the end of the loop.
-    return std::all_of(core_->slots.begin(), core_->slots.end(),
-                       [](const auto& each) { return !each->held.load(sync::acquire); });
 }
 
 bool scheduler::stopping() const noexcept {

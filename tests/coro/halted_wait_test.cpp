@@ -55,6 +55,28 @@ TEST(halted_wait, a_task_that_is_spawned_after_a_stop_keeps_no_thread) {
     EXPECT_EQ(handle.get(), 7);
 }
 
+// The destructor waits for a step that waits for a thread that waits for a task which is left.
+TEST(halted_wait, the_destructor_tells_threads_while_a_step_goes_on) {
+    const watchdog guard;
+    std::optional<scheduler> threads{std::in_place,
+                                     scheduler_options{.workers = 1, .stop_limit = 0s}};
+    std::atomic<bool> runs{false};
+    std::atomic<bool> told{false};
+    threads->post([&] {
+        runs = true;
+        runs.notify_one();
+        told.wait(false);
+    });
+    runs.wait(false);
+    auto left = spawn(*threads, number(7));
+    std::jthread gets{[&] {
+        EXPECT_THROW(static_cast<void>(left.get()), stopped_error);
+        told = true;
+        told.notify_one();
+    }};
+    threads.reset();
+}
+
 TEST(halted_wait, a_result_that_is_there_wins) {
     const watchdog guard;
     scheduler threads{{.workers = 1}};

@@ -3,6 +3,7 @@
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
+#include <fairlead/sched/blocked_step.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
 #include <optional>
 #include <string>
 #include <thread>
@@ -135,6 +137,85 @@ TEST_F(late_posts, of_many_tasks_name_a_hundred) {
     ASSERT_EQ(told.size(), 1U);
     EXPECT_EQ(told.front().late, 1000U);
     EXPECT_EQ(late_names(told.front()).size(), 100U);
+}
+
+// Asked for while a stop goes on: a worker may still be before a round, which takes what was left.
+TEST_F(late_posts, are_asked_for_while_a_stop_goes_on) {
+    for (int round = 0; round != 10; ++round) {
+        std::deque<callback_task> tasks;
+        stopped.emplace(options(2));
+        for (int i = 0; i != 600; ++i) {
+            tasks.emplace_back(
+                [this](callback_task& self) { stopped->post_deadline(self, clock::now()); },
+                task_name{"again"});
+            stopped->post(tasks.back());
+        }
+        std::atomic<bool> has_stopped{false};
+        std::jthread asks{[&] {
+            while (!has_stopped) EXPECT_EQ(stopped->late_posts(), 0U);
+        }};
+        static_cast<void>(stopped->stop(0s));
+        has_stopped = true;
+        asks.join();
+        EXPECT_EQ(stopped->late_posts(), 0U);
+        stopped.reset();
+    }
+    EXPECT_TRUE(told.empty());
+}
+
+// 1. The stop gives up on a step, which has lost its slot. 2. The step posts its task again.
+TEST_F(late_posts, are_not_what_a_step_posts_that_the_stop_gave_up_on) {
+    std::atomic<bool> runs{false};
+    std::atomic<bool> lost{false};
+    std::atomic<bool> may_end{false};
+    scripted stuck{[&](scripted& self) {
+                       runs = true;
+                       runs.notify_one();
+                       may_end.wait(false);
+                       stopped->post_delay(self, 1h);
+                   },
+                   "stuck"};
+    scheduler_options wanted = options(2);
+    wanted.blocked_after = 1ms;
+    wanted.on_blocked = [&](const blocked_step&) {
+        lost = true;
+        lost.notify_one();
+    };
+    stopped.emplace(std::move(wanted));
+    stopped->post(stuck);
+    runs.wait(false);
+    lost.wait(false);
+    EXPECT_EQ(stopped->stop(0s).running, 1U);
+    may_end = true;
+    may_end.notify_one();
+    while (stopped->stop(0s).running != 0) std::this_thread::yield();
+    EXPECT_EQ(stopped->late_posts(), 0U);
+    stopped.reset();
+    EXPECT_TRUE(told.empty());
+}
+
+// The names of late posts do not depend on how many tasks the stop has left.
+TEST_F(late_posts, are_named_beside_many_that_are_left) {
+    std::atomic<bool> runs{false};
+    std::atomic<bool> may_end{false};
+    scheduler_options wanted = options(1);
+    wanted.blocked_after = 0ns;
+    stopped.emplace(std::move(wanted));
+    stopped->post([&] {
+        runs = true;
+        runs.notify_one();
+        may_end.wait(false);
+    });
+    runs.wait(false);
+    for (int i = 0; i != 150; ++i) stopped->post([] {});
+    static_cast<void>(stopped->stop(0s));
+    may_end = true;
+    may_end.notify_one();
+    EXPECT_EQ(stopped->stop(1h).queued, 150U);
+    callback_task named{[](callback_task&) {}, "request"};
+    stopped->post(named);
+    EXPECT_EQ(late_names(stopped->stop(0s)), (names{"request"}));
+    stopped.reset();
 }
 
 TEST_F(late_posts, run_on_the_caller_and_are_none) {

@@ -22,6 +22,13 @@ class CompileTime(unittest.TestCase):
         self.assertEqual({header: len(each) for header, each in found.items()}, {"a": 3, "b": 3})
         self.assertRegex(compile_time.line("a", [1.0, 3.0, 2.0]), r"a +median 2\.00 s +min 1\.00 s +max 3\.00 s +of 3")
 
+    def test_lines_are_those_that_the_compiler_reads(self):
+        few = compile_time.lines_of("g++", "int a;\n")
+        self.assertEqual(compile_time.lines_of("g++", "#include <cstddef>\nint a;\n") > few, True)
+
+    def test_the_table_of_the_page(self):
+        self.assertIn("| `<a>` | 2.00 | 1.00 | 3.00 | 3 |", compile_time.page({"a": [1.0, 3.0, 2.0]}))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -211,14 +211,15 @@ private:
 
 /// The tasks that `failure` has left before this one: the task that threw first, and last the task
 /// that this one has joined. None if this task itself threw. Of the last failure that this task has
-/// met, and valid until it meets another. Does not suspend.
+/// met, and valid until it meets another; the task keeps that exception until then. Does not
+/// suspend.
 ///
 ///     std::exception_ptr failure;
 ///     try { co_await uploads.join(); } catch (...) { failure = std::current_exception(); }
 ///     if (const auto origin = co_await fl::origin_of(failure)) log(origin->to_string());
-[[nodiscard]] inline auto origin_of(const std::exception_ptr& failure) noexcept {
+[[nodiscard]] inline auto origin_of(std::exception_ptr failure) noexcept {
     return coro::root_question{
-        [&failure](coro::root& self) noexcept -> std::optional<failure_origin> {
+        [failure = std::move(failure)](coro::root& self) noexcept -> std::optional<failure_origin> {
             const coro::failure_trail* const trail = self.trail().of(failure);
             if (trail == nullptr) return std::nullopt;
             return failure_origin{trail->tasks};

@@ -67,8 +67,9 @@ public:
     ///
     /// Throws `stopped_error` if the scheduler was destroyed before the task ended. Also throws it
     /// if a `stop` of the scheduler that the task was started on has ended the workers, or has
-    /// given up on a step, and the task has not moved to another scheduler. Then the handle has its
-    /// task, which goes on after `start`, and can wait again.
+    /// given up on a step. Then the handle has its task, which goes on after `start`, and can wait
+    /// again. No stop ends the wait for a task that has ever moved to another scheduler: use
+    /// `get_until`.
     T get() {
         if (wait_on_thread(never)) coro::throw_stopped();
         return take();

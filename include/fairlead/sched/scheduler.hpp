@@ -52,8 +52,9 @@ struct stop_report {
     std::size_t waiting = 0;  ///< asleep
     std::size_t queued = 0;   ///< ready to run, but no longer run
     std::size_t running = 0;  ///< steps that had not ended
-    std::size_t late = 0;     ///< posted after an earlier stop: no worker runs them before `start`
-    /// The first 100 of these tasks; fewer if there is no memory for their names.
+    /// Posted after an earlier stop had ended all steps: no worker runs them before `start`.
+    std::size_t late = 0;
+    /// The first 100 tasks of each state; fewer if there is no memory for their names.
     std::vector<left_task> tasks;
 
     /// Whether nothing was left.
@@ -118,7 +119,7 @@ public:
     /// `start`. Any thread. False with `run_on_caller`.
     [[nodiscard]] bool has_halted() const noexcept;
 
-    /// How many tasks were posted after a stop had ended the workers: they wait for `start`. Zero
+    /// How many tasks were posted after a stop had ended all steps: they wait for `start`. Zero
     /// while workers run, and with `run_on_caller`. Any thread, but not while another thread starts
     /// the scheduler. Linear in the number of tasks that are left.
     [[nodiscard]] std::size_t late_posts() const noexcept;
@@ -177,7 +178,6 @@ private:
     stop_report end_workers(duration limit);
     void tell_late_posts(const stop_report& report) const noexcept;
     [[nodiscard]] bool on_own_worker() const noexcept;
-    [[nodiscard]] bool workers_ended() const noexcept;
     enum class drain_result : std::uint8_t { drained, timed_out, stopped };
     [[nodiscard]] drain_result wait_drained(duration limit);
     [[nodiscard]] bool drain_on_caller(time_point deadline);

@@ -16,7 +16,8 @@ public:
         : is_made_{pthread_key_create(&key_, at_end) == 0} {}
     thread_key(const thread_key&) = delete;
     thread_key& operator=(const thread_key&) = delete;
-    /// Threads that end from now on call nothing: the function may be unloaded.
+    /// Threads that end from now on call nothing. Threads that have used the key must have ended
+    /// before the function is unloaded.
     ~thread_key() {
         if (is_made_) pthread_key_delete(key_);
     }
