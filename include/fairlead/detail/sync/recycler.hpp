@@ -211,27 +211,36 @@ private:
 // So programs that mix both work. Initial-exec: a load, not a call, in a shared object as well.
 extern constinit thread_local recycler::cache* own_cache [[gnu::tls_model("initial-exec")]];
 
+// Whether code that is inlined into a coroutine may look at the cache. Clang keeps the address of a
+// thread-local variable in the frame, and uses it again after the coroutine has moved to another
+// thread: two threads would share a cache. GCC computes the address anew in each step.
+#if defined(FAIRLEAD_SANITIZED) || defined(__clang__)
+inline constexpr bool looks_at_cache_inline = false;
+#else
+inline constexpr bool looks_at_cache_inline = true;
+#endif
+
 // The rare rest, apart, so that the fast paths save no register for it.
-[[nodiscard]] void* allocate_slowly(std::size_t size);
-void free_slowly(void* memory, std::size_t size) noexcept;
+[[nodiscard]] [[gnu::noinline]] void* allocate_slowly(std::size_t size);
+[[gnu::noinline]] void free_slowly(void* memory, std::size_t size) noexcept;
 
 /// Allocates from the recycler of the process. Throws `std::bad_alloc`. Any thread. With the
 /// address or the thread sanitizer it is `operator new`, so that the sanitizer sees each object.
 [[nodiscard]] inline void* allocate_recycled(std::size_t size) {
-#if !defined(FAIRLEAD_SANITIZED)
-    if (recycler::cache* const own = own_cache) {
-        if (void* const block = own->take(size)) return block;
+    if constexpr (looks_at_cache_inline) {
+        if (recycler::cache* const own = own_cache) {
+            if (void* const block = own->take(size)) return block;
+        }
     }
-#endif
     return allocate_slowly(size);
 }
 
 /// Frees memory of `allocate_recycled(size)`, on any thread.
 inline void free_recycled(void* memory, std::size_t size) noexcept {
-#if !defined(FAIRLEAD_SANITIZED)
-    recycler::cache* const own = own_cache;
-    if (own != nullptr && own->put(memory, size)) return;
-#endif
+    if constexpr (looks_at_cache_inline) {
+        recycler::cache* const own = own_cache;
+        if (own != nullptr && own->put(memory, size)) return;
+    }
     free_slowly(memory, size);
 }
 
