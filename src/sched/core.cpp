@@ -137,7 +137,8 @@ basic_task::chain core::take_queued() {
 stop_report core::report() noexcept {
     constexpr std::size_t named_max = 100;
     stop_report report;
-    // `count`: how many tasks of this state there are so far.
+    std::size_t left = 0;
+    // `count`: so many are left, or late, up to this task.
     const auto add = [&](const char* name, const char* state, std::size_t count) {
         if (count > named_max) return;
         try {
@@ -149,7 +150,7 @@ stop_report core::report() noexcept {
     std::array<const char*, named_max> names{};
     report.running = handover.running_steps(names);
     for (std::size_t i = 0; i != std::min(report.running, named_max); ++i) {
-        add(names[i], "running", i + 1);
+        add(names[i], "running", ++left);
     }
     while (!role.try_acquire()) os::yield();
     role.hold_back(take_queued());
@@ -159,11 +160,14 @@ stop_report core::report() noexcept {
         if (is_late) {
             add(task.name(), "late", ++report.late);
         } else {
-            add(task.name(), "queued", ++report.queued);
+            ++report.queued;
+            add(task.name(), "queued", ++left);
         }
     });
-    role.for_each_sleeper(
-        [&](const basic_task& task) { add(task.name(), "waiting", ++report.waiting); });
+    role.for_each_sleeper([&](const basic_task& task) {
+        ++report.waiting;
+        add(task.name(), "waiting", ++left);
+    });
     role.release();
     return report;
 }

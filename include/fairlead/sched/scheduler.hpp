@@ -54,7 +54,7 @@ struct stop_report {
     std::size_t running = 0;  ///< steps that had not ended
     /// Posted after an earlier stop had ended all steps: no worker runs them before `start`.
     std::size_t late = 0;
-    /// The first 100 tasks of each state; fewer if there is no memory for their names.
+    /// The first 100 that are left, and 100 late ones; fewer if there is no memory for their names.
     std::vector<left_task> tasks;
 
     /// Whether nothing was left.
