@@ -10,6 +10,4 @@ fl::task<int&> reference(int& to) { co_return to; }
 }  // namespace
 
 fl::task<> gives_no_reference(int& to);
-fl::task<> gives_no_reference(int& to) {
-    static_cast<void>(co_await fl::as_result(reference(to)));
-}
+fl::task<> gives_no_reference(int& to) { static_cast<void>(co_await fl::as_result(reference(to))); }

@@ -4,6 +4,4 @@
 namespace fl = fairlead;
 
 fl::task<> keeps_its_task(fl::task<int> kept);
-fl::task<> keeps_its_task(fl::task<int> kept) {
-    static_cast<void>(co_await fl::shielded(kept));
-}
+fl::task<> keeps_its_task(fl::task<int> kept) { static_cast<void>(co_await fl::shielded(kept)); }
