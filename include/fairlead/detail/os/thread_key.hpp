@@ -4,6 +4,8 @@
 // the destructor, glibc ends the program. Here that is a result.
 #pragma once
 
+#include <fairlead/detail/base/language.hpp>
+
 #include <pthread.h>
 
 namespace fairlead::os {
