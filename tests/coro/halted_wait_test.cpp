@@ -51,6 +51,8 @@ TEST(halted_wait, a_task_that_is_spawned_after_a_stop_keeps_no_thread) {
     static_cast<void>(threads.stop(0s));
     auto handle = spawn(threads, number(7));
     EXPECT_THROW(static_cast<void>(handle.get()), stopped_error);
+    EXPECT_TRUE(handle.valid());
+    EXPECT_THROW(static_cast<void>(handle.get()), stopped_error) << "again";
     threads.start();
     EXPECT_EQ(handle.get(), 7);
 }

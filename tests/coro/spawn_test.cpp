@@ -297,27 +297,6 @@ TEST(block_on_on_threads, throws_when_no_worker_will_run_the_body) {
     EXPECT_EQ(block_on(threads, body()), 1);
 }
 
-TEST(get_on_threads, throws_when_no_worker_will_run_the_task_and_gives_the_result_after_a_start) {
-    const watchdog guard;
-    scheduler threads{{.workers = 2}};
-    EXPECT_TRUE(threads.stop(1s).clean());
-    auto late = spawn(threads, number(1));
-    EXPECT_THROW(static_cast<void>(late.get()), stopped_error);
-    EXPECT_TRUE(late.valid());
-    EXPECT_THROW(static_cast<void>(late.get()), stopped_error);
-    threads.start();
-    EXPECT_EQ(late.get(), 1);
-}
-
-TEST(get_on_threads, gives_the_result_of_a_task_that_ended_before_the_stop) {
-    const watchdog guard;
-    scheduler threads{{.workers = 2}};
-    auto ended = spawn(threads, number(1));
-    threads.drain();
-    static_cast<void>(threads.stop(1s));
-    EXPECT_EQ(ended.get(), 1);
-}
-
 // 1. The stop gives up on a step. 2. A thread asks for the result in vain. 3. The step ends. 4. The
 // thread asks again.
 TEST(get_on_threads, does_not_wait_for_a_step_that_the_stop_gave_up_on) {

@@ -63,7 +63,7 @@ class FuzzRun(unittest.TestCase):
     def test_a_kept_run_goes_on_from_what_it_has(self):
         _, _, calls = self.run_with("exit 0", FAIRLEAD_FUZZ_SEED="7")
         self.assertIn("-seed=7 ", calls[-1])
-        self.assertIn("/work/kept ", calls[-1])
+        self.assertIn("/kept ", calls[-1])
 
 
 if __name__ == "__main__":
