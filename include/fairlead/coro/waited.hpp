@@ -12,6 +12,7 @@ namespace fairlead {
 enum class wait_error : std::uint8_t {
     stopped,  ///< the task was asked to stop
     expired,  ///< the deadline of the wait has passed
+    closed,   ///< what it waits for was closed, and will not come
 };
 
 /// What a wait gives: a value, or why there is none.
