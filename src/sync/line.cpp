@@ -11,13 +11,13 @@ line::~line() {
                     "destroyed while a task or a thread waits for it");
 }
 
-line::entry line::enlist(waiter& wait) noexcept {
+line::entry line::enlist(line_waiter& wait) noexcept {
     std::lock_guard lock{mutex_};
     std::uint64_t word = word_.load(relaxed);
     std::uint64_t wanted = 0;
     do {
         if ((word & closed) != 0) {
-            wait.state_ = waiter::state::closed;
+            wait.end(waiter::state::closed);
             return entry::closed;
         }
         const bool takes = (word & has_waiters) == 0 && has_free(word, wait.needs_);
@@ -25,36 +25,33 @@ line::entry line::enlist(waiter& wait) noexcept {
         // acquire: as in try_take. [LN1] A return that comes after this sees `has_waiters`. [LN2]
     } while (!word_.compare_exchange_weak(word, wanted, acquire, relaxed));
     if ((wanted & has_waiters) == 0) {
-        wait.state_ = waiter::state::granted;
+        wait.end(waiter::state::granted);
         return entry::granted;
     }
-    wait.state_ = waiter::state::waiting;
     waiters_.push_back(wait);
     return entry::waits;
 }
 
-bool line::withdraw(waiter& wait) noexcept {
-    fifo granted;
+bool line::withdraw(line_waiter& wait) noexcept {
+    waiter_chain granted;
     {
         std::lock_guard lock{mutex_};
-        if (wait.state_ != waiter::state::waiting) return false;
-        wait.state_ = waiter::state::idle;
-        waiters_.erase(wait);
+        if (!waiters_.withdraw(wait)) return false;
         grant_first_ones(granted);  // what was too little for `wait` may be enough for the next
     }
-    tell_all(granted);
+    granted.tell_all();
     return true;
 }
 
 void line::give_back_to_waiters(std::uint32_t permits) noexcept {
-    fifo granted;
+    waiter_chain granted;
     {
         std::lock_guard lock{mutex_};
         // The last waiter may have gone meanwhile: then this is a return without waiters. [LN2]
         word_.fetch_sub(permits * one_taken, release);
         grant_first_ones(granted);
     }
-    tell_all(granted);
+    granted.tell_all();
 }
 
 bool line::give_back_if_taken() noexcept {
@@ -67,7 +64,7 @@ bool line::give_back_if_taken() noexcept {
 }
 
 bool line::give_back_to_waiters_if_taken() noexcept {
-    fifo granted;
+    waiter_chain granted;
     {
         std::lock_guard lock{mutex_};
         // The last waiter may have gone meanwhile, and another thread may change the word.
@@ -77,33 +74,30 @@ bool line::give_back_to_waiters_if_taken() noexcept {
         } while (!word_.compare_exchange_weak(word, word - one_taken, release, relaxed));  // [LN2]
         grant_first_ones(granted);
     }
-    tell_all(granted);
+    granted.tell_all();
     return true;
 }
 
 void line::set_bound(std::uint64_t bound) noexcept {
-    fifo granted;
+    waiter_chain granted;
     {
         std::lock_guard lock{mutex_};
         bound_.store(bound, relaxed);
         grant_first_ones(granted);
     }
-    tell_all(granted);
+    granted.tell_all();
 }
 
 bool line::close() noexcept {
-    fifo ended;
+    waiter_chain ended;
     {
         std::lock_guard lock{mutex_};
         // release: what was done before the close is seen after a wait that it has ended.
         if ((word_.fetch_or(closed, release) & closed) != 0) return false;
-        while (waiter* const each = waiters_.pop_front()) {
-            each->state_ = waiter::state::closed;
-            ended.push_back(*each);
-        }
+        waiters_.close(ended);
         word_.fetch_and(~has_waiters, relaxed);
     }
-    tell_all(ended);
+    ended.tell_all();
     return true;
 }
 
@@ -113,24 +107,17 @@ std::size_t line::waiting() noexcept {
 }
 
 // Under the mutex. The word does not change meanwhile, because `has_waiters` is set. [LN1]
-void line::grant_first_ones(fifo& granted) noexcept {
+void line::grant_first_ones(waiter_chain& granted) noexcept {
     if ((word_.load(relaxed) & has_waiters) == 0) return;
     std::uint64_t word = word_.load(acquire);  // [LN2]
-    while (!waiters_.empty() && has_free(word, waiters_.front()->needs_)) {
-        waiter& first = *waiters_.pop_front();
-        first.state_ = waiter::state::granted;
-        word += first.takes_ * one_taken;
-        granted.push_back(first);
+    while (!waiters_.empty() && has_free(word, first().needs_)) {
+        word += first().takes_ * one_taken;
+        waiters_.grant_first(granted);
     }
     if (waiters_.empty()) word &= ~has_waiters;
     // release: a store ends the chain of exchanges that began at a return, so it must publish what
     // those have published. [LN2]
     word_.store(word, release);
-}
-
-// Without the mutex: what is told may come back here, or destroy the line.
-void line::tell_all(fifo& ended) noexcept {
-    while (waiter* const each = ended.pop_front()) each->tell();
 }
 
 }  // namespace fairlead::sync

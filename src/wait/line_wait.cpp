@@ -6,10 +6,10 @@ namespace fairlead::wait {
 
 namespace {
 
-class thread_of_line final : sync::waiter, coro::thread_wait {
+class thread_of_line final : sync::line_waiter, coro::thread_wait {
 public:
     thread_of_line(sync::line& of, std::uint32_t needs, std::uint32_t takes) noexcept
-        : waiter{needs, takes}, thread_wait{nullptr}, of_{of} {}
+        : line_waiter{needs, takes}, thread_wait{nullptr}, of_{of} {}
 
     [[nodiscard]] waited<void> run(time_point deadline) {
         if (of_.enter(*this) == sync::line::entry::waits) {

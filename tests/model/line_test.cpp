@@ -20,10 +20,10 @@ using model::require;
 using sync::line;
 
 // A wait of one thread.
-class wait final : public sync::waiter {
+class wait final : public sync::line_waiter {
 public:
-    explicit wait(std::uint32_t permits = 1) noexcept : waiter{permits} {}
-    wait(std::uint32_t needs, std::uint32_t takes) noexcept : waiter{needs, takes} {}
+    explicit wait(std::uint32_t permits = 1) noexcept : line_waiter{permits} {}
+    wait(std::uint32_t needs, std::uint32_t takes) noexcept : line_waiter{needs, takes} {}
 
     // Whether it waits.
     bool begin(line& of) { return of.enter(*this) == line::entry::waits; }

@@ -84,7 +84,7 @@ private:
 namespace sched {
 
 /// A wait for a permit. Waits get permits in the order of their beginning.
-class permit_waiter : protected sync::waiter {
+class permit_waiter : protected sync::line_waiter {
 public:
     permit_waiter() = default;
     permit_waiter(const permit_waiter&) = delete;

@@ -49,53 +49,32 @@
 // Spec: Line in spec/MAP.md.
 #pragma once
 
-#include <fairlead/detail/base/list.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
+#include <fairlead/detail/sync/waiter.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace fairlead::sync {
 
-/// A wait for permits of a line. Its owner begins and ends it; one wait at a time.
-class waiter {
+/// A wait for permits of a line.
+class line_waiter : public waiter {
 public:
-    explicit waiter(std::uint32_t permits = 1) noexcept : waiter{permits, permits} {}
-    waiter(std::uint32_t needs, std::uint32_t takes) noexcept : needs_{needs}, takes_{takes} {}
-    waiter(const waiter&) = delete;
-    waiter& operator=(const waiter&) = delete;
+    explicit line_waiter(std::uint32_t permits = 1) noexcept : line_waiter{permits, permits} {}
+    line_waiter(std::uint32_t needs, std::uint32_t takes) noexcept : needs_{needs}, takes_{takes} {}
 
 protected:
-    /// The wait has ended by a grant or a close. Called once by any thread, without a mutex; the
-    /// last touch of this object.
-    virtual void tell() noexcept = 0;
-
-    ~waiter() = default;
+    ~line_waiter() = default;
 
     /// How many permits a grant takes.
     [[nodiscard]] std::uint32_t takes() const noexcept { return takes_; }
 
-    /// Whether the wait has ended by a grant. Asked by the owner after `tell`, or after an `enlist`
-    /// or a `withdraw` that said that the wait is over.
-    [[nodiscard]] bool was_granted() const noexcept { return state_ == state::granted; }
-
-    /// The same, once: what the grant took belongs to the caller now.
-    [[nodiscard]] bool take_grant() noexcept {
-        const bool granted = was_granted();
-        state_ = state::idle;
-        return granted;
-    }
-
 private:
     friend class line;
 
-    enum class state : std::uint8_t { idle, waiting, granted, closed };
-
-    base::list_links<waiter> links_;  // in the FIFO; then in a chain of waits to be told
     const std::uint32_t needs_;
     const std::uint32_t takes_;
-    state state_ = state::idle;  // guarded by the mutex of the line while it is `waiting`
 };
 
 class line {
@@ -149,13 +128,13 @@ public:
 
     /// Begins a wait unless enough is free: `waits`, and `tell` will be called, or `withdraw` ends
     /// the wait. `granted`, `closed`: the wait is over, and `tell` is not called.
-    entry enter(waiter& wait) noexcept {
+    entry enter(line_waiter& wait) noexcept {
         std::uint64_t word = word_.load(relaxed);
         while ((word & (has_waiters | closed)) == 0 && has_free(word, wait.needs_)) {
             // acquire: as in try_take. [LN2]
             if (word_.compare_exchange_weak(word, word + wait.takes_ * one_taken, acquire,
                                             relaxed)) {
-                wait.state_ = waiter::state::granted;
+                wait.end(waiter::state::granted);
                 return entry::granted;
             }
         }
@@ -163,7 +142,7 @@ public:
     }
 
     /// Ends a wait without a grant. False: it has ended, and `tell` was called or is about to be.
-    [[nodiscard]] bool withdraw(waiter& wait) noexcept;
+    [[nodiscard]] bool withdraw(line_waiter& wait) noexcept;
 
     /// Changes the number of permits. Those that are taken beyond it stay so until they return.
     void set_bound(std::uint64_t bound) noexcept;
@@ -180,7 +159,9 @@ public:
     [[nodiscard]] std::size_t waiting() noexcept;
 
 private:
-    using fifo = base::list<waiter, &waiter::links_>;
+    [[nodiscard]] line_waiter& first() const noexcept {
+        return static_cast<line_waiter&>(*waiters_.first());
+    }
 
     static constexpr std::uint64_t has_waiters = 1;
     static constexpr std::uint64_t closed = 2;
@@ -194,18 +175,17 @@ private:
         return taken(word) + permits <= bound_.load(relaxed);
     }
 
-    entry enlist(waiter& wait) noexcept;
+    entry enlist(line_waiter& wait) noexcept;
     void give_back_to_waiters(std::uint32_t permits) noexcept;
     bool give_back_to_waiters_if_taken() noexcept;
-    void grant_first_ones(fifo& granted) noexcept;
-    static void tell_all(fifo& ended) noexcept;
+    void grant_first_ones(waiter_chain& granted) noexcept;
 
     // Changed by every operation. Without waiters by one exchange; with waiters [LN1] by the holder
     // of the mutex.
     sync::atomic<std::uint64_t> word_;
     sync::atomic<std::uint64_t> bound_;  // written under the mutex
     sync::mutex mutex_;
-    fifo waiters_;  // guarded by mutex_
+    waiter_list waiters_;  // guarded by mutex_
 };
 
 }  // namespace fairlead::sync

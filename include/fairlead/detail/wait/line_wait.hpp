@@ -22,7 +22,7 @@
 namespace fairlead::wait {
 
 /// The awaiter, for derivation: its `await_resume` turns `ended` into a result.
-class line_wait : public coro::awaited_operation, protected sync::waiter {
+class line_wait : public coro::awaited_operation, protected sync::line_waiter {
 public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
@@ -38,7 +38,7 @@ public:
 protected:
     line_wait(sync::line& of, std::uint32_t needs, std::uint32_t takes,
               time_point deadline) noexcept
-        : waiter{needs, takes}, of_{of}, deadline_{deadline} {}
+        : line_waiter{needs, takes}, of_{of}, deadline_{deadline} {}
 
     /// Gives back a grant that was not collected: the task was destroyed with its scheduler.
     ~line_wait() {
