@@ -1,5 +1,5 @@
 ------------------------------- MODULE Channel -------------------------------
-(* Values from senders to receivers, in order, under one mutex. detail/channel/channel_state.
+(* Values from senders to receivers, in order, under one mutex. detail/channel/channel_flow, channel_state.
 
    A send hands its value to the first receiver that waits; else it takes a place; else it waits. A receive takes the oldest
    element, and admits the value of the first sender that waits, in the same critical section; else it waits. A place can be

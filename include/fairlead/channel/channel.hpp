@@ -4,9 +4,9 @@
 //     co_await events.send(event{...});                       // waits while there is no place
 //     while (auto next = co_await events.receive()) handle(*next);   // until it is closed and empty
 //
-// Any number of senders and receivers, tasks and threads. First in, first out, over all senders; and
-// senders and receivers that wait are served in the order of their beginning. A value is moved from
-// only when the channel has taken it: after a send that has failed it is still the caller's.
+// Any number of senders and receivers, tasks and threads. First in, first out, over all senders;
+// and senders and receivers that wait are served in the order of their beginning. A value is moved
+// from only when the channel has taken it: after a send that has failed it is still the caller's.
 //
 // A wait ends with what it waits for, or as
 //     closed   the channel was closed; for a receive: and has no element left
@@ -16,8 +16,8 @@
 // Exactly one of these happens: an element that was taken out always arrives.
 //
 // Costs: a lock and a move for each operation. To move many elements, use `send_many` and
-// `receive_many`: one lock for all. A bounded channel allocates when it is made, and never later; an
-// unbounded one for every 32 elements. A wait allocates nothing.
+// `receive_many`: one lock for all. A bounded channel allocates when it is made, and never later;
+// an unbounded one for every 32 elements. A wait allocates nothing.
 //
 // Spec: Channel in spec/MAP.md.
 #pragma once
@@ -67,7 +67,8 @@ public:
 
     /// Sends `value`, which must live until the wait has ended: `waited<void>`, which may be
     /// `closed`, `stopped`, `expired`, or `would_wait` in a channel that refuses. Throws
-    /// `std::bad_alloc` in an unbounded channel. With an error or an exception `value` is unchanged.
+    /// `std::bad_alloc` in an unbounded channel. With an error or an exception `value` is
+    /// unchanged.
     [[nodiscard]] auto send(T&& value, time_point deadline = never) noexcept {
         return wait::task_wait<channels::send_operation<T>>{deadline, state_,
                                                             std::span<T>{&value, 1}};
@@ -84,8 +85,8 @@ public:
     }
 
     /// Sends all of `values`, in order, with nothing of other senders between those that need not
-    /// wait: `waited<std::size_t>`, which is how many were sent, or why none was. Fewer than all: the
-    /// channel was closed, the deadline has passed, or the task was asked to stop.
+    /// wait: `waited<std::size_t>`, which is how many were sent, or why none was. Fewer than all:
+    /// the channel was closed, the deadline has passed, or the task was asked to stop.
     [[nodiscard]] auto send_many(std::span<T> values, time_point deadline = never) noexcept {
         return wait::task_wait<channels::send_many_operation<T>>{deadline, state_, values};
     }

@@ -12,6 +12,11 @@
 
 namespace fairlead {
 
+namespace channels {
+template <class T>
+class reserve_operation;
+}
+
 /// The destructor gives a place back that was not used. Any thread; one at a time. A permit must be
 /// gone before its channel.
 template <class T>

@@ -15,9 +15,8 @@
 namespace fairlead::channels {
 
 // Why an operation has no result that was not ended early.
-template <class Entry>
-[[nodiscard]] constexpr wait_error error_of(Entry entry) noexcept {
-    return entry == Entry::full ? wait_error::would_wait : wait_error::closed;
+[[nodiscard]] constexpr wait_error error_of(progress entry) noexcept {
+    return entry == progress::full ? wait_error::would_wait : wait_error::closed;
 }
 
 // What the sends have in common.
@@ -27,7 +26,7 @@ public:
     [[nodiscard]] bool enter() { return try_enter(true); }
     [[nodiscard]] bool try_enter(bool may_wait) {
         entry_ = of_.enter(*this, may_wait);
-        return entry_ == channel_state<T>::entry::waits;
+        return entry_ == progress::waits;
     }
     [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
 
@@ -43,7 +42,7 @@ protected:
 
 private:
     channel_state<T>& of_;
-    typename channel_state<T>::entry entry_ = channel_state<T>::entry::closed;
+    progress entry_ = progress::closed;
 };
 
 template <class T>
@@ -102,7 +101,7 @@ public:
     [[nodiscard]] bool enter() noexcept { return try_enter(true); }
     [[nodiscard]] bool try_enter(bool may_wait) noexcept {
         entry_ = of_.enter(*this, may_wait);
-        return entry_ == channel_state<T>::entry::waits;
+        return entry_ == progress::waits;
     }
     [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
 
@@ -118,7 +117,7 @@ protected:
 
 private:
     channel_state<T>& of_;
-    typename channel_state<T>::entry entry_ = channel_state<T>::entry::closed;
+    progress entry_ = progress::closed;
 };
 
 template <class T>

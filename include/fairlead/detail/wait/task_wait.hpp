@@ -89,8 +89,8 @@ private:
     [[nodiscard]] bool withdraw() noexcept override { return Operation::leave(); }
 };
 
-/// On this thread, which must not be a worker's: until `deadline` at the latest, by the clock of the
-/// system.
+/// On this thread, which must not be a worker's: until `deadline` at the latest, by the clock of
+/// the system.
 template <class Operation, class... Args>
 [[nodiscard]] auto wait_on_thread(time_point deadline, Args&&... args) {
     FAIRLEAD_ASSERT(

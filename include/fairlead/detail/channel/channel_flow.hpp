@@ -1,0 +1,215 @@
+// What is inside a channel: elements, reserved places, and the waits of senders and receivers. One
+// thread at a time: `channel_state` has the mutex.
+//
+//     senders_ (FIFO)  -> [ elements | reserved ] -> receivers_ (FIFO)
+//
+// Invariants, between two operations
+//   1. Elements and reserved places are no more than the capacity.
+//   2. A receiver waits only while there is no element, and the first sender has no value: a send
+//      hands its value to the first receiver that waits.
+//   3. A sender waits only while there is no free place: a receive admits the value of the first
+//      sender that waits. So nothing overtakes a wait.
+//   4. Once the channel is closed no sender waits; and no receiver, unless a reserved place may
+//      still bring an element.
+//
+// No operation destroys an element of the user, or calls the user. Waits that end go into a chain,
+// for the caller to tell.
+//
+// Spec: Channel in spec/MAP.md.
+#pragma once
+
+#include <fairlead/detail/channel/block_fifo.hpp>
+#include <fairlead/detail/channel/channel_waits.hpp>
+#include <fairlead/detail/sync/waiter.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace fairlead::channels {
+
+/// How an operation has gone so far.
+enum class [[nodiscard]] progress : std::uint8_t {
+    done,
+    waits,   // its wait has begun
+    closed,  // the channel is; for a receive: and drained
+    full,    // or empty: it would have to wait
+};
+
+template <class T>
+class channel_flow {
+public:
+    explicit channel_flow(std::size_t capacity) : elements_{checked(capacity)} {}
+
+    [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+    [[nodiscard]] bool is_unused() const noexcept {
+        return senders_.empty() && receivers_.empty() && reserved_ == 0;
+    }
+    [[nodiscard]] std::size_t length() const noexcept { return elements_.size(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return elements_.capacity(); }
+
+    // --- senders ---------------------------------------------------------------------------------
+
+    /// Sends the values of `wait`, or reserves its place. `full`: values are left. Throws
+    /// `std::bad_alloc` in an unbounded channel, and the value stays.
+    progress send(sender_wait<T>& wait, sync::waiter_chain& told) {
+        if (closed_) return progress::closed;
+        if (!senders_.empty()) return progress::full;  // it does not overtake
+        if (wait.reserves()) {
+            if (!has_room()) return progress::full;
+            ++reserved_;
+            return progress::done;
+        }
+        while (!wait.is_done() && !receivers_.empty()) {
+            receiver_wait<T>& first = first_receiver();
+            do {
+                first.put(std::move(*wait.next_));
+                ++wait.next_;
+            } while (!wait.is_done() && !first.is_full());
+            receivers_.grant_first(told);
+        }
+        for (; !wait.is_done(); ++wait.next_) {
+            if (!has_room()) return progress::full;
+            elements_.push(std::move(*wait.next_));
+        }
+        return progress::done;
+    }
+
+    void begin_wait(sender_wait<T>& wait) noexcept { senders_.push_back(wait); }
+
+    /// False: it has ended.
+    [[nodiscard]] bool withdraw(sender_wait<T>& wait, sync::waiter_chain& told) noexcept {
+        if (!senders_.withdraw(wait)) return false;
+        // All places are taken. But behind a reservation there may be a value for a receiver.
+        admit_senders(told);
+        return true;
+    }
+
+    /// Uses a reserved place. Throws as `send`, and then the place stays.
+    void send_reserved(T&& value, sync::waiter_chain& told) {
+        if (receivers_.empty()) {
+            elements_.push(std::move(value));
+            --reserved_;
+        } else {
+            first_receiver().put(std::move(value));
+            receivers_.grant_first(told);
+            give_back_reserved(told);
+        }
+    }
+
+    void give_back_reserved(sync::waiter_chain& told) noexcept {
+        --reserved_;
+        admit_senders(told);
+        end_if_drained(told);
+    }
+
+    // --- receivers -------------------------------------------------------------------------------
+
+    /// Takes the oldest elements there are, up to the size of `wait`.
+    progress receive(receiver_wait<T>& wait, sync::waiter_chain& told) noexcept {
+        const T* const before = wait.next_;
+        for (; !wait.is_full() && !elements_.empty(); elements_.pop()) {
+            wait.put(std::move(elements_.front()));
+        }
+        // All places are reserved: a value needs none on its way from a sender that waits.
+        while (!wait.is_full() && has_waiting_value()) take_first_value(wait, told);
+        if (wait.next_ == before) return is_drained() ? progress::closed : progress::full;
+        admit_senders(told);
+        end_if_drained(told);
+        return progress::done;
+    }
+
+    void begin_wait(receiver_wait<T>& wait) noexcept { receivers_.push_back(wait); }
+
+    /// False: it has ended.
+    [[nodiscard]] bool withdraw(receiver_wait<T>& wait) noexcept {
+        return receivers_.withdraw(wait);
+    }
+
+    // --- the end ---------------------------------------------------------------------------------
+
+    /// False: it was closed before.
+    bool close(sync::waiter_chain& told) noexcept {
+        const bool was_open = !std::exchange(closed_, true);
+        senders_.close(told);
+        end_if_drained(told);
+        return was_open;
+    }
+
+    /// Takes the oldest element out, to be dropped; nothing if there is none.
+    [[nodiscard]] std::optional<T> take_oldest(sync::waiter_chain& told) noexcept {
+        if (elements_.empty()) return std::nullopt;
+        std::optional<T> oldest{std::move(elements_.front())};
+        elements_.pop();
+        end_if_drained(told);
+        return oldest;
+    }
+
+    /// Takes the next value of a send out, to be dropped; there is one.
+    [[nodiscard]] static T take_next(sender_wait<T>& wait) noexcept {
+        return std::move(*wait.next_++);
+    }
+
+private:
+    [[nodiscard]] static std::size_t checked(std::size_t capacity) noexcept {
+        FAIRLEAD_ASSERT(capacity != 0, "a channel needs room for one element");
+        return capacity;
+    }
+
+    [[nodiscard]] bool has_room() const noexcept {
+        return elements_.size() + reserved_ < elements_.capacity();
+    }
+    [[nodiscard]] bool is_drained() const noexcept {
+        return closed_ && elements_.empty() && reserved_ == 0;
+    }
+    [[nodiscard]] bool has_waiting_value() const noexcept {
+        return !senders_.empty() && !first_sender().reserves();
+    }
+    [[nodiscard]] sender_wait<T>& first_sender() const noexcept {
+        return static_cast<sender_wait<T>&>(*senders_.first());
+    }
+    [[nodiscard]] receiver_wait<T>& first_receiver() const noexcept {
+        return static_cast<receiver_wait<T>&>(*receivers_.first());
+    }
+
+    void take_first_value(receiver_wait<T>& into, sync::waiter_chain& told) noexcept {
+        sender_wait<T>& first = first_sender();
+        into.put(std::move(*first.next_));
+        ++first.next_;
+        if (first.is_done()) senders_.grant_first(told);
+    }
+
+    // What waits has a bound: a push does not allocate.
+    void admit_senders(sync::waiter_chain& told) noexcept {
+        while (!senders_.empty()) {
+            sender_wait<T>& first = first_sender();
+            if (!first.reserves() && !receivers_.empty()) {
+                take_first_value(first_receiver(), told);
+                receivers_.grant_first(told);
+                continue;
+            }
+            if (!has_room()) return;
+            if (first.reserves()) {
+                ++reserved_;
+            } else {
+                elements_.push(std::move(*first.next_));
+                ++first.next_;
+                if (!first.is_done()) continue;
+            }
+            senders_.grant_first(told);
+        }
+    }
+
+    void end_if_drained(sync::waiter_chain& told) noexcept {
+        if (is_drained()) receivers_.close(told);
+    }
+
+    sync::waiter_list senders_;
+    sync::waiter_list receivers_;
+    block_fifo<T> elements_;
+    std::size_t reserved_ = 0;
+    bool closed_ = false;
+};
+
+}  // namespace fairlead::channels
