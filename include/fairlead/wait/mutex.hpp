@@ -17,9 +17,8 @@
 
 #include <fairlead/detail/wait/line_wait.hpp>
 
-#include <concepts>
+#include <cstddef>
 #include <expected>
-#include <functional>
 #include <utility>
 
 namespace fairlead {
@@ -80,8 +79,8 @@ public:
         lock_wait(sync::line& of, time_point deadline) noexcept : line_wait{of, 1, 1, deadline} {}
     };
 
-    /// Waits for the mutex, until `deadline` at the latest: `waited<mutex_lock>`, which is the lock,
-    /// `stopped` or `expired`. A task that has the mutex and locks it again waits for itself.
+    /// Waits for the mutex, until `deadline` at the latest: `waited<mutex_lock>`, which is the
+    /// lock, `stopped` or `expired`. A task that has the mutex and locks it again waits for itself.
     [[nodiscard]] lock_wait lock(time_point deadline = never) noexcept { return {line_, deadline}; }
 
     /// Locks at once. No lock: a task or a thread has the mutex, or waits for it.
@@ -89,12 +88,12 @@ public:
         return line_.try_take() ? mutex_lock{line_} : mutex_lock{};
     }
 
-    /// The same as `lock` on this thread, which must not be a worker's. The deadline is by the clock
-    /// of the system.
+    /// The same as `lock` on this thread, which must not be a worker's. The deadline is by the
+    /// clock of the system.
     [[nodiscard]] waited<mutex_lock> lock_blocking(time_point deadline = never) {
-        return wait::wait_on_thread(line_, 1, 1, deadline).transform([this] {
-            return mutex_lock{line_};
-        });
+        const auto ended = wait::wait_on_thread(line_, 1, 1, deadline);
+        if (!ended) return std::unexpected{ended.error()};
+        return mutex_lock{line_};
     }
 
     /// Whether a task or a thread has the mutex. A moment later the answer may be another.

@@ -55,7 +55,7 @@ public:
         if (sync::line* const of = std::exchange(of_, nullptr)) of->give_back(count);
     }
 
-    /// Divides them: gives `count` units, of which there are at least so many, and keeps the others.
+    /// Divides them: gives `count` units, of which there are at least so many, and keeps the rest.
     [[nodiscard]] semaphore_units split(std::uint32_t count) noexcept {
         FAIRLEAD_ASSERT(count <= count_, "more units were split off than there are");
         if (count == 0) return {};
@@ -69,8 +69,8 @@ public:
     void merge(semaphore_units&& other) noexcept {
         FAIRLEAD_ASSERT(of_ == nullptr || other.of_ == nullptr || of_ == other.of_,
                         "units of two semaphores were merged");
-        if (other.of_ != nullptr) of_ = other.of_;
-        other.of_ = nullptr;
+        if (this == &other || other.of_ == nullptr) return;
+        of_ = std::exchange(other.of_, nullptr);
         count_ += std::exchange(other.count_, 0);
     }
 
@@ -128,9 +128,9 @@ public:
     [[nodiscard]] waited<semaphore_units> acquire_blocking(std::uint32_t count = 1,
                                                            time_point deadline = never) {
         require_some(count);
-        return wait::wait_on_thread(line_, count, count, deadline).transform([&] {
-            return semaphore_units{line_, count};
-        });
+        const auto ended = wait::wait_on_thread(line_, count, count, deadline);
+        if (!ended) return std::unexpected{ended.error()};
+        return semaphore_units{line_, count};
     }
 
     /// Changes how many permits there are. With fewer, units that exist stay valid, and nothing is
