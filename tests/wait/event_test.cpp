@@ -53,7 +53,8 @@ TEST(Event, StaysSetUntilItIsReset) {
     EXPECT_EQ(log, (std::vector{1, 2, 3, 4}));
 }
 
-// tokio-rs/tokio#5458: each wait that is there at the `set`, and none that begins after the `reset`.
+// tokio-rs/tokio#5458: each wait that is there at the `set`, and no wait that begins after the
+// `reset`.
 TEST(Event, ASetWakesThoseThatWaitAndNoOther) {
     simulation sim;
     event ready;
@@ -62,7 +63,7 @@ TEST(Event, ASetWakesThoseThatWaitAndNoOther) {
         for (int i = 0; i != 2; ++i) {
             EXPECT_TRUE(co_await ready.wait());
             ++woken;
-            ready.reset();  // the first one that goes on
+            ready.reset();  // by the first task that goes on
         }
     };
     for (int i = 0; i != 100; ++i) spawn(sim.scheduler, waits_again()).detach();

@@ -29,6 +29,7 @@ public:
     /// Ends that it is set. False: it was not.
     bool reset() noexcept { return line_.try_take(); }
 
+    /// Whether it is set. If so, what was done before the `set` is seen.
     [[nodiscard]] bool is_set() const noexcept { return line_.has_free(); }
 
     /// Waits until it is set, until `deadline` at the latest: `waited<void>`, which may be

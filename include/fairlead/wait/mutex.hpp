@@ -31,7 +31,9 @@ class [[nodiscard]] mutex_lock {
 public:
     /// Nothing is locked.
     mutex_lock() = default;
+    /// Takes over what `other` keeps; `other` keeps nothing afterwards.
     mutex_lock(mutex_lock&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
+    /// Unlocks, and takes over what `other` keeps.
     mutex_lock& operator=(mutex_lock&& other) noexcept {
         if (this != &other) {
             unlock();
@@ -57,6 +59,7 @@ private:
     sync::line* of_ = nullptr;
 };
 
+/// Unlocked at first. One task or thread has it at a time.
 class mutex {
 public:
     mutex() = default;
@@ -66,8 +69,10 @@ public:
         FAIRLEAD_ASSERT(!is_locked(), "a mutex was destroyed while a task or a thread has it");
     }
 
+    /// What `lock` gives, to be awaited.
     class [[nodiscard]] lock_wait final : public wait::line_wait {
     public:
+        /// For `co_await`: the lock, or why there is none.
         [[nodiscard]] waited<mutex_lock> await_resume() noexcept {
             if (const auto error = ended()) return std::unexpected{*error};
             return mutex_lock{of()};
