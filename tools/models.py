@@ -74,7 +74,7 @@ def page(results, kept=()):
     """The table of these results, and of the rows that are kept."""
     rows = [[f"`{result['suite']}`", f"{result['scenarios']}", f"{result['executions']:,}", f"{result['steps']:,}",
              result["seconds"]] for result in results]
-    rows = sorted([*rows, *kept], key=lambda row: row[0])
+    rows = sorted([*rows, *kept], key=lambda row: row[0].strip("`"))
     sums = [sum(int(row[column].replace(",", "")) for row in rows) for column in (1, 2, 3)]
     rows.append(["all", *(f"{each:,}" for each in sums), ""])
     return tree.table(["suite", "scenarios:", "executions:", "steps:", "seconds:"], rows)
