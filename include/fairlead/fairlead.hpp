@@ -21,3 +21,7 @@
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/permit.hpp>
 #include <fairlead/sched/scheduler.hpp>
+#include <fairlead/wait/event.hpp>
+#include <fairlead/wait/latch.hpp>
+#include <fairlead/wait/mutex.hpp>
+#include <fairlead/wait/semaphore.hpp>

@@ -108,8 +108,10 @@ std::size_t line::waiting() noexcept {
 
 // Under the mutex. The word does not change meanwhile, because `has_waiters` is set. [LN1]
 void line::grant_first_ones(waiter_chain& granted) noexcept {
-    if ((word_.load(relaxed) & has_waiters) == 0) return;
-    std::uint64_t word = word_.load(acquire);  // [LN2]
+    // relaxed: `enlist` acquired all changes of the word before it set `has_waiters`, and the mutex
+    // orders all changes since.
+    std::uint64_t word = word_.load(relaxed);
+    if ((word & has_waiters) == 0) return;
     while (!waiters_.empty() && has_free(word, first().needs_)) {
         word += first().takes_ * one_taken;
         waiters_.grant_first(granted);

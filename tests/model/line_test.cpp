@@ -187,6 +187,21 @@ TEST(ModelLine, ACloseEndsEachWait) {
     });
 }
 
+TEST(ModelLine, ACloseIsSeenWithWhatWasDoneBefore) {
+    model::expect_passes([] {
+        line one{1};
+        plain<int> written{0};
+        model::in_threads(
+            [&] {
+                written = 1;
+                require(one.close(), "the only close");
+            },
+            [&] {
+                if (one.is_closed()) require(written == 1, "what was written before is seen");
+            });
+    });
+}
+
 // --- the end of the line -------------------------------------------------------------------------
 
 // The first act of the task that has the mutex now is to destroy it.
@@ -255,6 +270,25 @@ TEST(ModelLine, TwoSetsAreOneToken) {
                           [&] { gone = event.withdraw(first); });
         require(gone != first.was_told(), "one of the two");
         require(!gone || event.taken() == 0, "the token is kept for the next wait");
+    });
+}
+
+// A set that comes for a wait, and finds under the mutex that the wait has left.
+TEST(ModelLine, ASetThatFindsNoWaitAnyMoreIsSeen) {
+    model::expect_passes([] {
+        line event{1, 1};
+        plain<int> written{0};
+        wait first;
+        require(first.begin(event), "it waits");
+        model::in_threads(
+            [&] {
+                written = 1;
+                event.give_back_if_taken();
+            },
+            [&] {
+                if (!event.withdraw(first)) return;
+                if (event.try_take()) require(written == 1, "what was written before is seen");
+            });
     });
 }
 

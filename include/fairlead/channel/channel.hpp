@@ -2,7 +2,7 @@
 //
 //     fl::channel<event> events{1024};
 //     co_await events.send(event{...});                       // waits while there is no place
-//     while (auto next = co_await events.receive()) handle(*next);   // until it is closed and empty
+//     while (auto next = co_await events.receive()) handle(*next);  // until closed and empty
 //
 // Any number of senders and receivers, tasks and threads. First in, first out, over all senders;
 // and senders and receivers that wait are served in the order of their beginning. A value is moved

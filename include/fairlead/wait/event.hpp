@@ -22,17 +22,18 @@ public:
     event() = default;
 
     /// Sets it, and wakes all that wait now, even if the first one of them resets it. False: it was
-    /// set before. What was done before is seen by what goes on. A task that goes on may destroy the
-    /// event at once.
+    /// set before. What was done before is seen by what goes on. The last task that goes on may
+    /// destroy the event at once, before this returns; another `set` must not run then.
     bool set() noexcept { return line_.give_back_if_taken(); }
 
     /// Ends that it is set. False: it was not.
     bool reset() noexcept { return line_.try_take(); }
 
+    /// Whether it is set. If so, what was done before the `set` is seen.
     [[nodiscard]] bool is_set() const noexcept { return line_.has_free(); }
 
-    /// Waits until it is set, until `deadline` at the latest: `waited<void>`, which may be `stopped`
-    /// or `expired`.
+    /// Waits until it is set, until `deadline` at the latest: `waited<void>`, which may be
+    /// `stopped` or `expired`.
     [[nodiscard]] wait::plain_wait wait(time_point deadline = never) noexcept {
         return {line_, 1, 0, deadline};
     }
@@ -47,14 +48,15 @@ private:
     sync::line line_{1, 1};
 };
 
-/// Wakes one wait for each `set`, in the order of their beginning. A `set` that finds no wait is kept
-/// for the next one; further ones are the same `set`.
+/// Wakes one wait for each `set`, in the order of their beginning. A `set` that finds no wait is
+/// kept for the next wait; further ones are the same `set`.
 class auto_event {
 public:
     auto_event() = default;
 
     /// Ends the oldest wait, or the next one. False: a `set` was kept already. What was done before
-    /// is seen by what goes on.
+    /// is seen by what goes on. The last task that goes on may destroy the event at once, before
+    /// this returns; another `set` must not run then.
     bool set() noexcept { return line_.give_back_if_taken(); }
 
     /// Takes a `set` that was kept. False: there is none.

@@ -26,8 +26,8 @@ public:
         : arrivals_{arrivals}, line_{arrivals, arrivals} {}
 
     /// So many arrivals, of which there must be no more than are left. What was done before is seen
-    /// by what goes on. The last arrival is the last touch of the latch: what goes on may destroy
-    /// it at once.
+    /// by what goes on. The last arrival is the last touch of the latch: the last task that goes on
+    /// may destroy it at once.
     void arrive(std::uint32_t count = 1) noexcept {
         FAIRLEAD_ASSERT(line_.taken() >= count, "more arrived at a latch than it was made for");
         line_.give_back(count);
@@ -47,14 +47,15 @@ public:
         return {line_, arrivals_, 0, deadline};
     }
 
-    /// Arrives once, and waits. The arrival counts also if the wait ends early.
+    /// Arrives once, now, and waits when it is awaited. The arrival counts also if the wait ends
+    /// early. The latch must live until all such waits are over.
     [[nodiscard]] wait::plain_wait arrive_and_wait(time_point deadline = never) noexcept {
         arrive();
         return wait(deadline);
     }
 
-    /// The same as `wait` on this thread, which must not be a worker's. The deadline is by the clock
-    /// of the system.
+    /// The same as `wait` on this thread, which must not be a worker's. The deadline is by the
+    /// clock of the system.
     [[nodiscard]] waited<void> wait_blocking(time_point deadline = never) {
         return wait::wait_on_thread(line_, arrivals_, 0, deadline);
     }

@@ -17,9 +17,8 @@
 
 #include <fairlead/detail/wait/line_wait.hpp>
 
-#include <concepts>
+#include <cstddef>
 #include <expected>
-#include <functional>
 #include <utility>
 
 namespace fairlead {
@@ -32,7 +31,9 @@ class [[nodiscard]] mutex_lock {
 public:
     /// Nothing is locked.
     mutex_lock() = default;
+    /// Takes over what `other` keeps; `other` keeps nothing afterwards.
     mutex_lock(mutex_lock&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
+    /// Unlocks, and takes over what `other` keeps.
     mutex_lock& operator=(mutex_lock&& other) noexcept {
         if (this != &other) {
             unlock();
@@ -58,6 +59,7 @@ private:
     sync::line* of_ = nullptr;
 };
 
+/// Unlocked at first. One task or thread has it at a time.
 class mutex {
 public:
     mutex() = default;
@@ -67,8 +69,10 @@ public:
         FAIRLEAD_ASSERT(!is_locked(), "a mutex was destroyed while a task or a thread has it");
     }
 
+    /// What `lock` gives, to be awaited.
     class [[nodiscard]] lock_wait final : public wait::line_wait {
     public:
+        /// For `co_await`: the lock, or why there is none.
         [[nodiscard]] waited<mutex_lock> await_resume() noexcept {
             if (const auto error = ended()) return std::unexpected{*error};
             return mutex_lock{of()};
@@ -80,8 +84,8 @@ public:
         lock_wait(sync::line& of, time_point deadline) noexcept : line_wait{of, 1, 1, deadline} {}
     };
 
-    /// Waits for the mutex, until `deadline` at the latest: `waited<mutex_lock>`, which is the lock,
-    /// `stopped` or `expired`. A task that has the mutex and locks it again waits for itself.
+    /// Waits for the mutex, until `deadline` at the latest: `waited<mutex_lock>`, which is the
+    /// lock, `stopped` or `expired`. A task that has the mutex and locks it again waits for itself.
     [[nodiscard]] lock_wait lock(time_point deadline = never) noexcept { return {line_, deadline}; }
 
     /// Locks at once. No lock: a task or a thread has the mutex, or waits for it.
@@ -89,12 +93,12 @@ public:
         return line_.try_take() ? mutex_lock{line_} : mutex_lock{};
     }
 
-    /// The same as `lock` on this thread, which must not be a worker's. The deadline is by the clock
-    /// of the system.
+    /// The same as `lock` on this thread, which must not be a worker's. The deadline is by the
+    /// clock of the system.
     [[nodiscard]] waited<mutex_lock> lock_blocking(time_point deadline = never) {
-        return wait::wait_on_thread(line_, 1, 1, deadline).transform([this] {
-            return mutex_lock{line_};
-        });
+        const auto ended = wait::wait_on_thread(line_, 1, 1, deadline);
+        if (!ended) return std::unexpected{ended.error()};
+        return mutex_lock{line_};
     }
 
     /// Whether a task or a thread has the mutex. A moment later the answer may be another.

@@ -33,8 +33,10 @@ class [[nodiscard]] semaphore_units {
 public:
     /// None.
     semaphore_units() = default;
+    /// Takes over the units of `other`, which has none afterwards.
     semaphore_units(semaphore_units&& other) noexcept
         : of_{std::exchange(other.of_, nullptr)}, count_{std::exchange(other.count_, 0)} {}
+    /// Returns its own units, and takes over those of `other`.
     semaphore_units& operator=(semaphore_units&& other) noexcept {
         if (this != &other) {
             release();
@@ -47,6 +49,7 @@ public:
 
     /// How many there are.
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+    /// Whether there are any.
     explicit operator bool() const noexcept { return of_ != nullptr; }
 
     /// Returns all before the end of the units.
@@ -55,7 +58,7 @@ public:
         if (sync::line* const of = std::exchange(of_, nullptr)) of->give_back(count);
     }
 
-    /// Divides them: gives `count` units, of which there are at least so many, and keeps the others.
+    /// Divides them: gives `count` units, of which there are at least so many, and keeps the rest.
     [[nodiscard]] semaphore_units split(std::uint32_t count) noexcept {
         FAIRLEAD_ASSERT(count <= count_, "more units were split off than there are");
         if (count == 0) return {};
@@ -69,8 +72,8 @@ public:
     void merge(semaphore_units&& other) noexcept {
         FAIRLEAD_ASSERT(of_ == nullptr || other.of_ == nullptr || of_ == other.of_,
                         "units of two semaphores were merged");
-        if (other.of_ != nullptr) of_ = other.of_;
-        other.of_ = nullptr;
+        if (this == &other || other.of_ == nullptr) return;
+        of_ = std::exchange(other.of_, nullptr);
         count_ += std::exchange(other.count_, 0);
     }
 
@@ -83,6 +86,7 @@ private:
     std::uint32_t count_ = 0;
 };
 
+/// Permits that are taken and returned, in the order of asking.
 class semaphore {
 public:
     /// `permits`: how many there are; fewer than 2^61.
@@ -92,8 +96,10 @@ public:
         FAIRLEAD_ASSERT(line_.taken() == 0, "a semaphore was destroyed while units of it exist");
     }
 
+    /// What `acquire` gives, to be awaited.
     class [[nodiscard]] acquire_wait final : public wait::line_wait {
     public:
+        /// For `co_await`: the units, or why there are none.
         [[nodiscard]] waited<semaphore_units> await_resume() noexcept {
             if (const auto error = ended()) return std::unexpected{*error};
             return semaphore_units{of(), takes()};
@@ -128,9 +134,9 @@ public:
     [[nodiscard]] waited<semaphore_units> acquire_blocking(std::uint32_t count = 1,
                                                            time_point deadline = never) {
         require_some(count);
-        return wait::wait_on_thread(line_, count, count, deadline).transform([&] {
-            return semaphore_units{line_, count};
-        });
+        const auto ended = wait::wait_on_thread(line_, count, count, deadline);
+        if (!ended) return std::unexpected{ended.error()};
+        return semaphore_units{line_, count};
     }
 
     /// Changes how many permits there are. With fewer, units that exist stay valid, and nothing is
@@ -140,11 +146,12 @@ public:
     /// Ends every wait, also each later one, as `closed`; for good. Units that exist return as
     /// before. False: it was closed before.
     bool close() noexcept { return line_.close(); }
+    /// Whether it is closed, now and for good.
     [[nodiscard]] bool is_closed() const noexcept { return line_.is_closed(); }
 
-    /// How many permits there are; and how many of them are free now, which is none while more are
-    /// taken than there are.
+    /// How many permits there are.
     [[nodiscard]] std::uint64_t size() const noexcept { return line_.bound(); }
+    /// How many of them are free now: none while more are taken than there are.
     [[nodiscard]] std::uint64_t available() const noexcept {
         const std::uint64_t taken = line_.taken();
         const std::uint64_t size = line_.bound();

@@ -16,14 +16,15 @@
 //
 // Invariants
 //   1. While `has_waiters` is set, the word changes under the mutex alone. [LN1]
-//   2. A grant goes to the first of the FIFO only. A first one that needs much holds up all behind
-//      it, so none starves.
+//   2. A grant goes to the first wait of the FIFO only. A first wait that needs much holds up all
+//      waits behind it, so none starves.
 //   3. A waiter ends once: by a grant, by a close, or by its own withdrawal. Whether it is in the
 //      FIFO decides, under the mutex.
 //   4. A first waiter for which enough is free does not stay: a return of permits, a withdrawal, a
 //      close and a higher bound look at the first one in the same critical section.
 //   5. A grant is told after the mutex was unlocked, and from then on the teller touches only the
-//      waiters that it still has to tell. So the first one told may destroy the line.
+//      waiters that it still has to tell. So what was told may destroy the line, if no other wait
+//      can still withdraw.
 //
 // Two stories of the end of a line. Its owner may destroy it as soon as it has the right to know
 // that all permits have returned.
@@ -87,8 +88,8 @@ public:
         : word_{taken * one_taken}, bound_{bound} {}
     line(const line&) = delete;
     line& operator=(const line&) = delete;
-    /// Nothing may wait, or have a permit whose return is not told. Waits for critical sections that
-    /// end.
+    /// Nothing may wait, or have a permit whose return is not told. Waits for critical sections
+    /// that end.
     ~line();
 
     static constexpr std::uint64_t unbounded = UINT64_MAX / 4;
@@ -119,7 +120,7 @@ public:
         std::uint64_t word = word_.load(relaxed);
         do {
             if ((word & has_waiters) != 0) return give_back_to_waiters(permits);
-            // release: the next one that takes the permit sees what was done under it. [LN2]
+            // release: the next owner of the permit sees what was done under it. [LN2]
         } while (!word_.compare_exchange_weak(word, word - permits * one_taken, release, relaxed));
     }
 

@@ -7,6 +7,14 @@
 //
 // The FIFO of the line decides which of the three ends the wait: so a permit that was granted
 // arrives, and the next wait of the task hears of the stop.
+//
+// A wait that is granted at once by a task whose budget is used up takes its turn with the grant. A
+// turn before the grant would let a task that asks later overtake; the order of asking is the order
+// of the FIFO.
+//
+// The line must live until each wait for it is over, which is when its task or thread goes on: a
+// deadline or a stop may look into the line until then. After that a task that has gone on may
+// destroy the line, though the call that woke it has not returned.
 #pragma once
 
 #include <fairlead/coro/waited.hpp>
@@ -86,12 +94,18 @@ private:
     coro::interruption ended_by_ = coro::interruption::none;
 };
 
-/// A wait that gives nothing but its end.
+/// A wait for an event or a latch: it gives nothing but its end.
 class [[nodiscard]] plain_wait final : public line_wait {
 public:
     plain_wait(sync::line& of, std::uint32_t needs, std::uint32_t takes,
                time_point deadline) noexcept
         : line_wait{of, needs, takes, deadline} {}
+
+    /// A `set` that was not collected is kept for the next wait. Another one may have been kept
+    /// since: both are one.
+    ~plain_wait() {
+        if (take_grant() && takes() != 0) of().give_back_if_taken();
+    }
 
     [[nodiscard]] waited<void> await_resume() noexcept {
         if (const auto error = ended()) return std::unexpected{*error};
