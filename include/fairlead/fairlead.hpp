@@ -1,6 +1,7 @@
 // Everything of the library. Start here: sched/scheduler.hpp, then coro/task.hpp, then io/tcp.hpp.
 #pragma once
 
+#include <fairlead/channel/channel.hpp>
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/blocking.hpp>
