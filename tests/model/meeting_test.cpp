@@ -118,7 +118,7 @@ TEST(ModelMeeting, TheLastOneToLeaveEndsThePhase) {
     });
 }
 
-// Each thread that goes on from the last phase may be the one that destroys the barrier.
+// Of the threads that go on from the last phase, each may destroy the barrier.
 TEST(ModelMeeting, WhatGoesOnMayDestroyTheBarrier) {
     for (const bool first_destroys : {false, true}) {
         model::expect_passes([&] {

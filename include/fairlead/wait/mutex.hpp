@@ -25,6 +25,7 @@
 namespace fairlead {
 
 class mutex;
+class condition;
 
 /// Keeps a mutex locked; the destructor unlocks it. It may be moved to another task or thread,
 /// which unlocks then.
@@ -52,6 +53,7 @@ public:
 
 private:
     friend class mutex;
+    friend class condition;  // unlocks during a wait, and gives the lock back
 
     explicit mutex_lock(sync::line& of) noexcept : of_{&of} {}
 
@@ -92,9 +94,9 @@ public:
     /// The same as `lock` on this thread, which must not be a worker's. The deadline is by the clock
     /// of the system.
     [[nodiscard]] waited<mutex_lock> lock_blocking(time_point deadline = never) {
-        return wait::wait_on_thread(line_, 1, 1, deadline).transform([this] {
-            return mutex_lock{line_};
-        });
+        const auto ended = wait::wait_on_thread(line_, 1, 1, deadline);
+        if (!ended) return std::unexpected{ended.error()};
+        return mutex_lock{line_};
     }
 
     /// Whether a task or a thread has the mutex. A moment later the answer may be another.
