@@ -332,8 +332,9 @@ TEST(Condition, NothingIsLostBetweenTasksAndThreads) {
     const auto is_worth_a_look = [&] { return !queue.empty() || left == 0; };
     const auto consumes = [&]() -> task<> {
         mutex_lock lock = *co_await guards.lock();
-        for (int i = 0; left != 0; ++i) {
-            const time_point deadline = clock::now() + i % 5 * 10us;
+        int i = 0;
+        while (left != 0) {
+            const time_point deadline = clock::now() + i++ % 5 * 10us;
             if (co_await filled.wait(lock, is_worth_a_look, deadline) && left != 0) take();
         }
     };
