@@ -193,11 +193,11 @@ TEST(Barrier, ALoopThatNeverWaitsDoesNotKeepItsWorker) {
 TEST(Barrier, WhatWaitsLeavesWithItsScheduler) {
     for (const duration limit : {0ms, 1'000ms}) {
         barrier meet{2};
+        const auto arrives = [&]() -> task<> {
+            EXPECT_EQ((co_await meet.arrive_and_wait()).error(), wait_error::stopped);
+        };
         {
             scheduler home{{.stop_limit = limit, .run_on_caller = true}};
-            const auto arrives = [&]() -> task<> {
-                EXPECT_EQ((co_await meet.arrive_and_wait()).error(), wait_error::stopped);
-            };
             spawn(home, arrives()).detach();
             home.run_until_idle();
             EXPECT_EQ(meet.arrived(), 1U);

@@ -239,12 +239,10 @@ TEST(RwMutex, LocksMove) {
 TEST(RwMutex, WhatWaitsLeavesWithItsScheduler) {
     for (const duration limit : {0ms, 1'000ms}) {
         rw_mutex guards;
+        const auto reads = [&]() -> task<> { static_cast<void>(co_await guards.lock_shared()); };
+        const auto writes = [&]() -> task<> { static_cast<void>(co_await guards.lock()); };
         {
             scheduler home{{.stop_limit = limit, .run_on_caller = true}};
-            const auto reads = [&]() -> task<> {
-                static_cast<void>(co_await guards.lock_shared());
-            };
-            const auto writes = [&]() -> task<> { static_cast<void>(co_await guards.lock()); };
             rw_write_lock writer = guards.try_lock();
             spawn(home, reads()).detach();
             spawn(home, writes()).detach();
