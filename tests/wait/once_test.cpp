@@ -111,8 +111,7 @@ TEST(Once, AStopOfTheTaskThatMakesItLetsTheNextOneMakeIt) {
     once<int> value;
     const auto gets = [&](int number) -> task<> {
         const auto make = [&]() -> task<int> {
-            co_await sleep_for(1s);
-            if (co_await stop_requested()) throw stopped_error{};
+            co_await sleep_for(1s);  // throws when it is stopped
             co_return number;
         };
         try {
@@ -177,8 +176,7 @@ TEST(Once, TheRightComesBackWithTheScheduler) {
     for (const duration limit : {0ms, 1'000ms}) {
         once<int> value;
         const auto make = []() -> task<int> {
-            co_await sleep_for(1h);
-            if (co_await stop_requested()) throw stopped_error{};
+            co_await sleep_for(1h);  // throws when it is stopped
             co_return 1;
         };
         const auto gets = [&]() -> task<> {

@@ -1,4 +1,4 @@
-// A value that is made once, when it is first needed, by a task or a thread that may wait meanwhile.
+// A value that is made once, when it is first needed, by a task or a thread that may wait for it.
 //
 //     fl::once<config> loaded;
 //     fl::waited<config*> all = co_await loaded.get_or_init([&] { return load(path); }, deadline);
@@ -58,8 +58,8 @@ public:
     /// `deadline` at the latest: `waited<T*>` may be `stopped` or `expired`. The deadline bounds the
     /// wait, not the making.
     ///
-    /// What `make` throws is thrown to the task that made the call, and the oldest wait of another
-    /// `get_or_init` calls its own `make`. `make` must not wait for the same value.
+    /// What `make` throws is thrown to its caller, and the oldest wait of another `get_or_init`
+    /// calls its own `make`. `make` must not wait for the same value.
     template <std::invocable Make>
     [[nodiscard]] task<waited<T*>> get_or_init(Make make, time_point deadline = never) {
         if (T* const there = try_get()) co_return there;
@@ -79,8 +79,8 @@ public:
         co_return pointer();
     }
 
-    /// The same on this thread, which must not be a worker's; `make()` gives the value. The deadline
-    /// is by the clock of the system.
+    /// The same on this thread, which must not be a worker's; `make()` gives the value. The
+    /// deadline is by the clock of the system.
     template <std::invocable Make>
         requires std::convertible_to<std::invoke_result_t<Make&>, T>
     [[nodiscard]] waited<T*> get_or_init_blocking(Make make, time_point deadline = never) {
@@ -110,7 +110,7 @@ public:
         return made;
     }
 
-    /// Waits until the value was made by another task or thread, until `deadline` at the latest, and
+    /// Waits until another task or thread has made the value, until `deadline` at the latest, and
     /// does not make it: `waited<T*>`, which may be `stopped` or `expired`.
     [[nodiscard]] value_wait wait(time_point deadline = never) noexcept {
         return {*this, deadline};
