@@ -246,6 +246,24 @@ TEST(ModelPhaseLine, ACloseWaitsForTheReaders) {
     });
 }
 
+// [RW2]
+TEST(ModelPhaseLine, WhatWasDoneBeforeACloseIsSeen) {
+    model::expect_passes([] {
+        phase_line one;
+        plain<int> written{0};
+        model::in_threads(
+            [&] {
+                written = 1;
+                wait mine{exclusive};
+                require(mine.close(one), "nothing is inside");
+            },
+            [&] {
+                if (one.is_closed()) require(written == 1, "it is seen");
+            });
+        require(one.is_closed() && one.is_exclusive(), "the teardown holds the line");
+    });
+}
+
 // The wait for the teardown gives up. The next close has it.
 TEST(ModelPhaseLine, ATeardownThatIsWithdrawnIsLeftToTheNextClose) {
     model::expect_passes({.preemptions = 2}, [] {

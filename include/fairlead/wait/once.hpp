@@ -55,8 +55,8 @@ public:
 
     /// Gives the value. If it is not there and no task makes it, this task does: `make()` gives a
     /// `task<T>`, which is awaited, or the value. If another task makes it, this one waits, until
-    /// `deadline` at the latest: `waited<T*>` may be `stopped` or `expired`. The deadline bounds the
-    /// wait, not the making.
+    /// `deadline` at the latest: `waited<T*>` may be `stopped` or `expired`. The deadline bounds
+    /// the wait, not the making.
     ///
     /// What `make` throws is thrown to its caller, and the oldest wait of another `get_or_init`
     /// calls its own `make`. `make` must not wait for the same value.

@@ -137,7 +137,10 @@ public:
     /// teardown of an earlier close waits or was granted.
     closing close(waiter& teardown) noexcept;
 
-    [[nodiscard]] bool is_closed() const noexcept { return (word_.load(acquire) & closed) != 0; }
+    /// What was done before the close is seen.
+    [[nodiscard]] bool is_closed() const noexcept {
+        return (word_.load(acquire) & closed) != 0;  // [RW2]
+    }
 
     /// A moment later the answers may be others.
     [[nodiscard]] bool is_exclusive() const noexcept {
