@@ -43,9 +43,9 @@ public:
 
     /// Gives what the flight of `key` gives, until `deadline` at the latest: `waited<V>`, which may
     /// be `stopped` or `expired`; or `closed`, if the task of the flight was destroyed before its
-    /// end, with its scheduler. If there is no flight of `key`, begins one: a task that awaits `make(key)`,
-    /// which gives a `task<V>`. Throws what that throws; all that wait for the flight throw the same
-    /// exception object. Throws `std::bad_alloc`.
+    /// end, with its scheduler. If there is no flight of `key`, begins one: a task that awaits
+    /// `make(key)`, which gives a `task<V>`. Throws what that throws; all that wait for the flight
+    /// throw the same exception object. Throws `std::bad_alloc`.
     ///
     /// `make` and what it refers to must live as long as the flight, which may be longer than the
     /// wait. A task that was stopped before does not begin a flight.
