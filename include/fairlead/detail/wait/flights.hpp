@@ -117,7 +117,7 @@ public:
 
     /// Joins the flight of `key`, or begins one as a task of `where`.
     template <class Make>
-    [[nodiscard]] user join(const K& key, Make&& make, executor where, task_name name) {
+    [[nodiscard]] user join(const K& key, Make make, executor where, task_name name) {
         std::shared_ptr<flight> of;
         bool begins = false;
         {
