@@ -137,6 +137,48 @@ TEST(SingleFlight, TheLastCallerThatLeavesStopsTheFlight) {
     EXPECT_EQ(from.begun, 2);
 }
 
+// The flight that was asked to stop has not ended: its scheduler has not run yet.
+TEST(SingleFlight, ANewCallerBeginsANewFlightBesideTheOneThatStops) {
+    simulation sim;
+    const time_point begin = sim.clock.now();
+    int begun = 0;
+    int stopped = 0;
+    const auto make = [&](const std::string&) -> task<int> {
+        const int number = ++begun;
+        try {
+            co_await yield();
+        } catch (const stopped_error&) {
+            ++stopped;
+            throw;
+        }
+        co_return number;
+    };
+    scheduler other{{.run_on_caller = true}};
+    loads all{other};
+    const auto gives_up = [&]() -> task<> {
+        const waited<int> result = co_await all.get("a", make, begin + 5ms);
+        EXPECT_EQ(result.error(), wait_error::expired);
+    };
+    const auto gets = [&]() -> task<> { EXPECT_EQ(*co_await all.get("a", make), 2); };
+    auto first = spawn(sim.scheduler, gives_up());
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(all.flights(), 1U);
+    sim.scheduler.run_until(begin + 5ms);
+    sim.scheduler.run_until_idle();
+    ASSERT_TRUE(first.ended());
+    EXPECT_EQ(all.flights(), 0U) << "no caller may join the flight that stops";
+    auto second = spawn(sim.scheduler, gets());
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(all.flights(), 1U);
+    EXPECT_EQ(stopped, 0);
+    other.run_until_idle();
+    EXPECT_EQ(begun, 2);
+    EXPECT_EQ(stopped, 1);
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(second.ended());
+    EXPECT_EQ(all.flights(), 0U);
+}
+
 // go#41133.
 TEST(SingleFlight, AFailureGoesToAllAndTheNextCallBeginsAnew) {
     simulation sim;
