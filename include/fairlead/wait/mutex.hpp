@@ -24,6 +24,7 @@
 namespace fairlead {
 
 class mutex;
+class condition;
 
 /// Keeps a mutex locked; the destructor unlocks it. It may be moved to another task or thread,
 /// which unlocks then.
@@ -53,6 +54,7 @@ public:
 
 private:
     friend class mutex;
+    friend class condition;  // unlocks during a wait, and gives the lock back
 
     explicit mutex_lock(sync::line& of) noexcept : of_{&of} {}
 
