@@ -17,7 +17,7 @@ line::entry line::enlist(line_waiter& wait) noexcept {
     std::uint64_t wanted = 0;
     do {
         if ((word & closed) != 0) {
-            wait.end(waiter::state::closed);
+            waiter_list::close(wait);
             return entry::closed;
         }
         const bool takes = (word & has_waiters) == 0 && has_free(word, wait.needs_);
@@ -25,7 +25,7 @@ line::entry line::enlist(line_waiter& wait) noexcept {
         // acquire: as in try_take. [LN1] A return that comes after this sees `has_waiters`. [LN2]
     } while (!word_.compare_exchange_weak(word, wanted, acquire, relaxed));
     if ((wanted & has_waiters) == 0) {
-        wait.end(waiter::state::granted);
+        waiter_list::grant(wait);
         return entry::granted;
     }
     waiters_.push_back(wait);
@@ -33,10 +33,10 @@ line::entry line::enlist(line_waiter& wait) noexcept {
 }
 
 bool line::withdraw(line_waiter& wait) noexcept {
-    waiter_chain granted;
+    waiter_list granted;
     {
         std::lock_guard lock{mutex_};
-        if (!waiters_.withdraw(wait)) return false;
+        if (!waiters_.erase(wait)) return false;
         grant_first_ones(granted);  // what was too little for `wait` may be enough for the next
     }
     granted.tell_all();
@@ -44,7 +44,7 @@ bool line::withdraw(line_waiter& wait) noexcept {
 }
 
 void line::give_back_to_waiters(std::uint32_t permits) noexcept {
-    waiter_chain granted;
+    waiter_list granted;
     {
         std::lock_guard lock{mutex_};
         // The last waiter may have gone meanwhile: then this is a return without waiters. [LN2]
@@ -64,7 +64,7 @@ bool line::give_back_if_taken() noexcept {
 }
 
 bool line::give_back_to_waiters_if_taken() noexcept {
-    waiter_chain granted;
+    waiter_list granted;
     {
         std::lock_guard lock{mutex_};
         // The last waiter may have gone meanwhile, and another thread may change the word.
@@ -79,7 +79,7 @@ bool line::give_back_to_waiters_if_taken() noexcept {
 }
 
 void line::set_bound(std::uint64_t bound) noexcept {
-    waiter_chain granted;
+    waiter_list granted;
     {
         std::lock_guard lock{mutex_};
         bound_.store(bound, relaxed);
@@ -89,12 +89,12 @@ void line::set_bound(std::uint64_t bound) noexcept {
 }
 
 bool line::close() noexcept {
-    waiter_chain ended;
+    waiter_list ended;
     {
         std::lock_guard lock{mutex_};
         // release: what was done before the close is seen after a wait that it has ended.
         if ((word_.fetch_or(closed, release) & closed) != 0) return false;
-        waiters_.close(ended);
+        waiters_.close_all(ended);
         word_.fetch_and(~has_waiters, relaxed);
     }
     ended.tell_all();
@@ -107,7 +107,7 @@ std::size_t line::waiting() noexcept {
 }
 
 // Under the mutex. The word does not change meanwhile, because `has_waiters` is set. [LN1]
-void line::grant_first_ones(waiter_chain& granted) noexcept {
+void line::grant_first_ones(waiter_list& granted) noexcept {
     // relaxed: `enlist` acquired all changes of the word before it set `has_waiters`, and the mutex
     // orders all changes since.
     std::uint64_t word = word_.load(relaxed);

@@ -16,7 +16,7 @@ using model::bell;
 using model::plain;
 using model::require;
 
-class wait final : public sync::listed_waiter {
+class wait final : public sync::waiter {
 public:
     bool begin(sync::flight& of) { return of.enter(*this); }
     void wait_for_end() { ended_.wait(); }

@@ -19,7 +19,7 @@ using model::require;
 using sync::meeting;
 
 // An arrival of one thread.
-class arrival final : public sync::listed_waiter {
+class arrival final : public sync::waiter {
 public:
     // Whether it waits. `completion` runs if this is the last arrival.
     bool begin(meeting& of, const std::function<void()>& completion = {}) {

@@ -20,7 +20,7 @@
 
 #include <fairlead/detail/channel/block_fifo.hpp>
 #include <fairlead/detail/channel/channel_waits.hpp>
-#include <fairlead/detail/sync/waiter.hpp>
+#include <fairlead/detail/sync/waiter_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +53,7 @@ public:
 
     /// Sends the values of `wait`, or reserves its place. `full`: values are left. Throws
     /// `std::bad_alloc` in an unbounded channel, and the value stays.
-    progress send(sender_wait<T>& wait, sync::waiter_chain& told) {
+    progress send(sender_wait<T>& wait, sync::waiter_list& told) {
         if (closed_) return progress::closed;
         if (!senders_.empty()) return progress::full;  // it does not overtake
         if (wait.reserves()) {
@@ -79,15 +79,15 @@ public:
     void begin_wait(sender_wait<T>& wait) noexcept { senders_.push_back(wait); }
 
     /// False: it has ended.
-    [[nodiscard]] bool withdraw(sender_wait<T>& wait, sync::waiter_chain& told) noexcept {
-        if (!senders_.withdraw(wait)) return false;
+    [[nodiscard]] bool withdraw(sender_wait<T>& wait, sync::waiter_list& told) noexcept {
+        if (!senders_.erase(wait)) return false;
         // All places are taken. But behind a reservation there may be a value for a receiver.
         admit_senders(told);
         return true;
     }
 
     /// Uses a reserved place. Throws as `send`, and then the place stays.
-    void send_reserved(T&& value, sync::waiter_chain& told) {
+    void send_reserved(T&& value, sync::waiter_list& told) {
         if (receivers_.empty()) {
             elements_.push(std::move(value));
             --reserved_;
@@ -98,7 +98,7 @@ public:
         }
     }
 
-    void give_back_reserved(sync::waiter_chain& told) noexcept {
+    void give_back_reserved(sync::waiter_list& told) noexcept {
         --reserved_;
         admit_senders(told);
         end_if_drained(told);
@@ -107,7 +107,7 @@ public:
     // --- receivers -------------------------------------------------------------------------------
 
     /// Takes the oldest elements there are, up to the size of `wait`.
-    progress receive(receiver_wait<T>& wait, sync::waiter_chain& told) noexcept {
+    progress receive(receiver_wait<T>& wait, sync::waiter_list& told) noexcept {
         const T* const before = wait.next_;
         for (; !wait.is_full() && !elements_.empty(); elements_.pop()) {
             wait.put(std::move(elements_.front()));
@@ -123,22 +123,20 @@ public:
     void begin_wait(receiver_wait<T>& wait) noexcept { receivers_.push_back(wait); }
 
     /// False: it has ended.
-    [[nodiscard]] bool withdraw(receiver_wait<T>& wait) noexcept {
-        return receivers_.withdraw(wait);
-    }
+    [[nodiscard]] bool withdraw(receiver_wait<T>& wait) noexcept { return receivers_.erase(wait); }
 
     // --- the end ---------------------------------------------------------------------------------
 
     /// False: it was closed before.
-    bool close(sync::waiter_chain& told) noexcept {
+    bool close(sync::waiter_list& told) noexcept {
         const bool was_open = !std::exchange(closed_, true);
-        senders_.close(told);
+        senders_.close_all(told);
         end_if_drained(told);
         return was_open;
     }
 
     /// Takes the oldest element out, to be dropped; nothing if there is none.
-    [[nodiscard]] std::optional<T> take_oldest(sync::waiter_chain& told) noexcept {
+    [[nodiscard]] std::optional<T> take_oldest(sync::waiter_list& told) noexcept {
         if (elements_.empty()) return std::nullopt;
         std::optional<T> oldest{std::move(elements_.front())};
         elements_.pop();
@@ -167,13 +165,13 @@ private:
         return !senders_.empty() && !first_sender().reserves();
     }
     [[nodiscard]] sender_wait<T>& first_sender() const noexcept {
-        return static_cast<sender_wait<T>&>(*senders_.first());
+        return static_cast<sender_wait<T>&>(*senders_.front());
     }
     [[nodiscard]] receiver_wait<T>& first_receiver() const noexcept {
-        return static_cast<receiver_wait<T>&>(*receivers_.first());
+        return static_cast<receiver_wait<T>&>(*receivers_.front());
     }
 
-    void take_first_value(receiver_wait<T>& into, sync::waiter_chain& told) noexcept {
+    void take_first_value(receiver_wait<T>& into, sync::waiter_list& told) noexcept {
         sender_wait<T>& first = first_sender();
         into.put(std::move(*first.next_));
         ++first.next_;
@@ -181,7 +179,7 @@ private:
     }
 
     // What waits has a bound: a push does not allocate.
-    void admit_senders(sync::waiter_chain& told) noexcept {
+    void admit_senders(sync::waiter_list& told) noexcept {
         while (!senders_.empty()) {
             sender_wait<T>& first = first_sender();
             if (!first.reserves() && !receivers_.empty()) {
@@ -201,8 +199,8 @@ private:
         }
     }
 
-    void end_if_drained(sync::waiter_chain& told) noexcept {
-        if (is_drained()) receivers_.close(told);
+    void end_if_drained(sync::waiter_list& told) noexcept {
+        if (is_drained()) receivers_.close_all(told);
     }
 
     sync::waiter_list senders_;

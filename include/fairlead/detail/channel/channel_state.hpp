@@ -163,7 +163,7 @@ public:
 private:
     // Made before the lock, so that it tells after the unlocking.
     struct told_at_end {
-        sync::waiter_chain ended;
+        sync::waiter_list ended;
         told_at_end() = default;
         told_at_end(const told_at_end&) = delete;
         ~told_at_end() { ended.tell_all(); }
@@ -175,7 +175,7 @@ private:
 
     // The next value of `wait` finds no place: it is dropped itself, also if all are reserved.
     [[nodiscard]] std::optional<T> make_room(sender_wait<T>& wait,
-                                             sync::waiter_chain& told) noexcept {
+                                             sync::waiter_list& told) noexcept {
         if (policy_ == when_full::drop_oldest) {
             if (std::optional<T> oldest = flow_.take_oldest(told)) return oldest;
         }
@@ -189,8 +189,8 @@ private:
     }
 
     static progress end(sync::waiter& wait, progress how) noexcept {
-        if (how == progress::done) wait.end(sync::waiter::state::granted);
-        if (how == progress::closed) wait.end(sync::waiter::state::closed);
+        if (how == progress::done) sync::waiter_list::grant(wait);
+        if (how == progress::closed) sync::waiter_list::close(wait);
         return how;
     }
 

@@ -1,7 +1,7 @@
 // The waits of the senders and receivers of a channel: what they bring, and what they want.
 #pragma once
 
-#include <fairlead/detail/sync/waiter.hpp>
+#include <fairlead/detail/sync/waiter_list.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -52,7 +52,7 @@
 
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
-#include <fairlead/detail/sync/waiter.hpp>
+#include <fairlead/detail/sync/waiter_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -135,7 +135,7 @@ public:
             // acquire: as in try_take. [LN2]
             if (word_.compare_exchange_weak(word, word + wait.takes_ * one_taken, acquire,
                                             relaxed)) {
-                wait.end(waiter::state::granted);
+                waiter_list::grant(wait);
                 return entry::granted;
             }
         }
@@ -161,7 +161,7 @@ public:
 
 private:
     [[nodiscard]] line_waiter& first() const noexcept {
-        return static_cast<line_waiter&>(*waiters_.first());
+        return static_cast<line_waiter&>(*waiters_.front());
     }
 
     static constexpr std::uint64_t has_waiters = 1;
@@ -179,7 +179,7 @@ private:
     entry enlist(line_waiter& wait) noexcept;
     void give_back_to_waiters(std::uint32_t permits) noexcept;
     bool give_back_to_waiters_if_taken() noexcept;
-    void grant_first_ones(waiter_chain& granted) noexcept;
+    void grant_first_ones(waiter_list& granted) noexcept;
 
     // Changed by every operation. Without waiters by one exchange; with waiters [LN1] by the holder
     // of the mutex.

@@ -37,7 +37,7 @@ public:
 
     /// Arrives, and waits. True: this is the last arrival. Then the waits of the phase are in
     /// `ended`, for the caller to tell; `wait` is not among them, and has been granted.
-    [[nodiscard]] bool arrive(listed_waiter& wait, waiter_list& ended) noexcept {
+    [[nodiscard]] bool arrive(waiter& wait, waiter_list& ended) noexcept {
         const std::lock_guard lock{mutex_};
         if (!is_last_arrival()) {
             waiting_.push_back(wait);
@@ -67,7 +67,7 @@ public:
     }
 
     /// Ends a wait, which has not arrived then. False: the phase has ended.
-    [[nodiscard]] bool withdraw(listed_waiter& wait) noexcept {
+    [[nodiscard]] bool withdraw(waiter& wait) noexcept {
         const std::lock_guard lock{mutex_};
         return waiting_.erase(wait);
     }

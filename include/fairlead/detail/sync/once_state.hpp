@@ -37,7 +37,7 @@ namespace fairlead::sync {
 
 class once_state {
 public:
-    class waiter : public listed_waiter {
+    class waiter : public sync::waiter {
     public:
         /// `begins`: it takes the right to make it.
         explicit waiter(bool begins) noexcept : begins_{begins} {}

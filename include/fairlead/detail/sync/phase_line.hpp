@@ -59,7 +59,7 @@ public:
     enum class [[nodiscard]] closing : std::uint8_t { granted, waits, closed };
 
     /// A wait for an entry, or for the teardown.
-    class waiter : public listed_waiter {
+    class waiter : public sync::waiter {
     public:
         explicit waiter(entry kind) noexcept : kind_{kind} {}
 

@@ -7,7 +7,7 @@
 //
 // The structure decides under its mutex which of the three ends the wait. A structure `Of` has
 //
-//     Of::waiter                     derived from sync::listed_waiter
+//     Of::waiter                     derived from sync::waiter
 //     bool enter(waiter&) noexcept   whether it must wait; otherwise the wait is over
 //     bool withdraw(waiter&) noexcept   ends a wait; false: it has ended, and is told
 #pragma once

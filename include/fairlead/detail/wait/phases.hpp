@@ -20,7 +20,7 @@ struct nothing_at_phase {
 template <class OnPhase>
 class phases {
 public:
-    using waiter = sync::listed_waiter;
+    using waiter = sync::waiter;
 
     explicit phases(std::uint32_t parties, OnPhase&& on_phase)
         : meeting_{parties}, on_phase_{std::move(on_phase)} {}

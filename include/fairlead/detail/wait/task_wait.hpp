@@ -20,7 +20,7 @@
 #include <fairlead/detail/coro/foreign_wait.hpp>
 #include <fairlead/detail/coro/root.hpp>
 #include <fairlead/detail/coro/thread_wait.hpp>
-#include <fairlead/detail/sync/waiter.hpp>
+#include <fairlead/detail/sync/waiter_list.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <coroutine>
