@@ -1,5 +1,5 @@
-// A barrier: a number of tasks and threads go on together when all of them have arrived, phase after
-// phase.
+// A barrier: a number of tasks and threads go on together when all of them have arrived, phase
+// after phase.
 //
 //     fl::barrier meet{4, [&]() noexcept { std::swap(now, next); }};
 //     for (int step = 0; step != steps; ++step) {           // in each of four tasks

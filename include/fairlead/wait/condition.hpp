@@ -52,9 +52,9 @@ class condition {
 public:
     condition() = default;
 
-    /// Waits until `predicate()` holds, until `deadline` at the latest: `waited<void>`, which may be
-    /// `stopped` or `expired`. `lock` must be locked, and is locked again in every case when the
-    /// wait has ended: to lock again takes as long as the mutex is taken, and ends neither by a stop
+    /// Waits until `predicate()` holds, until `deadline` at the latest: `waited<void>`, which may
+    /// be `stopped` or `expired`. `lock` must be locked. When the wait has ended `lock` is locked
+    /// again in every case: this takes as long as another has the mutex, and ends neither by a stop
     /// nor by the deadline. While the task waits, `lock` has nothing locked.
     ///
     /// `predicate` is called with the mutex locked, on the worker of the task: at first, after each

@@ -1,8 +1,8 @@
 // The arrivals of a phase, and the waits for its end: what is under a barrier.
 //
-// Under one mutex. An arrival that is not the last one is in the FIFO while it waits. So a wait that
-// leaves the FIFO has not arrived, and a wait that is no longer there belongs to a phase that has
-// ended.
+// Under one mutex. An arrival that is not the last one is in the FIFO while it waits. So a wait
+// that leaves the FIFO has not arrived, and a wait that is no longer there belongs to a phase that
+// has ended.
 //
 // Invariants
 //   1. In the FIFO are as many waits as have arrived in this phase, fewer than there are parties.

@@ -10,7 +10,7 @@
 //
 // Invariants
 //   1. A waiter is in the FIFO of the condition, or in that of the lock, or in none. The first is
-//      decided under the mutex of the condition; the others by the line.
+//      decided under the mutex of the condition; the rest by the line.
 //   2. A waiter enters before its lock is unlocked. So a notification after a change that was made
 //      under the lock finds it.
 //   3. A waiter moves under the mutex of the condition: a `leave` that finds it gone may withdraw

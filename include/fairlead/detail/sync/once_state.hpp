@@ -19,8 +19,8 @@
 // Any thread. No allocation. When it is ready an entry is one load; otherwise it is one critical
 // section. `set_ready` is linear in the number of waits.
 //
-// Rejected: std::call_once, which blocks its threads; a mutex around a flag, because each wait would
-// have the mutex once, one after the other, though all could go on together.
+// Rejected: std::call_once, which blocks its threads; a mutex around a flag, because each wait
+// would have the mutex once, one after the other, though all could go on together.
 //
 // Model test: once_state_test.cpp.
 #pragma once
@@ -74,8 +74,8 @@ public:
         return true;
     }
 
-    /// Begins a wait. True: it waits; `tell` will be called, or `withdraw` ends the wait. False: the
-    /// wait is over.
+    /// Begins a wait. True: it waits; `tell` will be called, or `withdraw` ends the wait. False:
+    /// the wait is over.
     [[nodiscard]] bool enter(waiter& wait) noexcept {
         if (is_ready()) {
             end_as_ready(wait);
@@ -137,7 +137,7 @@ private:
         return wait.begins_ ? beginning_ : watching_;
     }
 
-    // Written under the mutex. `ready` publishes what was made, to threads that have no mutex. [ON1]
+    // Written under the mutex. `ready` publishes what was made to threads without it. [ON1]
     sync::atomic<state> state_{state::empty};
     sync::mutex mutex_;
     waiter_list beginning_;  // guarded by mutex_

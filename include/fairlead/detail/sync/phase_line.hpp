@@ -1,5 +1,5 @@
-// Entries that exclude each other or share, in fair phases: what is under reader-writer mutexes, and
-// under gates, which end.
+// Entries that exclude each other or share, in fair phases: what is under reader-writer mutexes,
+// and under gates, which end.
 //
 //     bits of the word
 //       has_waiters   1   a wait is in a FIFO: an entry without a wait is not possible
@@ -11,8 +11,8 @@
 //     exclusive waits  [ . . ]   --one, when a shared phase ends------>  an exclusive entry
 //     teardown         [ . ]     --when nothing holds the line-------->  closed for good
 //
-//     try_enter, enter, leave, downgrade   without waits: one exchange of the word, without the mutex
-//     try_upgrade                          one exchange of the word
+//     try_enter, enter, leave, downgrade   without waits: one exchange, without the mutex
+//     try_upgrade                          one exchange
 //     withdraw, close                      under the mutex
 //
 // A shared entry waits while an exclusive one holds the line or waits for it. An exclusive entry
@@ -133,8 +133,8 @@ public:
     }
 
     /// Closes the line: all waits end, and every later one at its beginning. Then it waits until no
-    /// entry holds the line, and is granted the teardown, which is an exclusive entry. `closed`: the
-    /// teardown of an earlier close waits or was granted.
+    /// entry holds the line, and is granted the teardown, which is an exclusive entry. `closed`:
+    /// the teardown of an earlier close waits or was granted.
     closing close(waiter& teardown) noexcept;
 
     /// What was done before the close is seen.
@@ -142,7 +142,7 @@ public:
         return (word_.load(acquire) & closed) != 0;  // [RW2]
     }
 
-    /// A moment later the answers may be others.
+    /// A moment later the answer may be another.
     [[nodiscard]] bool is_exclusive() const noexcept {
         return (word_.load(relaxed) & exclusive) != 0;
     }

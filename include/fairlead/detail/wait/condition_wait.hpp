@@ -1,6 +1,6 @@
 // The wait of a task, or of a thread, for a condition.
 //
-//     a notification --> the FIFO of the mutex --grant--> tell --> the predicate: go on, or wait again
+//     a notification --> the FIFO of the mutex --grant--> tell --> the predicate
 //     a stop         --interrupt--> leave, if it was not notified; then lock, and go on: `stopped`
 //     the deadline   --interrupt--> the same: `expired`
 //
@@ -38,7 +38,7 @@ protected:
     condition_wait(sync::notify_list& of, sync::line& lock, time_point deadline) noexcept
         : notified_waiter{lock}, of_{of}, deadline_{deadline} {}
 
-    /// Unlocks if the lock was granted and not collected: the task was destroyed with its scheduler.
+    /// Unlocks if the lock was granted and not collected: the scheduler has destroyed the task.
     ~condition_wait() {
         if (take_grant()) lock().give_back();
     }
@@ -72,8 +72,8 @@ private:
     bool is_late_ = false;  // the deadline has passed after the notification
 };
 
-/// One wait of this thread, which has `lock`, for a notification; then it has `lock` again. Nothing:
-/// it was notified. It must not be a worker's thread.
+/// One wait of this thread, which has `lock`, for a notification; then it has `lock` again.
+/// Nothing: it was notified. It must not be a worker's thread.
 [[nodiscard]] std::optional<wait_error> wait_for_notification_on_thread(sync::notify_list& of,
                                                                         sync::line& lock,
                                                                         time_point deadline);
