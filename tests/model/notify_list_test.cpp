@@ -20,7 +20,7 @@ using sync::line;
 using sync::notify_list;
 
 // The lock of a thread.
-class wait_for_lock final : public sync::waiter {
+class wait_for_lock final : public sync::line_waiter {
 public:
     void lock(line& of) {
         if (of.enter(*this) == line::entry::waits) ended_.wait();

@@ -28,7 +28,7 @@ namespace fairlead::sync {
 
 class flight {
 public:
-    using waiter = waiter;
+    using waiter = sync::waiter;
 
     /// `table`: the mutex of the table.
     explicit flight(sync::mutex& table) noexcept : table_{table} {}

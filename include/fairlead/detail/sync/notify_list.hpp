@@ -42,7 +42,7 @@
 namespace fairlead::sync {
 
 /// A wait for a notification and then for `lock`, a line of one permit. `tell`: it has the permit.
-class notified_waiter : public waiter {
+class notified_waiter : public line_waiter {
 public:
     explicit notified_waiter(line& lock) noexcept : lock_{lock} {}
 
