@@ -71,7 +71,7 @@ Usage: ./do COMMAND [OPTIONS]
               --unit        only the unit tests and the examples, and build only these
   check     the fast checks: format, layers, headers, atomics, clocks, sizes, prose, snippets, links,
             pages, tables, results, planted bugs, reference, messages of commits, faults of GCC 12,
-            clang-tidy on the files that have changed, unit tests
+            clang-tidy on the files that have changed, unit tests, counts of the hot paths
   bench     build and run benchmarks: ./do bench W1 W2 Q1
               --report: write the results into bench/results/, with the page and the plots
               --compare A B  compare two commits instead of rivals: changes beyond the noise
@@ -350,8 +350,8 @@ check() {
     step "tests of the checks" python -m unittest discover -s tools/tests
     step "build" build release
     step "clang-tidy on what has changed" python tools/tidy.py
-    step "unit tests" ctest --preset release --parallel "$jobs" --label-exclude slow \
-        --exclude-regex '^(tools|check_.*)$'
+    step "unit tests" ctest --preset release --parallel "$((jobs + 1))" --label-regex '^unit$'
+    step "counts of the hot paths" ctest --preset release --tests-regex "^counts$"
     ((checks_failed == 0)) || fail "$checks_failed checks failed"
 }
 

@@ -60,7 +60,7 @@ fl::task<> take_turns(fl::scheduler&, std::uint64_t operations) {
 fl::task<> signal_back(fl::basic_task*& self, fl::basic_task& other, std::uint64_t turns) {
     self = &co_await fl::current_task();
     for (; turns != 0; --turns) {
-        co_await fl::receive_signal();
+        static_cast<void>(co_await fl::receive_signal());
         other.signal();
     }
 }
@@ -72,7 +72,7 @@ fl::task<> switch_by_signal(fl::scheduler& home, std::uint64_t operations) {
     while (other == nullptr) co_await fl::yield();
     for (std::uint64_t turns = operations / 2; turns != 0; --turns) {
         other->signal();
-        co_await fl::receive_signal();
+        static_cast<void>(co_await fl::receive_signal());
     }
     co_await partner;
 }
@@ -85,7 +85,7 @@ struct ball {
 fl::task<> wake_back(ball& at, std::uint64_t turns) {
     at.players[1] = &co_await fl::current_task();
     for (; turns != 0; --turns) {
-        while (at.turn_of != 1) co_await fl::wait_until_woken();
+        while (at.turn_of != 1) static_cast<void>(co_await fl::wait_until_woken());
         at.turn_of = 0;
         at.players[0]->wakeup();
     }
@@ -99,7 +99,7 @@ fl::task<> switch_by_wakeup(fl::scheduler& home, std::uint64_t operations) {
     for (std::uint64_t turns = operations / 2; turns != 0; --turns) {
         at.turn_of = 1;
         at.players[1]->wakeup();
-        while (at.turn_of != 0) co_await fl::wait_until_woken();
+        while (at.turn_of != 0) static_cast<void>(co_await fl::wait_until_woken());
     }
     co_await partner;
 }

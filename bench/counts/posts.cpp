@@ -96,7 +96,7 @@ fl::task<> hop_in(fl::executor home, std::uint64_t operations) {
         if (at->goes_on()) at->home.post(self);
     }};
     home.post(task);
-    co_await fl::receive_signal();
+    static_cast<void>(co_await fl::receive_signal());
 }
 
 fl::task<> hop(fl::scheduler& home, std::uint64_t operations) { return hop_in(home, operations); }
@@ -152,7 +152,7 @@ struct hopper {
 fl::task<> hop_of_lambdas(fl::scheduler& home, std::uint64_t operations) {
     chain hops{home, operations, &co_await fl::current_task()};
     home.post(hopper{&hops});
-    co_await fl::receive_signal();
+    static_cast<void>(co_await fl::receive_signal());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 fl::task<> park() {
     bench::tally::add();
-    co_await fl::wait_until_woken();
+    static_cast<void>(co_await fl::wait_until_woken());
 }
 
 fl::task<> sleep() {

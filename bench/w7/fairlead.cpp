@@ -61,10 +61,10 @@ fl::task<> play(std::array<fl::basic_task*, 2>& players, std::size_t mine, std::
     players[mine] = &co_await fl::current_task();
     seated.count_down();
     for (; left != 0; --left) {
-        co_await fl::receive_signal();
+        static_cast<void>(co_await fl::receive_signal());
         players[1 - mine]->signal();
     }
-    co_await fl::receive_signal();  // the last signal: no thread touches this task any more
+    static_cast<void>(co_await fl::receive_signal());  // the last signal: no thread touches this task any more
 }
 
 void play_coroutines(fl::scheduler& home, std::uint64_t switches) {

@@ -36,7 +36,7 @@ template <class Wait>
                   "a task is used up when it is awaited: write shielded(std::move(task)), or "
                   "as_result(std::move(task))");
     if constexpr (is_kept_task) {
-        return transform_awaitable(std::move(wait));  // no second complaint
+        return transform_awaitable(static_cast<value&&>(wait));  // no second complaint
     } else if constexpr (passes_by_value<value> && std::constructible_from<value, Wait>) {
         return value(std::forward<Wait>(wait));
     } else {
