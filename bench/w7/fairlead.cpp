@@ -64,7 +64,8 @@ fl::task<> play(std::array<fl::basic_task*, 2>& players, std::size_t mine, std::
         static_cast<void>(co_await fl::receive_signal());
         players[1 - mine]->signal();
     }
-    static_cast<void>(co_await fl::receive_signal());  // the last signal: no thread touches this task any more
+    // The last signal: no thread touches this task any more.
+    static_cast<void>(co_await fl::receive_signal());
 }
 
 void play_coroutines(fl::scheduler& home, std::uint64_t switches) {

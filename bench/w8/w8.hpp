@@ -4,7 +4,7 @@
 //     bounded      a channel of 1,024 places, an element at a time
 //     unbounded    a channel without a bound, an element at a time
 //     batched      a channel of 1,024 places, 64 elements at a time
-//     ping_pong    two tasks send a token to each other, `count` times, by two channels of one place
+//     ping_pong    two tasks send a token to each other, `count` times, by channels of one place
 //
 // A tenth of the elements come before the measurement. A run is void if the sum of the elements
 // that were received is not that of those sent.

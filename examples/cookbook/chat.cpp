@@ -59,7 +59,8 @@ private:
 // Sends a client what is said, until its channel is closed.
 fl::task<> write(io::tcp_stream& peer, fl::channel<line>& outbox) {
     while (const auto next = co_await outbox.receive()) {
-        if (!co_await peer.write_all(std::as_bytes(std::span{**next}), fl::clock::now() + 5s)) break;
+        if (!co_await peer.write_all(std::as_bytes(std::span{**next}), fl::clock::now() + 5s))
+            break;
     }
     static_cast<void>(peer.shutdown_send());
 }
