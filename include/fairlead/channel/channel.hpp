@@ -30,6 +30,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -71,17 +72,18 @@ public:
     /// unchanged.
     [[nodiscard]] auto send(T&& value, time_point deadline = never) noexcept {
         return wait::task_wait<channels::send_operation<T>>{deadline, state_,
-                                                            std::span<T>{&value, 1}};
+                                                            std::span<T>{std::addressof(value), 1}};
     }
 
     /// Without a wait: `would_wait` if there is no place, or a sender waits.
     waited<void> try_send(T&& value) {
-        return channels::try_now<channels::send_operation<T>>(state_, std::span<T>{&value, 1});
+        return channels::try_now<channels::send_operation<T>>(
+            state_, std::span<T>{std::addressof(value), 1});
     }
 
     [[nodiscard]] waited<void> send_blocking(T&& value, time_point deadline = never) {
-        return wait::wait_on_thread<channels::send_operation<T>>(deadline, state_,
-                                                                 std::span<T>{&value, 1});
+        return wait::wait_on_thread<channels::send_operation<T>>(
+            deadline, state_, std::span<T>{std::addressof(value), 1});
     }
 
     /// Sends all of `values`, in order, with nothing of other senders between those that need not

@@ -12,8 +12,9 @@
 //   4. Once the channel is closed no sender waits; and no receiver, unless a reserved place may
 //      still bring an element.
 //
-// No operation destroys an element of the user, or calls the user. Waits that end go into a chain,
-// for the caller to tell.
+// No operation drops an element or calls `on_dropped`. But elements are moved here: so the moves of
+// T run here, and the destructors of what was moved from. Waits that end go into a chain, for the
+// caller to tell.
 //
 // Spec: Channel in spec/MAP.md.
 #pragma once
@@ -51,16 +52,19 @@ public:
 
     // --- senders ---------------------------------------------------------------------------------
 
-    /// Sends the values of `wait`, or reserves its place. `full`: values are left. Throws
-    /// `std::bad_alloc` in an unbounded channel, and the value stays.
-    progress send(sender_wait<T>& wait, sync::waiter_chain& told) {
+    /// Sends the values of `wait`, or reserves its place. `full`: values are left. `never_waits`:
+    /// no send of values waits in this channel. Throws `std::bad_alloc` in an unbounded channel,
+    /// and the value stays.
+    progress send(sender_wait<T>& wait, bool never_waits, sync::waiter_chain& told) {
         if (closed_) return progress::closed;
-        if (!senders_.empty()) return progress::full;  // it does not overtake
         if (wait.reserves()) {
-            if (!has_room()) return progress::full;
+            if (!senders_.empty() || !has_room()) return progress::full;
             ++reserved_;
             return progress::done;
         }
+        if (wait.is_done()) return progress::done;  // nothing: it must not wait
+        // It does not overtake; only reservations, whose turn a send without a wait cannot await.
+        if (!senders_.empty() && !never_waits) return progress::full;
         while (!wait.is_done() && !receivers_.empty()) {
             receiver_wait<T>& first = first_receiver();
             do {
@@ -137,12 +141,22 @@ public:
         return was_open;
     }
 
-    /// Takes the oldest element out, to be dropped; nothing if there is none.
+    /// Takes the oldest element of a closed channel out, to be dropped; nothing if there is none.
     [[nodiscard]] std::optional<T> take_oldest(sync::waiter_chain& told) noexcept {
         if (elements_.empty()) return std::nullopt;
-        std::optional<T> oldest{std::move(elements_.front())};
+        std::optional<T> oldest{std::in_place, std::move(elements_.front())};
         elements_.pop();
         end_if_drained(told);
+        return oldest;
+    }
+
+    /// The next value of a send gets the place of the oldest element, which is dropped; both
+    /// exist. No place becomes free meanwhile, so a reservation that waits is not overtaken.
+    [[nodiscard]] T replace_oldest(sender_wait<T>& wait) noexcept {
+        T oldest(std::move(elements_.front()));
+        elements_.pop();
+        elements_.push(std::move(*wait.next_));
+        ++wait.next_;
         return oldest;
     }
 

@@ -1,0 +1,357 @@
+// Channels: what meets at an edge. Reservations beside sends that drop, sends of nothing, values of
+// unusual types, and misuse.
+#include <fairlead/channel/channel.hpp>
+#include <fairlead/coro/adapted_wait.hpp>
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
+
+#include "support/tasks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <any>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using namespace std::chrono_literals;
+using test::simulation;
+using values = std::vector<int>;
+
+// --- sends that drop -----------------------------------------------------------------------------
+
+struct dropping {
+    explicit dropping(std::size_t capacity, when_full policy) : one{capacity, policy} {
+        one.on_dropped([into = &dropped](int&& value) { into->push_back(value); });
+    }
+    task<> reserves() {
+        place = co_await one.reserve();
+        reserved = place.has_value();
+    }
+
+    simulation sim;
+    values dropped;
+    channel<int> one;
+    waited<channel_permit<int>> place = std::unexpected{wait_error::would_wait};
+    bool reserved = false;
+};
+
+// A reservation that waits has no value to be overtaken, and the send makes its own place.
+TEST(ChannelDrops, TheOldestOnlyBesideAReservationThatWaits) {
+    dropping of{2, when_full::drop_oldest};
+    EXPECT_TRUE(of.one.try_send(1));
+    EXPECT_TRUE(of.one.try_send(2));
+    auto reserver = spawn(of.sim.scheduler, of.reserves());
+    of.sim.scheduler.run_until_idle();
+    EXPECT_FALSE(of.reserved);
+    EXPECT_TRUE(of.one.try_send(3));
+    EXPECT_EQ(of.dropped, values{1});
+    EXPECT_EQ(of.one.length(), 2U);
+    of.sim.scheduler.run_until_idle();
+    EXPECT_FALSE(of.reserved) << "no place was freed";
+    EXPECT_EQ(of.one.try_receive(), 2);
+    of.sim.scheduler.run_until_idle();
+    EXPECT_TRUE(of.reserved);
+    EXPECT_TRUE(of.one.try_send(4));
+    EXPECT_EQ(of.dropped, (values{1, 3})) << "the place is reserved";
+    EXPECT_TRUE(std::move(*of.place).send(5));
+    EXPECT_EQ(of.one.try_receive(), 4);
+    EXPECT_EQ(of.one.try_receive(), 5);
+}
+
+TEST(ChannelDrops, TheNewestOnlyBesideAReservationThatWaits) {
+    dropping of{2, when_full::drop_newest};
+    EXPECT_TRUE(of.one.try_send(1));
+    EXPECT_TRUE(of.one.try_send(2));
+    auto reserver = spawn(of.sim.scheduler, of.reserves());
+    of.sim.scheduler.run_until_idle();
+    std::array<int, 2> more{3, 4};
+    EXPECT_EQ(of.one.try_send_many(more), 2U);
+    EXPECT_EQ(of.dropped, (values{3, 4}));
+    EXPECT_EQ(of.one.try_receive(), 1);
+    of.sim.scheduler.run_until_idle();
+    EXPECT_TRUE(of.reserved);
+    EXPECT_EQ(of.one.try_receive(), 2);
+}
+
+// A receiver needs no place: a reservation that waits does not make a send drop its value.
+TEST(ChannelDrops, NothingThatAReceiverWaitsFor) {
+    for (const when_full policy : {when_full::drop_oldest, when_full::drop_newest}) {
+        dropping of{1, policy};
+        auto first = of.one.try_reserve();
+        ASSERT_TRUE(first);
+        auto reserver = spawn(of.sim.scheduler, of.reserves());
+        const auto takes = [&]() -> task<int> { co_return *co_await of.one.receive(); };
+        auto receiver = spawn(of.sim.scheduler, takes());
+        of.sim.scheduler.run_until_idle();
+        EXPECT_TRUE(of.one.try_send(7));
+        of.sim.scheduler.run_until_idle();
+        EXPECT_EQ(of.dropped, values{});
+        ASSERT_TRUE(receiver.ended());
+        EXPECT_EQ(std::move(receiver).get(), 7);
+        *first = {};
+        of.sim.scheduler.run_until_idle();
+        EXPECT_TRUE(of.reserved);
+    }
+}
+
+TEST(ChannelDrops, ItsOwnValueWhenAllPlacesAreReserved) {
+    for (const when_full policy : {when_full::drop_oldest, when_full::drop_newest}) {
+        dropping of{2, policy};
+        auto first = of.one.try_reserve();
+        auto second = of.one.try_reserve();
+        std::array<int, 2> more{3, 4};
+        EXPECT_EQ(of.one.try_send_many(more), 2U);
+        EXPECT_EQ(of.dropped, (values{3, 4}));
+        EXPECT_EQ(of.one.length(), 0U);
+    }
+}
+
+// What is told of a drop may close the channel: the value was taken, and so was sent.
+TEST(ChannelDrops, AValueThatWasTakenWasSent) {
+    for (const when_full policy : {when_full::drop_oldest, when_full::drop_newest}) {
+        using value = std::unique_ptr<int>;
+        channel<value> one{1, policy};
+        one.on_dropped([of = &one](value&&) { of->close(); });
+        EXPECT_TRUE(one.try_send(std::make_unique<int>(1)));
+        auto mine = std::make_unique<int>(2);
+        const bool sent = one.try_send(std::move(mine)).has_value();
+        EXPECT_EQ(sent, mine == nullptr) << "with an error the value is unchanged";
+        EXPECT_TRUE(sent);
+        EXPECT_EQ(*std::move(one.try_receive()).value(), policy == when_full::drop_oldest ? 2 : 1);
+    }
+}
+
+// --- nothing is sent -----------------------------------------------------------------------------
+
+TEST(Channel, ASendOfNothingNeverWaits) {
+    simulation sim;
+    channel<int> one{1};
+    EXPECT_TRUE(one.try_send(1));
+    const auto sends_two = [&]() -> task<> { EXPECT_TRUE(co_await one.send(2)); };
+    auto sender = spawn(sim.scheduler, sends_two());
+    sim.scheduler.run_until_idle();
+    const auto sends_nothing = [&]() -> task<> {
+        EXPECT_EQ(co_await one.send_many(std::span<int>{}), 0U);
+    };
+    auto nothing = spawn(sim.scheduler, sends_nothing());
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(nothing.ended());
+    EXPECT_EQ(one.try_send_many({}), 0U);
+    EXPECT_EQ(one.try_receive(), 1);
+    EXPECT_EQ(one.try_receive(), 2);
+    EXPECT_EQ(one.length(), 0U);
+    one.close();
+    EXPECT_EQ(one.try_send_many({}).error(), wait_error::closed);
+    sim.scheduler.run_until_idle();
+}
+
+// --- types of values -----------------------------------------------------------------------------
+
+// Moved once, and never assigned.
+struct constant {
+    const int value;
+};
+
+TEST(Channel, ElementsNeedNotBeAssigned) {
+    simulation sim;
+    values dropped;
+    {
+        channel<constant> one{1, when_full::drop_oldest};
+        one.on_dropped([into = &dropped](constant&& gone) { into->push_back(gone.value); });
+        EXPECT_TRUE(one.try_send({1}));
+        EXPECT_EQ(one.try_receive()->value, 1);
+        EXPECT_TRUE(one.try_send({2}));
+        EXPECT_TRUE(one.try_send({3}));
+        const auto takes = [&]() -> task<int> { co_return (co_await one.receive())->value; };
+        auto receiver = spawn(sim.scheduler, takes());
+        sim.scheduler.run_until_idle();
+        EXPECT_EQ(std::move(receiver).get(), 3);
+        EXPECT_TRUE(one.try_send({4}));
+    }
+    EXPECT_EQ(dropped, (values{2, 4}));
+}
+
+// Its braces would make a list with itself as the only element.
+TEST(Channel, AnElementIsNotWrappedWhenItIsDropped) {
+    using list = std::vector<std::any>;
+    std::size_t size = 0;
+    {
+        channel<list> one{1};
+        one.on_dropped([into = &size](list&& gone) { *into = gone.size(); });
+        EXPECT_TRUE(one.try_send(list{1, 2, 3}));
+    }
+    EXPECT_EQ(size, 3U);
+}
+
+TEST(Channel, AnEmptyOptionalIsAnElement) {
+    simulation sim;
+    channel<std::optional<int>> one{2};
+    EXPECT_TRUE(one.try_send(std::nullopt));
+    EXPECT_TRUE(one.try_send(std::optional{3}));
+    const auto takes = [&]() -> task<> {
+        const auto first = co_await one.receive();
+        EXPECT_TRUE(first && !*first);
+        EXPECT_EQ(**co_await one.receive(), 3);
+    };
+    spawn(sim.scheduler, takes()).get();
+    int dropped = 0;
+    one.on_dropped([into = &dropped](std::optional<int>&&) { ++*into; });
+    EXPECT_TRUE(one.try_send(std::nullopt));
+    one.close_and_drop();
+    EXPECT_EQ(dropped, 1) << "an empty element is one, too";
+}
+
+// The address of such an object is not `&object`.
+struct addressless {
+    int value = 0;
+    void operator&() const = delete;
+};
+
+TEST(Channel, ElementsMayHideTheirAddress) {
+    channel<addressless> one{1};
+    addressless mine{4};
+    EXPECT_TRUE(one.try_send(std::move(mine)));
+    EXPECT_EQ(one.try_receive()->value, 4);
+}
+
+template <std::size_t Size, std::size_t Alignment>
+struct alignas(Alignment) block {
+    std::array<std::byte, Size> bytes{};
+    bool is_aligned = reinterpret_cast<std::uintptr_t>(this) % Alignment == 0;
+    block() = default;
+    block(block&&) noexcept {}  // `is_aligned` is of the new object
+    block& operator=(block&&) noexcept { return *this; }
+};
+
+template <class T>
+class ChannelSizes : public testing::Test {};
+using sizes =
+    testing::Types<block<1, 1>, block<3, 1>, block<64, 64>, block<10'000, 16>, block<5'000, 4096>>;
+TYPED_TEST_SUITE(ChannelSizes, sizes);
+
+TYPED_TEST(ChannelSizes, ElementsAreAligned) {
+    for (const std::size_t capacity : {std::size_t{70}, channel<TypeParam>::unbounded}) {
+        channel<TypeParam> one{capacity};
+        std::size_t aligned = 0;
+        one.on_dropped([into = &aligned](TypeParam&& gone) { *into += gone.is_aligned ? 1U : 0U; });
+        for (int round = 0; round != 3; ++round) {
+            for (int i = 0; i != 40; ++i) EXPECT_TRUE(one.try_send(TypeParam{}));
+            for (int i = 0; i != 25; ++i) EXPECT_TRUE(one.receive_blocking()->is_aligned);
+        }
+        one.close_and_drop();
+        EXPECT_EQ(aligned, 45U);
+    }
+}
+
+// A permit of one channel is an element of another.
+TEST(Channel, APermitOfAnotherChannelIsAnElement) {
+    simulation sim;
+    channel<int> places{2};
+    channel<channel_permit<int>> one{1};
+    EXPECT_TRUE(one.try_send(*places.try_reserve()));
+    const auto uses = [&]() -> task<> {
+        auto place = *co_await one.receive();
+        EXPECT_TRUE(std::move(place).send(5));
+    };
+    spawn(sim.scheduler, uses()).get();
+    EXPECT_EQ(places.try_receive(), 5);
+    EXPECT_TRUE(one.try_send(*places.try_reserve()));
+    one.close_and_drop();
+    EXPECT_TRUE(places.try_send(6));
+    EXPECT_TRUE(places.try_send(7)) << "the place that was dropped has returned";
+}
+
+// --- adapted waits -------------------------------------------------------------------------------
+
+TEST(Channel, WaitsAreShieldedAndGiveResults) {
+    simulation sim;
+    channel<int> one{1};
+    values got;
+    const auto takes = [&]() -> task<> {
+        got.push_back(*co_await shielded(one.receive()));
+        const auto next = co_await as_result(one.receive());
+        EXPECT_EQ(next.value().error(), wait_error::stopped);
+        EXPECT_EQ(co_await shielded(one.send_many(got)), 1U);
+    };
+    auto receiver = spawn(sim.scheduler, takes());
+    receiver.request_stop();
+    sim.scheduler.run_until_idle();
+    EXPECT_FALSE(receiver.ended()) << "it is shielded";
+    EXPECT_TRUE(one.try_send(1));
+    sim.scheduler.run_until_idle();
+    std::move(receiver).get();
+    EXPECT_EQ(one.try_receive(), 1);
+}
+
+// --- misuse --------------------------------------------------------------------------------------
+
+TEST(ChannelDeathTest, IsNotDestroyedWhileATaskWaits) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto destroys = [] {
+        simulation sim;
+        auto one = std::make_unique<channel<int>>(1);
+        const auto takes = [&]() -> task<> { static_cast<void>(co_await one->receive()); };
+        spawn(sim.scheduler, takes()).detach();
+        sim.scheduler.run_until_idle();
+        one.reset();
+    };
+    EXPECT_DEATH(destroys(), "a channel was destroyed while a task or a thread waits for it");
+}
+
+TEST(ChannelDeathTest, IsNotDestroyedWhileAPlaceIsReserved) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto destroys = [] {
+        auto one = std::make_unique<channel<int>>(1);
+        const auto place = one->try_reserve();
+        one.reset();
+    };
+    EXPECT_DEATH(destroys(), "or has a place reserved");
+}
+
+TEST(ChannelDeathTest, AWaitIsAwaitedOnce) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto awaits_twice = [] {
+        simulation sim;
+        channel<int> one{1};
+        const auto takes = [&]() -> task<> {
+            auto next = one.receive();
+            EXPECT_TRUE(co_await next);
+            EXPECT_TRUE(co_await next);
+        };
+        spawn(sim.scheduler, takes()).detach();
+        EXPECT_TRUE(one.try_send(1));
+        sim.scheduler.run_until_idle();
+        EXPECT_TRUE(one.try_send(2));
+        sim.scheduler.run_until_idle();
+    };
+    EXPECT_DEATH(awaits_twice(), "awaited twice");
+}
+
+TEST(ChannelDeathTest, MisuseIsAnError) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    channel<int> one{1};
+    EXPECT_DEATH(static_cast<void>(one.try_receive_many({})), "has room for none");
+    const auto uses_twice = [&] {
+        auto place = *one.try_reserve();
+        static_cast<void>(std::move(place).send(1));
+        static_cast<void>(std::move(place).send(2));
+    };
+    EXPECT_DEATH(uses_twice(), "a permit of a channel was used that is none, or twice");
+    const auto blocks = [] {
+        simulation sim;
+        channel<int> empty{1};
+        sim.scheduler.post([&] { static_cast<void>(empty.receive_blocking()); });
+        sim.scheduler.run_until_idle();
+    };
+    EXPECT_DEATH(blocks(), "a wait that blocks its thread was called on a worker");
+}
+
+}  // namespace
+}  // namespace fairlead
