@@ -11,6 +11,7 @@
 
 #include <any>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -247,6 +248,17 @@ TYPED_TEST(ChannelSizes, ElementsAreAligned) {
         }
         one.close_and_drop();
         EXPECT_EQ(aligned, 45U);
+    }
+}
+
+TYPED_TEST(ChannelSizes, ATaskReceivesThem) {
+    // A frame is aligned for ordinary objects: `receive` refuses other ones when it is compiled.
+    if constexpr (alignof(TypeParam) <= alignof(std::max_align_t)) {
+        simulation sim;
+        channel<TypeParam> one{2};
+        EXPECT_TRUE(one.try_send(TypeParam{}));
+        const auto takes = [&]() -> task<bool> { co_return (co_await one.receive())->is_aligned; };
+        EXPECT_TRUE(spawn(sim.scheduler, takes()).get());
     }
 }
 

@@ -37,7 +37,7 @@
 
 namespace fairlead {
 
-/// `T` is moved without exceptions. All members may be called by any thread, but for the destructor
+/// `T` is moved without exceptions, and its moves do not use the channel. All members may be called by any thread, but for the destructor
 /// and `on_dropped`; the `_blocking` forms by threads that are no workers.
 template <class T>
 class channel {
@@ -53,7 +53,9 @@ public:
     explicit channel(std::size_t capacity, when_full policy = when_full::wait)
         : state_{capacity, policy} {}
 
-    /// Drops the elements that are left. Nothing may wait, and no permit may exist.
+    /// Drops the elements that are left. Nothing may wait, and no permit may exist. A wait is over
+    /// when its task or thread goes on: a sender with a deadline, or that can be stopped, may look
+    /// into the channel until then, also after its value was received.
     ~channel() = default;
 
     /// Calls `drop`, a small function object that is trivially copyable, with each element that the
@@ -88,7 +90,8 @@ public:
 
     /// Sends all of `values`, in order, with nothing of other senders between those that need not
     /// wait: `waited<std::size_t>`, which is how many were sent, or why none was. Fewer than all:
-    /// the channel was closed, the deadline has passed, or the task was asked to stop.
+    /// the channel was closed, the deadline has passed, the task was asked to stop, or an unbounded
+    /// channel had no memory. Throws `std::bad_alloc` if it had none for the first.
     [[nodiscard]] auto send_many(std::span<T> values, time_point deadline = never) noexcept {
         return wait::task_wait<channels::send_many_operation<T>>{deadline, state_, values};
     }
@@ -121,6 +124,9 @@ public:
 
     /// Takes the oldest element: `waited<T>`, which may be `closed`, `stopped` or `expired`.
     [[nodiscard]] auto receive(time_point deadline = never) noexcept {
+        static_assert(alignof(T) <= alignof(std::max_align_t),
+                      "the frame of a coroutine is aligned for ordinary objects only: let the "
+                      "elements be pointers to objects with this alignment");
         return wait::task_wait<channels::receive_operation<T>>{deadline, state_};
     }
 
@@ -134,7 +140,8 @@ public:
     }
 
     /// Waits for the first element, and takes all there are then, into the first objects of `into`:
-    /// `waited<std::size_t>`, which is how many, at least one.
+    /// `waited<std::size_t>`, which is how many, at least one. What the objects had before ends
+    /// under the lock of the channel.
     [[nodiscard]] auto receive_many(std::span<T> into, time_point deadline = never) noexcept {
         return wait::task_wait<channels::receive_many_operation<T>>{deadline, state_, into};
     }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <expected>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -65,6 +66,17 @@ class send_many_operation : public sending<T> {
 public:
     send_many_operation(channel_state<T>& of, std::span<T> values) noexcept
         : sending<T>{of, values}, first_{values.data()} {}
+
+    [[nodiscard]] bool enter() { return try_enter(true); }
+    // What was sent before the memory ran out is the result.
+    [[nodiscard]] bool try_enter(bool may_wait) {
+        try {
+            return sending<T>::try_enter(may_wait);
+        } catch (const std::bad_alloc&) {
+            if (this->next() == first_) throw;
+            return false;
+        }
+    }
 
     [[nodiscard]] waited<std::size_t> collect(std::optional<wait_error> early) noexcept {
         const auto sent = static_cast<std::size_t>(this->next() - first_);
