@@ -129,6 +129,25 @@ TEST(ChannelDrops, AValueThatWasTakenWasSent) {
     }
 }
 
+// A permit that brings nothing any more does not keep the receivers waiting.
+TEST(Channel, CloseAndDropEndsReceiversBesideAPermit) {
+    simulation sim;
+    channel<int> one{1};
+    auto place = one.try_reserve();
+    const auto takes = [&]() -> task<wait_error> { co_return (co_await one.receive()).error(); };
+    auto receiver = spawn(sim.scheduler, takes());
+    sim.scheduler.run_until_idle();
+    one.close();
+    sim.scheduler.run_until_idle();
+    EXPECT_FALSE(receiver.ended()) << "the permit may bring an element";
+    EXPECT_FALSE(one.close_and_drop());
+    sim.scheduler.run_until_idle();
+    ASSERT_TRUE(receiver.ended());
+    EXPECT_EQ(std::move(receiver).get(), wait_error::closed);
+    EXPECT_EQ(one.try_receive().error(), wait_error::closed);
+    EXPECT_EQ(std::move(*place).send(1).error(), wait_error::closed);
+}
+
 // --- nothing is sent -----------------------------------------------------------------------------
 
 TEST(Channel, ASendOfNothingNeverWaits) {

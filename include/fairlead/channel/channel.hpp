@@ -106,7 +106,8 @@ public:
         return wait::wait_on_thread<channels::send_many_operation<T>>(deadline, state_, values);
     }
 
-    /// Reserves a place, for a value that is made later: `waited<channel_permit<T>>`.
+    /// Reserves a place, for a value that is made later: `waited<channel_permit<T>>`. It waits also
+    /// in a channel that drops; in one that refuses it ends as `would_wait`.
     [[nodiscard]] auto reserve(time_point deadline = never) noexcept {
         return wait::task_wait<channels::reserve_operation<T>>{deadline, state_};
     }
@@ -163,7 +164,8 @@ public:
     /// was closed before.
     bool close() noexcept { return state_.close(); }
 
-    /// The same, and drops the elements that are left, and those that permits would bring.
+    /// The same, and drops the elements that are left, and those that permits would bring: so
+    /// receivers are `closed` at once.
     bool close_and_drop() noexcept { return state_.close_and_drop(); }
 
     [[nodiscard]] bool is_closed() noexcept { return state_.is_closed(); }

@@ -10,7 +10,7 @@
 //   3. A sender waits only while there is no free place: a receive admits the value of the first
 //      sender that waits. So nothing overtakes a wait.
 //   4. Once the channel is closed no sender waits; and no receiver, unless a reserved place may
-//      still bring an element.
+//      still bring an element, which it does not if the channel drops what is left.
 //
 // No operation drops an element or calls `on_dropped`. But elements are moved here: so the moves of
 // T run here, and the destructors of what was moved from. Waits that end go into a chain, for the
@@ -44,6 +44,8 @@ public:
     explicit channel_flow(std::size_t capacity) : elements_{checked(capacity)} {}
 
     [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+    /// Whether what is left was dropped when it was closed, and what reserved places would bring is.
+    [[nodiscard]] bool drops() const noexcept { return drops_; }
     [[nodiscard]] bool is_unused() const noexcept {
         return senders_.empty() && receivers_.empty() && reserved_ == 0;
     }
@@ -133,9 +135,10 @@ public:
 
     // --- the end ---------------------------------------------------------------------------------
 
-    /// False: it was closed before.
-    bool close(sync::waiter_chain& told) noexcept {
+    /// `drops`: reserved places bring nothing any more. False: it was closed before.
+    bool close(bool drops, sync::waiter_chain& told) noexcept {
         const bool was_open = !std::exchange(closed_, true);
+        drops_ = drops_ || drops;
         senders_.close(told);
         end_if_drained(told);
         return was_open;
@@ -175,7 +178,7 @@ private:
         return elements_.size() + reserved_ < elements_.capacity();
     }
     [[nodiscard]] bool is_drained() const noexcept {
-        return closed_ && elements_.empty() && reserved_ == 0;
+        return closed_ && elements_.empty() && (reserved_ == 0 || drops_);
     }
     [[nodiscard]] bool has_waiting_value() const noexcept {
         return !senders_.empty() && !first_sender().reserves();
@@ -224,6 +227,7 @@ private:
     block_fifo<T> elements_;
     std::size_t reserved_ = 0;
     bool closed_ = false;
+    bool drops_ = false;  // since it was closed
 };
 
 }  // namespace fairlead::channels

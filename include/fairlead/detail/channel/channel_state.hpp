@@ -94,7 +94,7 @@ public:
     [[nodiscard]] bool send_reserved(T&& value) {
         told_at_end told;
         std::lock_guard lock{mutex_};
-        if (drops_elements_) {
+        if (flow_.drops()) {
             flow_.give_back_reserved(told.ended);
             return false;
         }
@@ -136,7 +136,7 @@ public:
     bool close() noexcept {
         told_at_end told;
         std::lock_guard lock{mutex_};
-        return flow_.close(told.ended);
+        return flow_.close(false, told.ended);
     }
 
     bool close_and_drop() noexcept {
@@ -144,8 +144,7 @@ public:
         {
             told_at_end told;
             std::lock_guard lock{mutex_};
-            was_open = flow_.close(told.ended);
-            drops_elements_ = true;
+            was_open = flow_.close(true, told.ended);
         }
         while (std::optional<T> next = take_oldest()) drop(std::move(*next));
         return was_open;
@@ -203,8 +202,7 @@ private:
 
     sync::mutex mutex_;
     const when_full policy_;
-    bool drops_elements_ = false;  // guarded by mutex_: what a reserved place would still bring
-    channel_flow<T> flow_;         // guarded by mutex_
+    channel_flow<T> flow_;  // guarded by mutex_
     drop_function drop_;
 };
 
