@@ -148,6 +148,53 @@ TEST(Channel, CloseAndDropEndsReceiversBesideAPermit) {
     EXPECT_EQ(std::move(*place).send(1).error(), wait_error::closed);
 }
 
+// --- what is granted and not collected -----------------------------------------------------------
+
+TEST(Channel, AReceiveOfManyTakesAllThereAreWhenItGoesOn) {
+    simulation sim;
+    channel<int> one{4};
+    std::array<int, 3> got{};
+    const auto takes = [&]() -> task<std::size_t> { co_return *co_await one.receive_many(got); };
+    auto receiver = spawn(sim.scheduler, takes());
+    sim.scheduler.run_until_idle();
+    for (int i = 1; i != 5; ++i) EXPECT_TRUE(one.try_send(int{i}));
+    sim.scheduler.run_until_idle();
+    ASSERT_TRUE(receiver.ended());
+    EXPECT_EQ(std::move(receiver).get(), 3U);
+    EXPECT_EQ(got, (std::array{1, 2, 3}));
+    EXPECT_EQ(one.try_receive(), 4);
+}
+
+TEST(Channel, WhatATaskDoesNotCollectIsDroppedOrReturns) {
+    values dropped;
+    channel<int> one{2};
+    one.on_dropped([into = &dropped](int&& value) { into->push_back(value); });
+    auto first = one.try_reserve();
+    auto second = one.try_reserve();
+    bool goes_on = false;
+    {
+        scheduler home{{.stop_limit = 0ms, .run_on_caller = true}};
+        const auto takes = [&]() -> task<> {
+            std::array<int, 4> some{};
+            static_cast<void>(co_await one.receive_many(some));
+            goes_on = true;
+        };
+        const auto reserves = [&]() -> task<> {
+            const auto place = co_await one.reserve();
+            goes_on = true;
+        };
+        spawn(home, takes()).detach();
+        spawn(home, reserves()).detach();
+        home.run_until_idle();
+        EXPECT_TRUE(std::move(*first).send(1));  // its place is the reservation's now
+        EXPECT_EQ(one.try_send(2).error(), wait_error::would_wait);
+    }
+    EXPECT_FALSE(goes_on);
+    EXPECT_EQ(dropped, values{1});
+    EXPECT_TRUE(one.try_send(2)) << "the place has returned";
+    EXPECT_EQ(one.try_send(3).error(), wait_error::would_wait);
+}
+
 // --- nothing is sent -----------------------------------------------------------------------------
 
 TEST(Channel, ASendOfNothingNeverWaits) {
