@@ -41,6 +41,26 @@ TEST(channel_allocations, values_that_there_is_no_memory_for_stay_with_their_sen
     EXPECT_EQ(one.try_receive().error(), wait_error::closed);
 }
 
+TEST(channel_allocations, a_task_whose_send_has_no_memory_goes_on) {
+    channel<value> one{channel<value>::unbounded};
+    scheduler home{{.run_on_caller = true}};
+    bool failed = false;
+    const auto sends = [&]() -> task<> {
+        value mine = std::make_unique<int>(5);
+        try {
+            const armed plan{no_memory, call_range::from(1)};
+            static_cast<void>(co_await one.send(std::move(mine)));
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        EXPECT_EQ(*mine, 5);
+        EXPECT_TRUE(co_await one.send(std::move(mine)));
+    };
+    spawn(home, sends()).get();
+    EXPECT_TRUE(failed);
+    EXPECT_EQ(**one.try_receive(), 5);
+}
+
 // A receive that waits has been granted the first value when the memory for the next one runs out.
 TEST(channel_allocations, a_grant_is_told_though_there_is_no_memory_for_the_next_value) {
     channel<int> one{channel<int>::unbounded};
