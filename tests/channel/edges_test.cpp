@@ -27,6 +27,10 @@ using values = std::vector<int>;
 
 // --- sends that drop -----------------------------------------------------------------------------
 
+task<> receives_all(channel<int>& from, values& into) {
+    while (auto next = co_await from.receive()) into.push_back(*next);
+}
+
 struct dropping {
     explicit dropping(std::size_t capacity, when_full policy) : one{capacity, policy} {
         one.on_dropped([into = &dropped](int&& value) { into->push_back(value); });
@@ -193,6 +197,62 @@ TEST(Channel, WhatATaskDoesNotCollectIsDroppedOrReturns) {
     EXPECT_EQ(dropped, values{1});
     EXPECT_TRUE(one.try_send(2)) << "the place has returned";
     EXPECT_EQ(one.try_send(3).error(), wait_error::would_wait);
+}
+
+// --- values that need no place --------------------------------------------------------------------
+
+// The place of a permit whose value goes to a receiver is free.
+TEST(Channel, APlaceThatIsNotNeededGoesToTheNextReservation) {
+    simulation sim;
+    channel<int> one{1};
+    auto place = one.try_reserve();
+    const auto takes = [&]() -> task<int> { co_return *co_await one.receive(); };
+    const auto reserves = [&]() -> task<> { EXPECT_TRUE(co_await one.reserve()); };
+    auto receiver = spawn(sim.scheduler, takes());
+    auto reserver = spawn(sim.scheduler, reserves());
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(std::move(*place).send(3));
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(reserver.ended());
+    ASSERT_TRUE(receiver.ended());
+    EXPECT_EQ(std::move(receiver).get(), 3);
+}
+
+// The value of the last permit goes to the first receiver, and nothing comes for the second.
+TEST(Channel, TheValueOfTheLastPermitEndsTheOtherReceivers) {
+    simulation sim;
+    channel<int> one{1};
+    auto place = one.try_reserve();
+    values first;
+    values second;
+    auto receives = spawn(sim.scheduler, receives_all(one, first));
+    auto is_left = spawn(sim.scheduler, receives_all(one, second));
+    sim.scheduler.run_until_idle();
+    one.close();
+    EXPECT_TRUE(std::move(*place).send(3));
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(receives.ended());
+    EXPECT_TRUE(is_left.ended());
+    EXPECT_EQ(first, values{3});
+    EXPECT_EQ(second, values{});
+}
+
+TEST(Channel, ASendOfManyWaitsForItsLastValue) {
+    simulation sim;
+    channel<int> one{1};
+    auto place = one.try_reserve();
+    std::array<int, 3> sent{1, 2, 3};
+    const auto gives = [&]() -> task<std::size_t> { co_return *co_await one.send_many(sent); };
+    auto sender = spawn(sim.scheduler, gives());
+    sim.scheduler.run_until_idle();
+    for (int i = 1; i != 4; ++i) {
+        EXPECT_FALSE(sender.ended()) << i;
+        EXPECT_EQ(one.try_receive(), i);
+        sim.scheduler.run_until_idle();
+    }
+    ASSERT_TRUE(sender.ended());
+    EXPECT_EQ(std::move(sender).get(), 3U);
+    EXPECT_EQ(one.try_receive().error(), wait_error::would_wait);
 }
 
 // --- nothing is sent -----------------------------------------------------------------------------

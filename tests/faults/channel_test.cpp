@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <utility>
@@ -59,6 +61,31 @@ TEST(channel_allocations, a_task_whose_send_has_no_memory_goes_on) {
     spawn(home, sends()).get();
     EXPECT_TRUE(failed);
     EXPECT_EQ(**one.try_receive(), 5);
+}
+
+// A bounded channel has all its blocks from the beginning, wherever its elements begin.
+TEST(channel_allocations, a_bounded_channel_needs_no_memory_after_its_beginning) {
+    for (const std::size_t capacity : {1U, 2U, 3U, 31U, 32U, 33U, 34U, 64U, 65U, 70U}) {
+        channel<int> one{capacity};
+        const armed plan{no_memory, call_range::from(1)};
+        // It stays full, and its first element wanders through a block.
+        for (std::size_t i = 0; i != capacity; ++i) ASSERT_TRUE(one.try_send(1));
+        for (int round = 0; round != 70; ++round) {
+            ASSERT_TRUE(one.try_receive());
+            ASSERT_TRUE(one.try_send(1));
+        }
+        EXPECT_FALSE(plan.hit()) << capacity;
+    }
+}
+
+TEST(channel_allocations, an_unbounded_channel_frees_what_was_read) {
+    channel<int> one{channel<int>::unbounded};
+    EXPECT_TRUE(one.try_send(0));
+    EXPECT_TRUE(one.try_receive());
+    const std::int64_t before = live_allocations();
+    for (int i = 0; i != 1000; ++i) EXPECT_TRUE(one.try_send(int{i}));
+    for (int i = 0; i != 1000; ++i) EXPECT_TRUE(one.try_receive());
+    EXPECT_LE(live_allocations(), before + 1) << "it keeps one block beside the last";
 }
 
 // A receive that waits has been granted the first value when the memory for the next one runs out.

@@ -122,8 +122,7 @@ public:
         while (!wait.is_full() && has_waiting_value()) take_first_value(wait, told);
         if (wait.next_ == before) return is_drained() ? progress::closed : progress::full;
         admit_senders(told);
-        end_if_drained(told);
-        return progress::done;
+        return progress::done;  // no other receiver waits: there was something for this one
     }
 
     void begin_wait(receiver_wait<T>& wait) noexcept { receivers_.push_back(wait); }
@@ -145,11 +144,10 @@ public:
     }
 
     /// Takes the oldest element of a closed channel out, to be dropped; nothing if there is none.
-    [[nodiscard]] std::optional<T> take_oldest(sync::waiter_chain& told) noexcept {
+    [[nodiscard]] std::optional<T> take_oldest() noexcept {
         if (elements_.empty()) return std::nullopt;
         std::optional<T> oldest{std::in_place, std::move(elements_.front())};
         elements_.pop();
-        end_if_drained(told);
         return oldest;
     }
 

@@ -189,9 +189,8 @@ private:
     }
 
     [[nodiscard]] std::optional<T> take_oldest() noexcept {
-        told_at_end told;
         std::lock_guard lock{mutex_};
-        return flow_.take_oldest(told.ended);
+        return flow_.take_oldest();
     }
 
     static progress end(sync::waiter& wait, progress how) noexcept {
