@@ -199,7 +199,7 @@ TEST(Channel, WhatATaskDoesNotCollectIsDroppedOrReturns) {
     EXPECT_EQ(one.try_send(3).error(), wait_error::would_wait);
 }
 
-// --- values that need no place --------------------------------------------------------------------
+// --- values that need no place -------------------------------------------------------------------
 
 // The place of a permit whose value goes to a receiver is free.
 TEST(Channel, APlaceThatIsNotNeededGoesToTheNextReservation) {

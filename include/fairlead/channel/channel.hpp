@@ -37,8 +37,9 @@
 
 namespace fairlead {
 
-/// `T` is moved without exceptions, and its moves do not use the channel. All members may be called by any thread, but for the destructor
-/// and `on_dropped`; the `_blocking` forms by threads that are no workers.
+/// `T` is moved without exceptions, and its moves do not use the channel. All members may be
+/// called by any thread, but for the destructor and `on_dropped`; the `_blocking` forms by threads
+/// that are no workers.
 template <class T>
 class channel {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
@@ -107,7 +108,7 @@ public:
     }
 
     /// Reserves a place, for a value that is made later: `waited<channel_permit<T>>`. It waits also
-    /// in a channel that drops; in one that refuses it ends as `would_wait`.
+    /// in a channel that drops; in a channel that refuses it ends as `would_wait`.
     [[nodiscard]] auto reserve(time_point deadline = never) noexcept {
         return wait::task_wait<channels::reserve_operation<T>>{deadline, state_};
     }

@@ -44,7 +44,7 @@ public:
     explicit channel_flow(std::size_t capacity) : elements_{checked(capacity)} {}
 
     [[nodiscard]] bool is_closed() const noexcept { return closed_; }
-    /// Whether what is left was dropped when it was closed, and what reserved places would bring is.
+    /// Whether it was closed so that reserved places bring nothing any more.
     [[nodiscard]] bool drops() const noexcept { return drops_; }
     [[nodiscard]] bool is_unused() const noexcept {
         return senders_.empty() && receivers_.empty() && reserved_ == 0;

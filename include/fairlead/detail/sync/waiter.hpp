@@ -6,9 +6,9 @@
 //
 // A waiter lies in the frame or on the stack of what waits: no allocation. It is in at most one
 // FIFO, under the mutex of the object that it waits for. Whether it is there decides, once, between
-// a grant, a close, and a withdrawal by a stop or a deadline. The object tells the waits that it has
-// ended after it has unlocked its mutex, since a wait that was told may destroy the object, or come
-// back to it.
+// a grant, a close, and a withdrawal by a stop or a deadline. The object tells the waits that it
+// has ended after it has unlocked its mutex, since a wait that was told may destroy the object,
+// or come back to it.
 //
 // Used by lines and channels.
 #pragma once
