@@ -65,7 +65,8 @@ public:
             return progress::done;
         }
         if (wait.is_done()) return progress::done;  // nothing: it must not wait
-        // It does not overtake; only reservations, whose turn a send without a wait cannot await.
+        // It does not overtake. But where no send waits, only reservations do: for a free place, of
+        // which there is none for this send either.
         if (!senders_.empty() && !never_waits) return progress::full;
         while (!wait.is_done() && !receivers_.empty()) {
             receiver_wait<T>& first = first_receiver();
