@@ -89,15 +89,17 @@ Reserve(k) == /\ pc[k] = "out" /\ next[k] = 1 /\ UNCHANGED <<closed, left, leave
               /\ IF closed THEN Go(k, "ended") /\ UNCHANGED <<sq, reserved>>
                  ELSE IF sq = <<>> /\ Room(buf, reserved) THEN reserved' = reserved + 1 /\ Go(k, "has") /\ UNCHANGED sq
                  ELSE sq' = Append(sq, k) /\ Go(k, "waits") /\ UNCHANGED reserved
+\* Bug 16: the value is lost.
 Use(k) == /\ pc[k] = "has" /\ UNCHANGED <<closed, left, leaves, closes, got, count>>
           /\ LET v == <<k, 1>>
                  n == [next EXCEPT ![k] = 2] IN
-             IF rq # <<>> THEN Leave(k, buf, sq, Tail(rq), reserved - 1, n, [hand EXCEPT ![Head(rq)] = v], <<Head(rq)>>)
-                          ELSE Leave(k, Append(buf, v), sq, rq, reserved - 1, n, hand, <<>>)
+             IF Bug = 16 THEN Leave(k, buf, sq, rq, reserved - 1, n, hand, <<>>)
+             ELSE IF rq # <<>> THEN Leave(k, buf, sq, Tail(rq), reserved - 1, n, [hand EXCEPT ![Head(rq)] = v], <<Head(rq)>>)
+             ELSE Leave(k, Append(buf, v), sq, rq, reserved - 1, n, hand, <<>>)
           /\ Go(k, "tells")
 \* Bug 8: the place stays reserved.
 GiveBack(k) == /\ pc[k] = "has" /\ UNCHANGED <<closed, left, leaves, closes, got, count>>
-               /\ Leave(k, buf, sq, rq, IF Bug = 8 THEN reserved ELSE reserved - 1, [next EXCEPT ![k] = 2], hand, <<>>)
+               /\ Leave(k, buf, sq, rq, IF Bug = 8 THEN reserved ELSE reserved - 1, [next EXCEPT ![k] = 3], hand, <<>>)
                /\ Go(k, "tells")
 
 \* --- receivers ----------------------------------------------------------------------------------------------------
@@ -162,7 +164,7 @@ Spec == Init /\ [][Next]_vars /\ Fair
 RECURSIVE Sum(_)
 Sum(S) == IF S = {} THEN 0 ELSE LET s == CHOOSE u \in S : TRUE IN next[s] - 1 + Sum(S \ {s})
 Held == Cardinality({r \in Receivers : hand[r] # None})
-Returned == Cardinality({k \in Keepers : next[k] = 2 /\ got[k] = 0 /\ ~In(buf, <<k, 1>>) /\ \A r \in Receivers : hand[r] # <<k, 1>>})
+Returned == 2 * Cardinality({k \in Keepers : next[k] = 3})  \* no value came for these
 NoOverfill == Len(buf) + reserved <= Cap
 ReceiversMeanEmpty == rq # <<>> => buf = <<>> /\ (sq = <<>> \/ Head(sq) \in Keepers)
 SendersMeanFull == sq # <<>> => Len(buf) + reserved >= Cap

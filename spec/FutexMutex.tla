@@ -61,5 +61,5 @@ Spec == Init /\ [][Next]_vars /\ Fair
 
 Exclusive == Cardinality({t \in Threads : pc[t] = "has"}) <= 1
 NotTouched == ~touched
-Locked == \A t \in Threads : pc[t] = "asleep" ~> pc[t] # "asleep"
+Locked == \A t \in Threads : pc[t] \notin {"out", "done"} ~> pc[t] = "has" \/ left[t] = 0
 =============================================================================

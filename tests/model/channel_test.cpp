@@ -180,6 +180,34 @@ TEST(ModelChannel, ADestructorDropsWhatIsLeftOnce) {
     });
 }
 
+// A send that drops, beside a reservation that waits, a receive and a close: each value is at one
+// place, and the reservation has a place or was ended.
+TEST(ModelChannel, ADropTakesOnePlaceOnly) {
+    model::expect_passes({.preemptions = 2}, [] {
+        int dropped = 0;
+        int got = 0;
+        std::array<int, 2> kept{};
+        {
+            state one{1, when_full::drop_oldest};
+            one.on_dropped([&dropped](int&& value) { dropped += value; });
+            require(send(one, 1).has_value(), "there is a place");
+            model::in_threads(
+                [&] {
+                    auto place = by_thread<channels::reserve_operation<int>>{one}.run();
+                    if (!place || !std::move(*place).send(100)) kept[0] = 100;
+                },
+                [&] {
+                    if (!send(one, 10)) kept[1] = 10;
+                },
+                [&] {
+                    got += receive(one).value_or(0);
+                    one.close();
+                });
+        }
+        require(dropped + got + kept[0] + kept[1] == 111, "each value is at one place");
+    });
+}
+
 // --- as a whole ----------------------------------------------------------------------------------
 
 // Two tasks pass elements through a channel of one place, with a deadline and a stop at any time.

@@ -320,6 +320,9 @@ TEST(SemaphoreDeathTest, MisuseIsAnError) {
     semaphore_units two = all.try_acquire(2);
     EXPECT_DEATH(static_cast<void>(two.split(3)), "more units were split off than there are");
     EXPECT_DEATH(two.merge(other.try_acquire()), "units of two semaphores were merged");
+    semaphore large{std::uint64_t{1} << 40};
+    semaphore_units most = large.try_acquire(UINT32_MAX);
+    EXPECT_DEATH(most.merge(large.try_acquire()), "more units were merged than one object can");
 }
 
 TEST(SemaphoreDeathTest, IsNotDestroyedWhileATaskWaits) {

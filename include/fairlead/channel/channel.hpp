@@ -30,14 +30,16 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 namespace fairlead {
 
-/// `T` is moved without exceptions. All members may be called by any thread, but for the destructor
-/// and `on_dropped`; the `_blocking` forms by threads that are no workers.
+/// `T` is moved without exceptions, and its moves do not use the channel. All members may be
+/// called by any thread, but for the destructor and `on_dropped`; the `_blocking` forms by threads
+/// that are no workers.
 template <class T>
 class channel {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
@@ -52,7 +54,9 @@ public:
     explicit channel(std::size_t capacity, when_full policy = when_full::wait)
         : state_{capacity, policy} {}
 
-    /// Drops the elements that are left. Nothing may wait, and no permit may exist.
+    /// Drops the elements that are left. Nothing may wait, and no permit may exist. A wait is over
+    /// when its task or thread goes on: a sender with a deadline, or that can be stopped, may look
+    /// into the channel until then, also after its value was received.
     ~channel() = default;
 
     /// Calls `drop`, a small function object that is trivially copyable, with each element that the
@@ -71,22 +75,24 @@ public:
     /// unchanged.
     [[nodiscard]] auto send(T&& value, time_point deadline = never) noexcept {
         return wait::task_wait<channels::send_operation<T>>{deadline, state_,
-                                                            std::span<T>{&value, 1}};
+                                                            std::span<T>{std::addressof(value), 1}};
     }
 
     /// Without a wait: `would_wait` if there is no place, or a sender waits.
     waited<void> try_send(T&& value) {
-        return channels::try_now<channels::send_operation<T>>(state_, std::span<T>{&value, 1});
+        return channels::try_now<channels::send_operation<T>>(
+            state_, std::span<T>{std::addressof(value), 1});
     }
 
     [[nodiscard]] waited<void> send_blocking(T&& value, time_point deadline = never) {
-        return wait::wait_on_thread<channels::send_operation<T>>(deadline, state_,
-                                                                 std::span<T>{&value, 1});
+        return wait::wait_on_thread<channels::send_operation<T>>(
+            deadline, state_, std::span<T>{std::addressof(value), 1});
     }
 
     /// Sends all of `values`, in order, with nothing of other senders between those that need not
     /// wait: `waited<std::size_t>`, which is how many were sent, or why none was. Fewer than all:
-    /// the channel was closed, the deadline has passed, or the task was asked to stop.
+    /// the channel was closed, the deadline has passed, the task was asked to stop, or an unbounded
+    /// channel had no memory. Throws `std::bad_alloc` if it had none for the first.
     [[nodiscard]] auto send_many(std::span<T> values, time_point deadline = never) noexcept {
         return wait::task_wait<channels::send_many_operation<T>>{deadline, state_, values};
     }
@@ -101,7 +107,8 @@ public:
         return wait::wait_on_thread<channels::send_many_operation<T>>(deadline, state_, values);
     }
 
-    /// Reserves a place, for a value that is made later: `waited<channel_permit<T>>`.
+    /// Reserves a place, for a value that is made later: `waited<channel_permit<T>>`. It waits also
+    /// in a channel that drops; in a channel that refuses it ends as `would_wait`.
     [[nodiscard]] auto reserve(time_point deadline = never) noexcept {
         return wait::task_wait<channels::reserve_operation<T>>{deadline, state_};
     }
@@ -119,6 +126,9 @@ public:
 
     /// Takes the oldest element: `waited<T>`, which may be `closed`, `stopped` or `expired`.
     [[nodiscard]] auto receive(time_point deadline = never) noexcept {
+        static_assert(alignof(T) <= alignof(std::max_align_t),
+                      "the frame of a coroutine is aligned for ordinary objects only: let the "
+                      "elements be pointers to objects with this alignment");
         return wait::task_wait<channels::receive_operation<T>>{deadline, state_};
     }
 
@@ -132,7 +142,8 @@ public:
     }
 
     /// Waits for the first element, and takes all there are then, into the first objects of `into`:
-    /// `waited<std::size_t>`, which is how many, at least one.
+    /// `waited<std::size_t>`, which is how many, at least one. What the objects had before ends
+    /// under the lock of the channel.
     [[nodiscard]] auto receive_many(std::span<T> into, time_point deadline = never) noexcept {
         return wait::task_wait<channels::receive_many_operation<T>>{deadline, state_, into};
     }
@@ -154,7 +165,8 @@ public:
     /// was closed before.
     bool close() noexcept { return state_.close(); }
 
-    /// The same, and drops the elements that are left, and those that permits would bring.
+    /// The same, and drops the elements that are left, and those that permits would bring: so
+    /// receivers are `closed` at once.
     bool close_and_drop() noexcept { return state_.close_and_drop(); }
 
     [[nodiscard]] bool is_closed() noexcept { return state_.is_closed(); }

@@ -68,11 +68,13 @@ public:
         return {*of, count};
     }
 
-    /// Adds the units of `other`, of the same semaphore.
+    /// Adds the units of `other`, of the same semaphore. Together they are fewer than 2^32.
     void merge(semaphore_units&& other) noexcept {
         FAIRLEAD_ASSERT(of_ == nullptr || other.of_ == nullptr || of_ == other.of_,
                         "units of two semaphores were merged");
         if (this == &other || other.of_ == nullptr) return;
+        FAIRLEAD_ASSERT(other.count_ <= UINT32_MAX - count_,
+                        "more units were merged than one object can count");
         of_ = std::exchange(other.of_, nullptr);
         count_ += std::exchange(other.count_, 0);
     }

@@ -10,10 +10,11 @@
 //   3. A sender waits only while there is no free place: a receive admits the value of the first
 //      sender that waits. So nothing overtakes a wait.
 //   4. Once the channel is closed no sender waits; and no receiver, unless a reserved place may
-//      still bring an element.
+//      still bring an element, which it does not if the channel drops what is left.
 //
-// No operation destroys an element of the user, or calls the user. Waits that end go into a chain,
-// for the caller to tell.
+// No operation drops an element or calls `on_dropped`. But elements are moved here: so the moves of
+// T run here, and the destructors of what was moved from. Waits that end go into a chain, for the
+// caller to tell.
 //
 // Spec: Channel in spec/MAP.md.
 #pragma once
@@ -43,6 +44,8 @@ public:
     explicit channel_flow(std::size_t capacity) : elements_{checked(capacity)} {}
 
     [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+    /// Whether it was closed so that reserved places bring nothing any more.
+    [[nodiscard]] bool drops() const noexcept { return drops_; }
     [[nodiscard]] bool is_unused() const noexcept {
         return senders_.empty() && receivers_.empty() && reserved_ == 0;
     }
@@ -51,16 +54,20 @@ public:
 
     // --- senders ---------------------------------------------------------------------------------
 
-    /// Sends the values of `wait`, or reserves its place. `full`: values are left. Throws
-    /// `std::bad_alloc` in an unbounded channel, and the value stays.
-    progress send(sender_wait<T>& wait, sync::waiter_list& told) {
+    /// Sends the values of `wait`, or reserves its place. `full`: values are left. `never_waits`:
+    /// no send of values waits in this channel. Throws `std::bad_alloc` in an unbounded channel,
+    /// and the value stays.
+    progress send(sender_wait<T>& wait, bool never_waits, sync::waiter_list& told) {
         if (closed_) return progress::closed;
-        if (!senders_.empty()) return progress::full;  // it does not overtake
         if (wait.reserves()) {
-            if (!has_room()) return progress::full;
+            if (!senders_.empty() || !has_room()) return progress::full;
             ++reserved_;
             return progress::done;
         }
+        if (wait.is_done()) return progress::done;  // nothing: it must not wait
+        // It does not overtake. But where no send waits, only reservations do: for a free place, of
+        // which there is none for this send either.
+        if (!senders_.empty() && !never_waits) return progress::full;
         while (!wait.is_done() && !receivers_.empty()) {
             receiver_wait<T>& first = first_receiver();
             do {
@@ -116,8 +123,7 @@ public:
         while (!wait.is_full() && has_waiting_value()) take_first_value(wait, told);
         if (wait.next_ == before) return is_drained() ? progress::closed : progress::full;
         admit_senders(told);
-        end_if_drained(told);
-        return progress::done;
+        return progress::done;  // no other receiver waits: there was something for this one
     }
 
     void begin_wait(receiver_wait<T>& wait) noexcept { receivers_.push_back(wait); }
@@ -127,20 +133,30 @@ public:
 
     // --- the end ---------------------------------------------------------------------------------
 
-    /// False: it was closed before.
-    bool close(sync::waiter_list& told) noexcept {
+    /// `drops`: reserved places bring nothing any more. False: it was closed before.
+    bool close(bool drops, sync::waiter_list& told) noexcept {
         const bool was_open = !std::exchange(closed_, true);
+        drops_ = drops_ || drops;
         senders_.close_all(told);
         end_if_drained(told);
         return was_open;
     }
 
-    /// Takes the oldest element out, to be dropped; nothing if there is none.
-    [[nodiscard]] std::optional<T> take_oldest(sync::waiter_list& told) noexcept {
+    /// Takes the oldest element of a closed channel out, to be dropped; nothing if there is none.
+    [[nodiscard]] std::optional<T> take_oldest() noexcept {
         if (elements_.empty()) return std::nullopt;
-        std::optional<T> oldest{std::move(elements_.front())};
+        std::optional<T> oldest{std::in_place, std::move(elements_.front())};
         elements_.pop();
-        end_if_drained(told);
+        return oldest;
+    }
+
+    /// The next value of a send gets the place of the oldest element, which is dropped; both
+    /// exist. No place becomes free meanwhile, so a reservation that waits is not overtaken.
+    [[nodiscard]] T replace_oldest(sender_wait<T>& wait) noexcept {
+        T oldest(std::move(elements_.front()));
+        elements_.pop();
+        elements_.push(std::move(*wait.next_));
+        ++wait.next_;
         return oldest;
     }
 
@@ -159,7 +175,7 @@ private:
         return elements_.size() + reserved_ < elements_.capacity();
     }
     [[nodiscard]] bool is_drained() const noexcept {
-        return closed_ && elements_.empty() && reserved_ == 0;
+        return closed_ && elements_.empty() && (reserved_ == 0 || drops_);
     }
     [[nodiscard]] bool has_waiting_value() const noexcept {
         return !senders_.empty() && !first_sender().reserves();
@@ -208,6 +224,7 @@ private:
     block_fifo<T> elements_;
     std::size_t reserved_ = 0;
     bool closed_ = false;
+    bool drops_ = false;  // since it was closed
 };
 
 }  // namespace fairlead::channels

@@ -2,10 +2,14 @@
 // are told, and elements are dropped.
 //
 // A wait is told after the mutex was unlocked, and from then on the teller touches only the waits
-// that it still has to tell: the first one told may destroy the channel. The destructor locks the
-// mutex once, and so waits for a critical section that is about to end, as that of `sync::line`.
+// that it still has to tell. So what was told may destroy the channel, if no other wait can still
+// withdraw: a stop or a deadline may look into the channel until the task or thread of its wait has
+// gone on, also after a grant. The destructor locks the mutex once, and so waits for a critical
+// section that is about to end, as that of `sync::line`.
 //
-// No destructor of an element, and no function of the user, runs under the mutex.
+// Elements are moved under the mutex, and dropped without it. The moves of T, and the destructor of
+// a T that was moved from, run under the mutex; for `receive_many` also the assignment, which ends
+// what its objects had before.
 //
 // Rejected: a lock-free queue. A hand-over to another thread costs ten to twenty times the mutex, a
 // send that waits must be able to leave, and FIFO order needs both ends at once.
@@ -44,11 +48,13 @@ public:
     channel_state(const channel_state&) = delete;
     channel_state& operator=(const channel_state&) = delete;
     ~channel_state() {
+        {
+            std::lock_guard lock{mutex_};
+            FAIRLEAD_ASSERT(flow_.is_unused(),
+                            "a channel was destroyed while a task or a thread waits for it, or "
+                            "has a place reserved");
+        }
         close_and_drop();
-        std::lock_guard lock{mutex_};
-        FAIRLEAD_ASSERT(flow_.is_unused(),
-                        "a channel was destroyed while a task or a thread waits for it, or has a "
-                        "place reserved");
     }
 
     void on_dropped(drop_function drop) noexcept { drop_ = drop; }
@@ -61,18 +67,19 @@ public:
             {
                 told_at_end told;
                 std::lock_guard lock{mutex_};
-                progress so_far = flow_.send(wait, told.ended);
-                if (so_far == progress::full && drops() && !wait.reserves()) {
-                    dropped = make_room(wait, told.ended);
-                } else {
+                progress so_far = flow_.send(wait, drops(), told.ended);
+                if (so_far != progress::full || !drops() || wait.reserves()) {
                     if (so_far == progress::full && may_wait && policy_ != when_full::refuse) {
                         flow_.begin_wait(wait);
                         so_far = progress::waits;
                     }
                     return end(wait, so_far);
                 }
+                dropped.emplace(drop_one(wait));
             }
             drop(std::move(*dropped));
+            // The last value was taken: a close that has come since does not matter.
+            if (wait.is_done()) return end(wait, progress::done);
         }
     }
 
@@ -87,7 +94,7 @@ public:
     [[nodiscard]] bool send_reserved(T&& value) {
         told_at_end told;
         std::lock_guard lock{mutex_};
-        if (drops_elements_) {
+        if (flow_.drops()) {
             flow_.give_back_reserved(told.ended);
             return false;
         }
@@ -129,7 +136,7 @@ public:
     bool close() noexcept {
         told_at_end told;
         std::lock_guard lock{mutex_};
-        return flow_.close(told.ended);
+        return flow_.close(false, told.ended);
     }
 
     bool close_and_drop() noexcept {
@@ -137,10 +144,9 @@ public:
         {
             told_at_end told;
             std::lock_guard lock{mutex_};
-            was_open = flow_.close(told.ended);
-            drops_elements_ = true;
+            was_open = flow_.close(true, told.ended);
         }
-        for (std::optional<T> next; (next = take_oldest()); next.reset()) drop(std::move(*next));
+        while (std::optional<T> next = take_oldest()) drop(std::move(*next));
         return was_open;
     }
 
@@ -156,7 +162,7 @@ public:
 
     /// Gives an element to the user's function, or destroys it. Without the mutex.
     void drop(T&& value) noexcept {
-        T last{std::move(value)};
+        T last(std::move(value));  // braces may make a list
         if (drop_) drop_(std::move(last));
     }
 
@@ -173,19 +179,18 @@ private:
         return policy_ == when_full::drop_oldest || policy_ == when_full::drop_newest;
     }
 
-    // The next value of `wait` finds no place: it is dropped itself, also if all are reserved.
-    [[nodiscard]] std::optional<T> make_room(sender_wait<T>& wait,
-                                             sync::waiter_list& told) noexcept {
-        if (policy_ == when_full::drop_oldest) {
-            if (std::optional<T> oldest = flow_.take_oldest(told)) return oldest;
+    // The next value of `wait` finds no place: the oldest element is dropped, or the value itself,
+    // as it is if all places are reserved.
+    [[nodiscard]] T drop_one(sender_wait<T>& wait) noexcept {
+        if (policy_ == when_full::drop_oldest && flow_.length() != 0) {
+            return flow_.replace_oldest(wait);
         }
         return flow_.take_next(wait);
     }
 
     [[nodiscard]] std::optional<T> take_oldest() noexcept {
-        told_at_end told;
         std::lock_guard lock{mutex_};
-        return flow_.take_oldest(told.ended);
+        return flow_.take_oldest();
     }
 
     static progress end(sync::waiter& wait, progress how) noexcept {
@@ -196,8 +201,7 @@ private:
 
     sync::mutex mutex_;
     const when_full policy_;
-    bool drops_elements_ = false;  // guarded by mutex_: what a reserved place would still bring
-    channel_flow<T> flow_;         // guarded by mutex_
+    channel_flow<T> flow_;  // guarded by mutex_
     drop_function drop_;
 };
 

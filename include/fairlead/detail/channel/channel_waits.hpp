@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace fairlead::channels {
@@ -15,6 +16,8 @@ template <class T>
 class sender_wait : public sync::waiter {
 public:
     [[nodiscard]] bool reserves() const noexcept { return reserves_; }
+    /// Whether all values were taken.
+    [[nodiscard]] bool is_done() const noexcept { return next_ == end_; }
 
 protected:
     explicit sender_wait(std::span<T> values) noexcept
@@ -27,8 +30,6 @@ protected:
 private:
     template <class>
     friend class channel_flow;
-
-    [[nodiscard]] bool is_done() const noexcept { return next_ == end_; }
 
     T* next_ = nullptr;
     T* end_ = nullptr;
@@ -52,12 +53,13 @@ private:
 
     [[nodiscard]] bool is_full() const noexcept { return next_ == end_; }
     void put(T&& value) noexcept {
-        if (constructs_) {
-            std::construct_at(next_, std::move(value));
-        } else {
-            *next_ = std::move(value);
+        if constexpr (std::is_nothrow_move_assignable_v<T>) {
+            if (!constructs_) {
+                *next_++ = std::move(value);
+                return;
+            }
         }
-        ++next_;
+        std::construct_at(next_++, std::move(value));
     }
 
     T* next_;

@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <expected>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace fairlead::channels {
@@ -64,6 +66,17 @@ class send_many_operation : public sending<T> {
 public:
     send_many_operation(channel_state<T>& of, std::span<T> values) noexcept
         : sending<T>{of, values}, first_{values.data()} {}
+
+    [[nodiscard]] bool enter() { return try_enter(true); }
+    // What was sent before the memory ran out is the result.
+    [[nodiscard]] bool try_enter(bool may_wait) {
+        try {
+            return sending<T>::try_enter(may_wait);
+        } catch (const std::bad_alloc&) {
+            if (this->next() == first_) throw;
+            return false;
+        }
+    }
 
     [[nodiscard]] waited<std::size_t> collect(std::optional<wait_error> early) noexcept {
         const auto sent = static_cast<std::size_t>(this->next() - first_);
@@ -124,12 +137,12 @@ template <class T>
 class receive_operation : public receiving<T> {
 public:
     explicit receive_operation(channel_state<T>& of) noexcept
-        : receiving<T>{of, &element_, 1, true} {}
+        : receiving<T>{of, std::addressof(element_), 1, true} {}
 
     [[nodiscard]] waited<T> collect(std::optional<wait_error> early) noexcept {
         if (!this->take_grant()) return std::unexpected{this->error(early)};
-        waited<T> result{std::move(element_)};
-        std::destroy_at(&element_);
+        waited<T> result{std::in_place, std::move(element_)};
+        std::destroy_at(std::addressof(element_));
         return result;
     }
 
@@ -137,7 +150,7 @@ protected:
     ~receive_operation() {
         if (!this->take_grant()) return;
         this->of().drop(std::move(element_));
-        std::destroy_at(&element_);
+        std::destroy_at(std::addressof(element_));
     }
 
 private:
@@ -148,6 +161,9 @@ private:
 
 template <class T>
 class receive_many_operation : public receiving<T> {
+    static_assert(std::is_nothrow_move_assignable_v<T>,
+                  "a receive of many elements assigns them under a lock: this must not throw");
+
 public:
     receive_many_operation(channel_state<T>& of, std::span<T> into) noexcept
         : receiving<T>{of, into.data(), into.size(), false}, first_{into.data()} {

@@ -2,7 +2,7 @@
 //
 //     free        no thread has it
 //     locked      a thread has it
-//     contended   a thread has it, and further threads may sleep on the word
+//     contended   a thread has it, and threads may sleep on the word
 //
 // Question it answers: how do threads exclude each other for so short a time that a call into a
 // library would take longer than the section, and such that the next owner may destroy the mutex?

@@ -41,6 +41,7 @@ public:
 
     template <coro::on_a_root Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) {
+        FAIRLEAD_ASSERT(waiting_ == nullptr, "a wait for a channel was awaited twice");
         coro::root& bottom = *leaf.promise().bottom;
         waiting_ = &bottom;
         // Before anything is taken: a task that need never wait must hear of a stop, too.
