@@ -84,6 +84,8 @@ public:
             state_, std::span<T>{std::addressof(value), 1});
     }
 
+    /// The same as `send` on this thread, which must not be a worker's. The deadline is by the clock
+    /// of the system.
     [[nodiscard]] waited<void> send_blocking(T&& value, time_point deadline = never) {
         return wait::wait_on_thread<channels::send_operation<T>>(
             deadline, state_, std::span<T>{std::addressof(value), 1});
@@ -102,6 +104,8 @@ public:
         return channels::try_now<channels::send_many_operation<T>>(state_, values);
     }
 
+    /// The same as `send_many` on this thread, which must not be a worker's. The deadline is by the clock
+    /// of the system.
     [[nodiscard]] waited<std::size_t> send_many_blocking(std::span<T> values,
                                                          time_point deadline = never) {
         return wait::wait_on_thread<channels::send_many_operation<T>>(deadline, state_, values);
@@ -118,6 +122,8 @@ public:
         return channels::try_now<channels::reserve_operation<T>>(state_);
     }
 
+    /// The same as `reserve` on this thread, which must not be a worker's. The deadline is by the clock
+    /// of the system.
     [[nodiscard]] waited<channel_permit<T>> reserve_blocking(time_point deadline = never) {
         return wait::wait_on_thread<channels::reserve_operation<T>>(deadline, state_);
     }
@@ -137,6 +143,8 @@ public:
         return channels::try_now<channels::receive_operation<T>>(state_);
     }
 
+    /// The same as `receive` on this thread, which must not be a worker's. The deadline is by the clock
+    /// of the system.
     [[nodiscard]] waited<T> receive_blocking(time_point deadline = never) {
         return wait::wait_on_thread<channels::receive_operation<T>>(deadline, state_);
     }
@@ -153,6 +161,8 @@ public:
         return channels::try_now<channels::receive_many_operation<T>>(state_, into);
     }
 
+    /// The same as `receive_many` on this thread, which must not be a worker's. The deadline is by the clock
+    /// of the system.
     [[nodiscard]] waited<std::size_t> receive_many_blocking(std::span<T> into,
                                                             time_point deadline = never) {
         return wait::wait_on_thread<channels::receive_many_operation<T>>(deadline, state_, into);
@@ -169,10 +179,12 @@ public:
     /// receivers are `closed` at once.
     bool close_and_drop() noexcept { return state_.close_and_drop(); }
 
+    /// Whether it was closed. Takes the lock.
     [[nodiscard]] bool is_closed() noexcept { return state_.is_closed(); }
 
     /// How many elements it has now. Takes the lock.
     [[nodiscard]] std::size_t length() noexcept { return state_.length(); }
+    /// How many elements may wait in it; or `unbounded`.
     [[nodiscard]] std::size_t capacity() const noexcept { return state_.capacity(); }
 
 private:

@@ -24,7 +24,9 @@ class [[nodiscard]] channel_permit {
 public:
     /// No place.
     channel_permit() = default;
+    /// Takes over the place of `other`, which is none afterwards.
     channel_permit(channel_permit&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
+    /// Gives its own place back, and takes over that of `other`.
     channel_permit& operator=(channel_permit&& other) noexcept {
         if (this != &other) {
             give_back();

@@ -25,6 +25,7 @@
 
 namespace fairlead {
 
+/// Tasks and threads wait until a predicate over what a mutex guards holds. Any thread.
 class condition {
     template <class Predicate>
     class [[nodiscard]] predicate_wait final : public wait::condition_wait {

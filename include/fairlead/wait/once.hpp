@@ -23,6 +23,7 @@
 
 namespace fairlead {
 
+/// A value that is made once. Any thread.
 template <class T>
 class once {
     class [[nodiscard]] value_wait final : public wait::listed_wait<sync::once_state> {

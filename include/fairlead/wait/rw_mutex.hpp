@@ -72,6 +72,7 @@ private:
     sync::phase_line* of_ = nullptr;
 };
 
+/// Keeps a mutex locked for reading; the destructor unlocks it.
 class [[nodiscard]] rw_read_lock {
 public:
     /// Nothing is locked.
@@ -123,6 +124,7 @@ inline rw_read_lock rw_write_lock::downgrade() && noexcept {
     return rw_read_lock{of};
 }
 
+/// Any thread may lock; the lock may be moved to another task or thread.
 class rw_mutex {
     using entry = sync::phase_line::entry;
 
