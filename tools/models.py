@@ -5,7 +5,9 @@ Each random search has its share of the time.
 
 Prints a table and writes build/verify/models.json. Fails if a test fails, whose output is printed
 with the choices that lead to the failure, or if there were too few executions for the time. With
---write the table in docs/internals/verification.md is made anew.
+--write the table in docs/internals/verification.md is made anew. With --only it keeps the rows of
+the other suites; each suite then has the time that it would have among all, and --times makes it
+less.
 """
 
 import argparse
@@ -68,12 +70,20 @@ def run(program, suite, seconds, seed):
             "output": done.stdout}
 
 
-def page(results):
-    rows = [[f"`{result['suite']}`", result["scenarios"], f"{result['executions']:,}", f"{result['steps']:,}",
-             result["seconds"]] for result in sorted(results, key=lambda result: result["suite"])]
-    rows.append(["all", *(f"{sum(result[key] for result in results):,}" for key in ("scenarios", "executions", "steps")),
-                 ""])
+def page(results, kept=()):
+    """The table of these results, and of the rows that are kept."""
+    rows = [[f"`{result['suite']}`", f"{result['scenarios']}", f"{result['executions']:,}", f"{result['steps']:,}",
+             result["seconds"]] for result in results]
+    rows = sorted([*rows, *kept], key=lambda row: row[0].strip("`"))
+    sums = [sum(int(row[column].replace(",", "")) for row in rows) for column in (1, 2, 3)]
+    rows.append(["all", *(f"{each:,}" for each in sums), ""])
     return tree.table(["suite", "scenarios:", "executions:", "steps:", "seconds:"], rows)
+
+
+def kept_rows(results, suites):
+    """The rows of the page of the other suites, as far as these exist."""
+    wanted = {f"`{suite}`" for suite in suites} - {f"`{result['suite']}`" for result in results}
+    return [row for row in tree.rows_of_figures(PAGE, "models") if row[0] in wanted]
 
 
 def main(arguments=None):
@@ -82,16 +92,18 @@ def main(arguments=None):
                         default=tree.REPOSITORY / "build/release/tests/model/model_test")
     parser.add_argument("--output", type=pathlib.Path, default=tree.REPOSITORY / "build/verify/models.json")
     parser.add_argument("--times", type=float, default=1, metavar="FACTOR", help="multiplies the usual time")
+    parser.add_argument("--only", metavar="REGEX", default="", help="only suites that match")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: the time")
     parser.add_argument("--write", action="store_true", help="write the table in docs/internals/verification.md")
     asked = parser.parse_args(arguments)
 
     print(f"seed {asked.seed}\n{'suite':<18} {'scenarios':>9} {'executions':>13} {'steps':>15} {'s':>7}")
     processors = os.cpu_count()
-    searches = {suite: searches_of(asked.program, suite) for suite in suites_of(asked.program)}
+    all_suites = suites_of(asked.program)
+    searches = {suite: searches_of(asked.program, suite) for suite in all_suites}
     seconds = budgets(searches, asked.times * SECONDS * processors)
     # The long ones first.
-    suites = sorted(searches, key=lambda suite: -searches[suite])
+    suites = sorted((suite for suite in searches if re.search(asked.only, suite)), key=lambda suite: -searches[suite])
     with concurrent.futures.ThreadPoolExecutor(processors) as pool:
         jobs = [pool.submit(run, asked.program, suite, seconds[suite], asked.seed) for suite in suites]
         results = []
@@ -110,13 +122,13 @@ def main(arguments=None):
         {"seed": asked.seed, "executions": total,
          "suites": [{key: value for key, value in result.items() if key != "output"} for result in results]},
         indent=2) + "\n")
-    too_few = total < EXECUTIONS_MIN * min(asked.times, 1)
+    too_few = not asked.only and total < EXECUTIONS_MIN * min(asked.times, 1)
     if too_few:
         print(f"models: less than {EXECUTIONS_MIN:,} executions", file=sys.stderr)
     if failed or too_few:
         return 1
     if asked.write:
-        tree.write_figures(PAGE, "models", page(results))
+        tree.write_figures(PAGE, "models", page(results, kept_rows(results, all_suites)))
     return 0
 
 

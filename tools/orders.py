@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Weakens each memory order by one notch and sees whether a model test fails.
 
-The orders are those of the public headers and of the lock of the role.
+The orders are those of the public headers, of the lock of the role, and of the line.
 
 A weaker order that no test notices must stand in tests/model/orders.toml with the reason why the
 written one stays. Neither more nor less may stand there, and each order must be run by some test.
-With --write the table in docs/internals/orders.md is made anew.
+With --write the table in docs/internals/orders.md is made anew. With --only the rows of the other
+functions stay, and --suites says which suites may find anything: to run all takes minutes.
 """
 
 import argparse
@@ -25,8 +26,8 @@ import tree
 REASONS = pathlib.Path("tests/model/orders.toml")
 PAGE = pathlib.Path("docs/internals/orders.md")
 # The lock-free structures, the signal, the state of a task, and joins; and of src/ the lock of the
-# role.
-CHECKED = ("include/", "src/sched/role_lock.hpp")
+# role and the line.
+CHECKED = ("include/", "src/sched/role_lock.hpp", "src/sync/line.cpp")
 LIMIT_S = 900  # for a suite with a weaker order; with the right orders the slowest takes a minute
 # These suites test the checker and another check, not the library.
 NOT_SEARCHED = ("Checker", "Litmus", "Oracle", "InterleavingsCheck")
@@ -42,10 +43,13 @@ WEAKER = {
 
 ORDER = re.compile(r"[:( ](acquire|release|acq_rel|seq_cst)[,)]")  # as an argument
 
+FUNCTION = re.compile(r"\| `([^`]+)` \|")  # of a row of the page
+FOUND = re.compile(r"\| `\w+\.\w+` \|$")  # a row that names a test
+
 HEAD = """# Each memory order, and what a weaker one breaks
 
-Made by `./do verify orders --write`. The table has each order of the public headers and of the lock of the role
-that is not relaxed and that the model tests run. The command makes the order one notch weaker, and names the first model test that fails.
+Made by `./do verify orders --write`. The table has each order of the public headers, of the lock of the role
+and of the line that is not relaxed and that the model tests run. The command makes the order one notch weaker, and names the first model test that fails.
 Tests find {killed} of {total}; for the rest the table has the reason why the order stays. See
 [memory_order.md](memory_order.md) for the argument, and [verification.md](verification.md) for what the model
 tests cannot see: an order that no test needs may still be necessary there.
@@ -150,10 +154,10 @@ class Tests:
         return mutant
 
 
-def uses_of(tests, root):
+def uses_of(tests, root, wanted):
     """Each site, with how long each suite that uses it takes, and the suite."""
     used = {}
-    for suite in tests.suites():
+    for suite in (each for each in tests.suites() if re.search(wanted, each)):
         sites, seconds = tests.sites_of(suite, root)
         for site in sites:
             used.setdefault(site, []).append((seconds, suite))
@@ -173,10 +177,11 @@ def checked_files(root):
                    if str(path).startswith(CHECKED)})
 
 
-def never_run(sites, root):
-    """Where an order stands that no model test runs. Its access begins there, or a line before."""
+def never_run(sites, root, files):
+    """Where an order of these files stands that no model test runs. Its access begins there, or a
+    line before."""
     run = {(site.file, site.line) for site in sites}
-    for path in checked_files(root):
+    for path in files:
         for number, line in enumerate((root / path).read_text().splitlines(), start=1):
             if ORDER.search(line.split("//")[0]) and not run & {(str(path), number), (str(path), number - 1)}:
                 yield f"{path}:{number}: no model test runs it: {line.strip()}"
@@ -201,15 +206,28 @@ def judge(mutants, reasons):
     return messages
 
 
-def page(mutants, reasons):
-    killed = sum(1 for mutant in mutants if mutant.found_by)
+def rows(mutants, reasons):
     lines = []
     for mutant in mutants:
         why = [reason["reason"] for reason in reasons if mutant.matches(reason)]
         result = f"`{mutant.found_by}`" if mutant.found_by else " ".join(why)
         code = re.sub(r"\s*//.*", "", mutant.code).replace("|", r"\|")
         lines.append(f"| `{mutant.site.function}` | `{code}` | {mutant.site.written} → {mutant.weaker} | {result} |")
-    return HEAD.format(killed=killed, total=len(mutants)) + "\n".join(lines) + "\n"
+    return lines
+
+
+def page(lines):
+    killed = sum(1 for line in lines if FOUND.search(line))
+    return HEAD.format(killed=killed, total=len(lines)) + "\n".join(lines) + "\n"
+
+
+def merged(old, fresh, only):
+    """The rows of the page with those of the functions that match replaced. They stand where the
+    first of them stood, or at the end."""
+    lines = [line for line in old.splitlines() if FUNCTION.match(line)]
+    place = next((i for i, line in enumerate(lines) if re.search(only, FUNCTION.match(line)[1])), len(lines))
+    lines = [line for line in lines if not re.search(only, FUNCTION.match(line)[1])]
+    return [*lines[:place], *fresh, *lines[place:]]
 
 
 def main(arguments=None):
@@ -218,12 +236,15 @@ def main(arguments=None):
     parser.add_argument("--program", type=pathlib.Path, help="the model tests",
                         default=tree.REPOSITORY / "build/release/tests/model/model_test")
     parser.add_argument("--only", metavar="REGEX", default="", help="only functions that match")
+    parser.add_argument("--suites", metavar="REGEX", default="", help="only suites that match; needs --only")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE}")
     asked = parser.parse_args(arguments)
+    if asked.suites and not asked.only:
+        parser.error("--suites needs --only")
 
     reasons = tomllib.loads((asked.root / REASONS).read_text()).get("stays", [])
     tests = Tests(asked.program)
-    used = uses_of(tests, asked.root)
+    used = uses_of(tests, asked.root, asked.suites)
     mutants = [each for each in mutants_of(used, asked.root) if re.search(asked.only, each.site.function)]
     if asked.only:
         reasons = [reason for reason in reasons if re.search(asked.only, reason["function"])]
@@ -231,13 +252,16 @@ def main(arguments=None):
         for mutant in pool.map(tests.find, mutants):
             print(f"{mutant.site.function:<34} {mutant.site.access:<13} {mutant.site.written:>7} -> {mutant.weaker:<7} "
                   f" {mutant.found_by or mutant.broke or 'not found'}", flush=True)
-    messages = judge(mutants, reasons) + list(never_run(used, asked.root))
+    files = sorted({each.site.file for each in mutants}) if asked.only else checked_files(asked.root)
+    messages = judge(mutants, reasons) + list(never_run(used, asked.root, files))
     for message in messages:
         print(message, file=sys.stderr)
     print(f"{sum(1 for mutant in mutants if mutant.found_by)} of {len(mutants)} weaker orders are found by a test, "
           f"{len(reasons)} have a reason")
-    if asked.write and not asked.only:
-        (asked.root / PAGE).write_text(page(mutants, reasons))
+    if asked.write:
+        fresh = rows(mutants, reasons)
+        old = (asked.root / PAGE).read_text() if asked.only else ""
+        (asked.root / PAGE).write_text(page(merged(old, fresh, asked.only)))
     return 1 if messages else 0
 
 

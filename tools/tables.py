@@ -26,12 +26,7 @@ PLANTED = pathlib.Path("tests/traces/CMakeLists.txt")
 
 
 def rows_of(root, name):
-    """The rows of the table between the marks, without its head and its sum."""
-    text = (root / PAGE).read_text(encoding="utf-8")
-    found = re.search(rf"<!-- figures: {name} -->\n(.*?)<!-- /figures -->", text, re.DOTALL)
-    lines = found[1].splitlines() if found else []
-    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
-    return [row for row in rows if row[0] != "all"]
+    return tree.rows_of_figures(root / PAGE, name)
 
 
 def rows_wanted(specs):

@@ -76,6 +76,15 @@ def write_figures(page, name, text):
     page.write_text(old[:first] + text + old[old.index(end, first):], encoding="utf-8")
 
 
+def rows_of_figures(page, name):
+    """The rows of the table between these marks, without its head and its sum."""
+    text = page.read_text(encoding="utf-8")
+    found = re.search(rf"<!-- figures: {name} -->\n(.*?)<!-- /figures -->", text, re.DOTALL)
+    lines = found[1].splitlines() if found else []
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+    return [row for row in rows if row[0] != "all"]
+
+
 def table(heads, rows):
     """A table of Markdown; a head that ends with a colon is of a column of numbers."""
     lines = [heads, ["---:" if head.endswith(":") else "---" for head in heads], *rows]

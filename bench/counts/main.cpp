@@ -64,5 +64,6 @@ int main(int argc, char** argv) {
     bench::counts::measure_posts(found);
     bench::counts::measure_coroutines(found);
     bench::counts::measure_timers(found);
+    bench::counts::measure_waits(found);
     found.print();
 }

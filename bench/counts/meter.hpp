@@ -72,5 +72,6 @@ void measure_structures(meter& to);
 void measure_posts(meter& to);
 void measure_coroutines(meter& to);
 void measure_timers(meter& to);
+void measure_waits(meter& to);
 
 }  // namespace bench::counts

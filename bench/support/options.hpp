@@ -16,6 +16,7 @@ struct options {
     std::string name;                 // --case
     std::uint64_t workers = 1;        // --workers: threads that run tasks, or consume
     std::uint64_t producers = 1;      // --producers: threads that post, outside the runtime
+    std::uint64_t consumers = 1;      // --consumers: tasks that receive
     std::uint64_t count = 1'000'000;  // --count: tasks a producer, or hops a chain
     std::uint64_t chains = 1;         // --chains
     std::uint64_t work_ns = 0;        // --work_ns: CPU time that each task burns
@@ -45,11 +46,17 @@ inline options parse(int argc, char** argv) {
         std::string_view option;
         std::uint64_t& value;
     } const numbers[] = {
-        {"--workers", result.workers},     {"--producers", result.producers},
-        {"--count", result.count},         {"--chains", result.chains},
-        {"--work_ns", result.work_ns},     {"--span_ms", result.span_ms},
-        {"--claim", result.claim},         {"--connections", result.connections},
-        {"--idle", result.idle},           {"--size", result.size},
+        {"--workers", result.workers},
+        {"--producers", result.producers},
+        {"--consumers", result.consumers},
+        {"--count", result.count},
+        {"--chains", result.chains},
+        {"--work_ns", result.work_ns},
+        {"--span_ms", result.span_ms},
+        {"--claim", result.claim},
+        {"--connections", result.connections},
+        {"--idle", result.idle},
+        {"--size", result.size},
         {"--in_flight", result.in_flight},
     };
     for (int i = 1; i < argc; i += 2) {

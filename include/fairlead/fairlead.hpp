@@ -1,6 +1,8 @@
 // Everything of the library. Start here: sched/scheduler.hpp, then coro/task.hpp, then io/tcp.hpp.
 #pragma once
 
+#include <fairlead/channel/channel.hpp>
+#include <fairlead/channel/channel_permit.hpp>
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/blocking.hpp>
@@ -21,3 +23,12 @@
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/permit.hpp>
 #include <fairlead/sched/scheduler.hpp>
+#include <fairlead/wait/barrier.hpp>
+#include <fairlead/wait/condition.hpp>
+#include <fairlead/wait/event.hpp>
+#include <fairlead/wait/latch.hpp>
+#include <fairlead/wait/mutex.hpp>
+#include <fairlead/wait/once.hpp>
+#include <fairlead/wait/rw_mutex.hpp>
+#include <fairlead/wait/semaphore.hpp>
+#include <fairlead/wait/single_flight.hpp>

@@ -45,10 +45,14 @@ bool root::must_wait_on() noexcept {
             return !expired() && !hears_stop();
         case until::signal:
             return !expired() && !hears_stop() && !signalled();
+        case until::agreement:
+            if (take_completed()) return awaited_->must_wait(*this);
+            break;
         case until::completion:
+            if (take_completed()) return false;
             break;
     }
-    return !take_completed() && !interrupt_awaited();
+    return !interrupt_awaited();
 }
 
 // True: the wait for the operation has ended early. A deadline is told once, and is none from then
@@ -133,7 +137,7 @@ time_point root::begin_wait() noexcept {
     if (!hears_signals()) ignore_signals();
     if (until_ == until::attempt) wait_for(operation_->source());
     // A stop that came while the task was awake must end this wait, too.
-    const bool can_tell = until_ != until::completion || (awaited_ != nullptr && !told_stop_);
+    const bool can_tell = until_ < until::completion || (awaited_ != nullptr && !told_stop_);
     const bool at_once = turn_first_ || (can_tell && hears_stop());
     return at_once ? immediately : deadline_;
 }
@@ -163,7 +167,7 @@ void root::stop_forks() noexcept {
 bool root::can_abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     const bool completed = self.take_completed();
-    if (self.until_ == until::completion && !completed && !self.withdraw()) return false;
+    if (self.until_ >= until::completion && !completed && !self.withdraw()) return false;
     for (auto* each = self.held_; each != nullptr; each = each->outer_) {
         if (each->operation_.outlasts(self)) return self.waits_to_go(each->operation_);
     }

@@ -94,7 +94,9 @@ void group::set_max_concurrency(unsigned count) noexcept {
     state_->in.notice(*state_);
 }
 
-void group::set_queue_max(std::size_t count) noexcept { state_->permits.set_most(count); }
+void group::set_queue_max(std::size_t count) noexcept {
+    state_->permits.set_bound(sched::group_state::bound_of_queue(count));
+}
 
 void group::set_rate_max(double per_second) {
     validate_rate(per_second);
@@ -174,7 +176,7 @@ group_state::group_state(core& its_core, lane by, group_options options,
       name{std::move(options.name)},
       level{static_cast<std::size_t>(options.priority)},
       drops_to{gives_dropped_to},
-      permits{options.queue_max},
+      permits{bound_of_queue(options.queue_max)},
       weight_wanted{options.weight},
       running_max{options.max_concurrency},
       rate_wanted{options.rate_max},

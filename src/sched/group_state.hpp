@@ -3,16 +3,17 @@
 
 #include "sched/group_queue.hpp"
 #include "sched/idle.hpp"
-#include "sched/permits.hpp"
 #include "sched/rate_limit.hpp"
 #include "sched/shares.hpp"
 #include "sched/slot.hpp"
 #include "sched/task_access.hpp"
 
+#include <fairlead/detail/sync/line.hpp>
 #include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/task.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -39,12 +40,19 @@ public:
         return holders_.load(sync::relaxed) / one_task;
     }
 
+    // 0: without a bound.
+    [[nodiscard]] static constexpr std::uint64_t bound_of_queue(std::size_t most) noexcept {
+        return most == 0 ? sync::line::unbounded
+                         : std::min<std::uint64_t>(most, sync::line::unbounded);
+    }
+
     core& in;
     const std::string name;
     const std::size_t level;
     group_state* const drops_to;  // the oldest of its tasks, to be given back; null: it drops none
 
-    sched::permits permits;
+    // Posts that have not begun. A waiting post asks for one permit.
+    sync::line permits;
     sync::atomic<std::uint64_t> refused{0};  // posts
 
     // --- workers: steps of its tasks -----------------------------------------------------------------

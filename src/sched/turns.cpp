@@ -59,7 +59,7 @@ void turns::queue(basic_task& task) noexcept {
 void turns::drop_excess(group_state& group) noexcept {
     group_state& to = *group.drops_to;
     std::size_t count = 0;
-    while (group.permits.has_excess()) {
+    while (group.permits.taken() > group.permits.bound()) {
         basic_task* const oldest = group.queue.take_oldest_with_permit();
         if (oldest == nullptr) break;
         group.permits.give_back();

@@ -18,14 +18,17 @@
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
+#include <fairlead/wait/single_flight.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -172,6 +175,36 @@ TEST_F(allocations, posting_callables) {
             for (; posted != 5; ++posted) home.post([&runs] { ++runs; });
         }
         EXPECT_EQ(runs, posted);
+    });
+}
+
+// Two callers share a flight, whose memory is missing in each place. No caller waits for ever, and
+// the key is free again.
+TEST_F(allocations, sharing_a_flight) {
+    static constexpr auto make = [](const int& key) -> task<int> {
+        co_await yield();
+        co_return key;
+    };
+    sweep(no_memory, outcome::maybe_reported, [] {
+        std::optional<single_flight<int, int>> all;
+        const auto gets = [&]() -> task<> {
+            const waited<int> result = co_await all->get(7, make);
+            EXPECT_TRUE(result ? *result == 7 : result.error() == wait_error::closed);
+        };
+        scheduler home{of_workers(1)};
+        all.emplace(home);
+        std::exception_ptr failure;
+        std::array<join_handle<void>, 2> callers{spawn(home, gets()), spawn(home, gets())};
+        for (auto& each : callers) {
+            try {
+                each.get();
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        }
+        home.drain();
+        EXPECT_EQ(all->flights(), 0U);
+        if (failure) std::rethrow_exception(failure);
     });
 }
 

@@ -3,8 +3,6 @@
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
-#include "sched/permits.hpp"
-
 #include <fairlead/coro/permit_in.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/sched/group.hpp>
@@ -39,7 +37,7 @@ public:
     void ask(group& of) {
         if (!begin(of)) was_granted = true;
     }
-    void granted() noexcept override {
+    void tell() noexcept override {
         require(!was_granted, "once");
         was_granted = true;
     }
@@ -72,49 +70,6 @@ TEST(ModelPermits, WhoWaitsIsGrantedOne) {
         require(!all.one.try_permit(), "there is no other");
         second.take() = {};
         require(static_cast<bool>(all.one.try_permit()), "it was given back");
-    });
-}
-
-TEST(ModelPermits, TwoWhoWaitAreGrantedTwo) {
-    model::expect_passes({.preemptions = 2}, [] {
-        parts all{2};
-        std::array<permit, 2> taken{all.one.try_permit(), all.one.try_permit()};
-        std::array<poster, 2> waiting;
-        model::in_threads([&] { taken[0] = {}; }, [&] { taken[1] = {}; },
-                          [&] {
-                              waiting[0].ask(all.one);
-                              waiting[1].ask(all.one);
-                          });
-        require(waiting[0].was_granted && waiting[1].was_granted, "each has one");
-        require(!all.one.try_permit(), "there is no other");
-    });
-}
-
-TEST(ModelPermits, WhoGoesAwayLeavesItToOthers) {
-    model::expect_passes({.preemptions = 2}, [] {
-        parts all{1};
-        permit first = all.one.try_permit();
-        std::array<poster, 2> waiting;
-        waiting[0].ask(all.one);
-        bool gone = false;
-        model::in_threads([&] { first = {}; }, [&] { gone = waiting[0].withdraw(); },
-                          [&] { waiting[1].ask(all.one); });
-        require(gone != waiting[0].was_granted, "one of the two");
-        if (!gone) waiting[0].take() = {};
-        require(waiting[1].was_granted, "the other has it");
-        waiting[1].take() = {};
-        require(static_cast<bool>(all.one.try_permit()), "nobody waits any more");
-    });
-}
-
-TEST(ModelPermits, AHigherBoundIsHandedOut) {
-    model::expect_passes({.preemptions = 2}, [] {
-        parts all{1};
-        const permit first = all.one.try_permit();
-        std::array<poster, 2> waiting;
-        model::in_threads([&] { all.one.set_queue_max(3); }, [&] { waiting[0].ask(all.one); },
-                          [&] { waiting[1].ask(all.one); });
-        require(waiting[0].was_granted && waiting[1].was_granted, "each has one");
     });
 }
 

@@ -78,6 +78,16 @@ class Models(TemporaryTree):
         self.assertRegex(lines[3], r"^\| `Ring` \| 2 \| 150 \| 4,500 \| [\d.]+ \|$")
         self.assertEqual(lines[4], "| all | 2 | 150 | 4,500 |  |")
 
+    def test_the_rows_of_other_suites_stay(self):
+        head = "| suite | scenarios | executions | steps | seconds |\n| --- | ---: | ---: | ---: | ---: |\n"
+        rows = "| `Bell` | 7 | 3,000 | 10,000 | 5.0 |\n| `Gone` | 1 | 1 | 1 | 1 |\n| `Ring` | 9 | 9 | 9 | 9 |\n"
+        self.write("page.md", f"<!-- figures: models -->\n{head}{rows}| all | 17 | 3 | 4 |  |\n<!-- /figures -->\n")
+        self.assertEqual(self.run_it(PROGRAM, "--only", "^Ring$", "--write")[0], 0)
+        lines = (self.root / "page.md").read_text().splitlines()
+        self.assertEqual(lines[3], "| `Bell` | 7 | 3,000 | 10,000 | 5.0 |")
+        self.assertRegex(lines[4], r"^\| `Ring` \| 2 \| 150 \| 4,500 \| [\d.]+ \|$")
+        self.assertEqual(lines[5], "| all | 9 | 3,150 | 14,500 |  |")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -119,6 +119,16 @@ echo '[  FAILED  ] Ring.Wraps (3 ms)'; exit 1
         self.assertIn("| `ring::push` | `tail_.store(1, sync::release);` | release → relaxed | `Ring.Wraps` |", page)
         self.assertIn("| `ring::push` | `head_.load(sync::acquire);` | acquire → relaxed | Nobody writes. |", page)
 
+    def test_the_rows_of_other_functions_stay(self):
+        other = "| `bell::ring` | `rung_.load(sync::acquire);` | acquire → relaxed | `Bell.Rings` |"
+        self.write("docs/internals/orders.md", f"# Old\n| function | code |\n|---|---|\n| `ring::push` | `old` | a | b |\n{other}\n")
+        self.assertEqual(self.run_it("--only", "^ring::", "--suites", "^Ring$", "--write"), (0, ""))
+        lines = (self.root / "docs/internals/orders.md").read_text().splitlines()
+        self.assertIn("Tests find 2 of 3", "\n".join(lines))
+        self.assertEqual([line.split("`")[3] for line in lines if line.startswith("| `")],
+                         ["tail_.store(1, sync::release);", "head_.load(sync::acquire);", "rung_.load(sync::acquire);"])
+        self.assertEqual(lines[-1], other)
+
     def test_a_path_may_be_relative_to_the_folder_of_the_build(self):
         self.write("program.sites", SITES.format(root="../.."))
         self.assertEqual(self.run_it(), (0, ""))

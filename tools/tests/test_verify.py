@@ -168,9 +168,21 @@ exit 0
         self.assertRegex(lines[4], r"^\| Lamp \| `Lamps=2, Colour=5` \| 1,234 \| 17 \| [\d.]+ \| 2 of 2 \|$")
         self.assertEqual(lines[5], "| all |  | 1,234 |  |  | 2 of 2 |")
 
+    def test_the_rows_of_other_specifications_stay(self):
+        self.write("spec/models.toml", MODELS + MODELS.replace("Lamp", "Bell", 1))
+        head = "| specification | constants | distinct states | depth | seconds | bugs found |\n| --- |\n"
+        rows = ("| Lamp | `old` | 1 | 1 | 1 | 1 of 2 |\n|  | `older` | 1 | 1 | 1 |  |\n| Gone | `x` | 5 | 1 | 1 | 5 of 5 |\n"
+                "| Bell | `y` | 1,000 | 1 | 1.0 | 3 of 3 |\n|  | `z` | 66 | 1 | 1.0 |  |\n| all |  | 6 |  |  | 6 of 7 |\n")
+        self.write("page.md", f"<!-- figures: specifications -->\n{head}{rows}<!-- /figures -->\n")
+        self.assertEqual(self.verify("--write", "--only", "Lamp")[0], 0)
+        lines = (self.root / "page.md").read_text().splitlines()
+        self.assertRegex(lines[3], r"^\| Lamp \| `Lamps=2, Colour=5` \| 1,234 \| 17 \| [\d.]+ \| 2 of 2 \|$")
+        self.assertEqual(lines[4:7], ["| Bell | `y` | 1,000 | 1 | 1.0 | 3 of 3 |", "|  | `z` | 66 | 1 | 1.0 |  |",
+                                      "| all |  | 2,300 |  |  | 5 of 5 |"])
+
     def test_a_page_is_not_written_of_less(self):
         with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
-            self.verify("--write", "--only", "Lamp")
+            self.verify("--write", "--quick")
 
     def test_an_unknown_specification_is_an_error(self):
         with self.assertRaises(SystemExit):

@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    void granted() noexcept override { waiting_->complete(); }
+    void tell() noexcept override { waiting_->complete(); }
     [[nodiscard]] bool interrupt(interruption why) noexcept override {
         if (!permit_waiter::withdraw()) return false;  // a permit is being granted to this wait
         ended_by_ = why;
@@ -79,7 +79,7 @@ public:
     }
 
 private:
-    void granted() noexcept override { tell(); }
+    void tell() noexcept override { thread_wait::tell(); }
     [[nodiscard]] bool withdraw() noexcept override { return permit_waiter::withdraw(); }
 
     group& of_;

@@ -12,6 +12,9 @@ namespace fairlead {
 enum class wait_error : std::uint8_t {
     stopped,  ///< the task was asked to stop
     expired,  ///< the deadline of the wait has passed
+    closed,   ///< what it waits for was closed, and will not come
+    /// A call that does not wait would have to: a channel is full, or empty.
+    would_wait,
 };
 
 /// What a wait gives: a value, or why there is none.

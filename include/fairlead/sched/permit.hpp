@@ -11,7 +11,7 @@
 // holds up a task that has begun.
 #pragma once
 
-#include <fairlead/detail/base/list.hpp>
+#include <fairlead/detail/sync/line.hpp>
 #include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
@@ -27,7 +27,6 @@ class group;
 namespace sched {
 class group_state;
 class permit_waiter;
-class permits;
 }  // namespace sched
 
 /// The right to post one task. The destructor gives a right back that was not used. Any thread; one
@@ -85,36 +84,28 @@ private:
 namespace sched {
 
 /// A wait for a permit. Waits get permits in the order of their beginning.
-class permit_waiter {
+class permit_waiter : protected sync::line_waiter {
 public:
     permit_waiter() = default;
     permit_waiter(const permit_waiter&) = delete;
     permit_waiter& operator=(const permit_waiter&) = delete;
 
-    /// True: the wait has begun, and `granted` will be called. False: there is a permit already.
+    /// True: the wait has begun, and `tell` will be called. False: there is a permit already.
     [[nodiscard]] bool begin(group& of) noexcept;
 
-    /// Ends the wait without a permit. False: there is a permit, or `granted` is about to be
-    /// called.
+    /// Ends the wait without a permit. False: there is a permit, or `tell` is about to be called.
     [[nodiscard]] bool withdraw() noexcept;
 
-    /// The permit that was granted; none after `withdraw`.
-    [[nodiscard]] permit take() noexcept { return std::exchange(granted_, {}); }
+    /// The permit that was granted; none before that, and after `withdraw`.
+    [[nodiscard]] permit take() noexcept;
 
 protected:
-    /// Any thread calls it. The last touch of this object.
-    virtual void granted() noexcept = 0;
-
-    ~permit_waiter() = default;
+    /// Gives back a permit that was not taken.
+    ~permit_waiter() { static_cast<void>(take()); }
 
 private:
-    friend class permits;
-
-    void grant() noexcept;
-
-    base::list_links<permit_waiter> links_;  // in the line; then in a chain of waits to be told
+    // From `begin` until `withdraw` or `take`, and kept alive meanwhile.
     group_state* waits_for_ = nullptr;
-    permit granted_;
 };
 
 }  // namespace sched

@@ -28,8 +28,8 @@ public:
         return false;
     }
 
-    /// What `holder` had forked has been run. Whether it must wait all the same; then it is
-    /// completed at the end.
+    /// What `holder` had forked has been run; or, if `holder` waits for an agreement, it was
+    /// completed. Whether it must wait all the same; then it is completed at the end.
     [[nodiscard]] virtual bool must_wait(root& holder) noexcept {
         static_cast<void>(holder);
         return true;

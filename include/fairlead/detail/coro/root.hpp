@@ -76,6 +76,7 @@ public:
         deadline,    // only the deadline or a stop
         signal,      // a signal, the deadline, or a stop
         completion,  // that the operation has ended; see awaited_operation::interrupt
+        agreement,   // a completion after which the operation need not wait: `must_wait` says so
     };
 
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
@@ -156,8 +157,7 @@ public:
         return expired() ? wake_reason::expired : wake_reason::woken;
     }
 
-    /// Whether the task was asked to stop and is not shielded from it: then every wait ends at
-    /// once.
+    /// Whether the task was asked to stop and is not shielded from it: then all waits end at once.
     [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_reaches(); }
 
     /// Shields the task from a stop, or no longer. Gives what held before.

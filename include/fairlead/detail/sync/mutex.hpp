@@ -7,11 +7,11 @@
 #include FAIRLEAD_ATOMIC_HEADER
 #else
 
-#include <mutex>
+#include <fairlead/detail/sync/futex_mutex.hpp>
 
 namespace fairlead::sync {
 
-using mutex = std::mutex;
+using mutex = futex_mutex;
 
 }  // namespace fairlead::sync
 

@@ -1,0 +1,230 @@
+// What is inside a channel: elements, reserved places, and the waits of senders and receivers. One
+// thread at a time: `channel_state` has the mutex.
+//
+//     senders_ (FIFO)  -> [ elements | reserved ] -> receivers_ (FIFO)
+//
+// Invariants, between two operations
+//   1. Elements and reserved places are no more than the capacity.
+//   2. A receiver waits only while there is no element, and the first sender has no value: a send
+//      hands its value to the first receiver that waits.
+//   3. A sender waits only while there is no free place: a receive admits the value of the first
+//      sender that waits. So nothing overtakes a wait.
+//   4. Once the channel is closed no sender waits; and no receiver, unless a reserved place may
+//      still bring an element, which it does not if the channel drops what is left.
+//
+// No operation drops an element or calls `on_dropped`. But elements are moved here: so the moves of
+// T run here, and the destructors of what was moved from. Waits that end go into a chain, for the
+// caller to tell.
+//
+// Spec: Channel in spec/MAP.md.
+#pragma once
+
+#include <fairlead/detail/channel/block_fifo.hpp>
+#include <fairlead/detail/channel/channel_waits.hpp>
+#include <fairlead/detail/sync/waiter_list.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace fairlead::channels {
+
+/// How an operation has gone so far.
+enum class [[nodiscard]] progress : std::uint8_t {
+    done,
+    waits,   // its wait has begun
+    closed,  // the channel is; for a receive: and drained
+    full,    // or empty: it would have to wait
+};
+
+template <class T>
+class channel_flow {
+public:
+    explicit channel_flow(std::size_t capacity) : elements_{checked(capacity)} {}
+
+    [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+    /// Whether it was closed so that reserved places bring nothing any more.
+    [[nodiscard]] bool drops() const noexcept { return drops_; }
+    [[nodiscard]] bool is_unused() const noexcept {
+        return senders_.empty() && receivers_.empty() && reserved_ == 0;
+    }
+    [[nodiscard]] std::size_t length() const noexcept { return elements_.size(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return elements_.capacity(); }
+
+    // --- senders ---------------------------------------------------------------------------------
+
+    /// Sends the values of `wait`, or reserves its place. `full`: values are left. `never_waits`:
+    /// no send of values waits in this channel. Throws `std::bad_alloc` in an unbounded channel,
+    /// and the value stays.
+    progress send(sender_wait<T>& wait, bool never_waits, sync::waiter_list& told) {
+        if (closed_) return progress::closed;
+        if (wait.reserves()) {
+            if (!senders_.empty() || !has_room()) return progress::full;
+            ++reserved_;
+            return progress::done;
+        }
+        if (wait.is_done()) return progress::done;  // nothing: it must not wait
+        // It does not overtake. But where no send waits, only reservations do: for a free place, of
+        // which there is none for this send either.
+        if (!senders_.empty() && !never_waits) return progress::full;
+        while (!wait.is_done() && !receivers_.empty()) {
+            receiver_wait<T>& first = first_receiver();
+            do {
+                first.put(std::move(*wait.next_));
+                ++wait.next_;
+            } while (!wait.is_done() && !first.is_full());
+            receivers_.grant_first(told);
+        }
+        for (; !wait.is_done(); ++wait.next_) {
+            if (!has_room()) return progress::full;
+            elements_.push(std::move(*wait.next_));
+        }
+        return progress::done;
+    }
+
+    void begin_wait(sender_wait<T>& wait) noexcept { senders_.push_back(wait); }
+
+    /// False: it has ended.
+    [[nodiscard]] bool withdraw(sender_wait<T>& wait, sync::waiter_list& told) noexcept {
+        if (!senders_.erase(wait)) return false;
+        // All places are taken. But behind a reservation there may be a value for a receiver.
+        admit_senders(told);
+        return true;
+    }
+
+    /// Uses a reserved place. Throws as `send`, and then the place stays.
+    void send_reserved(T&& value, sync::waiter_list& told) {
+        if (receivers_.empty()) {
+            elements_.push(std::move(value));
+            --reserved_;
+        } else {
+            first_receiver().put(std::move(value));
+            receivers_.grant_first(told);
+            give_back_reserved(told);
+        }
+    }
+
+    void give_back_reserved(sync::waiter_list& told) noexcept {
+        --reserved_;
+        admit_senders(told);
+        end_if_drained(told);
+    }
+
+    // --- receivers -------------------------------------------------------------------------------
+
+    /// Takes the oldest elements there are, up to the size of `wait`.
+    progress receive(receiver_wait<T>& wait, sync::waiter_list& told) noexcept {
+        const T* const before = wait.next_;
+        for (; !wait.is_full() && !elements_.empty(); elements_.pop()) {
+            wait.put(std::move(elements_.front()));
+        }
+        // All places are reserved: a value needs none on its way from a sender that waits.
+        while (!wait.is_full() && has_waiting_value()) take_first_value(wait, told);
+        if (wait.next_ == before) return is_drained() ? progress::closed : progress::full;
+        admit_senders(told);
+        return progress::done;  // no other receiver waits: there was something for this one
+    }
+
+    void begin_wait(receiver_wait<T>& wait) noexcept { receivers_.push_back(wait); }
+
+    /// False: it has ended.
+    [[nodiscard]] bool withdraw(receiver_wait<T>& wait) noexcept { return receivers_.erase(wait); }
+
+    // --- the end ---------------------------------------------------------------------------------
+
+    /// `drops`: reserved places bring nothing any more. False: it was closed before.
+    bool close(bool drops, sync::waiter_list& told) noexcept {
+        const bool was_open = !std::exchange(closed_, true);
+        drops_ = drops_ || drops;
+        senders_.close_all(told);
+        end_if_drained(told);
+        return was_open;
+    }
+
+    /// Takes the oldest element of a closed channel out, to be dropped; nothing if there is none.
+    [[nodiscard]] std::optional<T> take_oldest() noexcept {
+        if (elements_.empty()) return std::nullopt;
+        std::optional<T> oldest{std::in_place, std::move(elements_.front())};
+        elements_.pop();
+        return oldest;
+    }
+
+    /// The next value of a send gets the place of the oldest element, which is dropped; both
+    /// exist. No place becomes free meanwhile, so a reservation that waits is not overtaken.
+    [[nodiscard]] T replace_oldest(sender_wait<T>& wait) noexcept {
+        T oldest(std::move(elements_.front()));
+        elements_.pop();
+        elements_.push(std::move(*wait.next_));
+        ++wait.next_;
+        return oldest;
+    }
+
+    /// Takes the next value of a send out, to be dropped; there is one.
+    [[nodiscard]] static T take_next(sender_wait<T>& wait) noexcept {
+        return std::move(*wait.next_++);
+    }
+
+private:
+    [[nodiscard]] static std::size_t checked(std::size_t capacity) noexcept {
+        FAIRLEAD_ASSERT(capacity != 0, "a channel needs room for one element");
+        return capacity;
+    }
+
+    [[nodiscard]] bool has_room() const noexcept {
+        return elements_.size() + reserved_ < elements_.capacity();
+    }
+    [[nodiscard]] bool is_drained() const noexcept {
+        return closed_ && elements_.empty() && (reserved_ == 0 || drops_);
+    }
+    [[nodiscard]] bool has_waiting_value() const noexcept {
+        return !senders_.empty() && !first_sender().reserves();
+    }
+    [[nodiscard]] sender_wait<T>& first_sender() const noexcept {
+        return static_cast<sender_wait<T>&>(*senders_.front());
+    }
+    [[nodiscard]] receiver_wait<T>& first_receiver() const noexcept {
+        return static_cast<receiver_wait<T>&>(*receivers_.front());
+    }
+
+    void take_first_value(receiver_wait<T>& into, sync::waiter_list& told) noexcept {
+        sender_wait<T>& first = first_sender();
+        into.put(std::move(*first.next_));
+        ++first.next_;
+        if (first.is_done()) senders_.grant_first(told);
+    }
+
+    // What waits has a bound: a push does not allocate.
+    void admit_senders(sync::waiter_list& told) noexcept {
+        while (!senders_.empty()) {
+            sender_wait<T>& first = first_sender();
+            if (!first.reserves() && !receivers_.empty()) {
+                take_first_value(first_receiver(), told);
+                receivers_.grant_first(told);
+                continue;
+            }
+            if (!has_room()) return;
+            if (first.reserves()) {
+                ++reserved_;
+            } else {
+                elements_.push(std::move(*first.next_));
+                ++first.next_;
+                if (!first.is_done()) continue;
+            }
+            senders_.grant_first(told);
+        }
+    }
+
+    void end_if_drained(sync::waiter_list& told) noexcept {
+        if (is_drained()) receivers_.close_all(told);
+    }
+
+    sync::waiter_list senders_;
+    sync::waiter_list receivers_;
+    block_fifo<T> elements_;
+    std::size_t reserved_ = 0;
+    bool closed_ = false;
+    bool drops_ = false;  // since it was closed
+};
+
+}  // namespace fairlead::channels

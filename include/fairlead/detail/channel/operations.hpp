@@ -1,0 +1,210 @@
+// The operations of a channel that may wait: see task_wait.hpp for what an operation is.
+#pragma once
+
+#include <fairlead/channel/channel_permit.hpp>
+#include <fairlead/coro/waited.hpp>
+#include <fairlead/detail/channel/channel_state.hpp>
+
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace fairlead::channels {
+
+// Why an operation has no result that was not ended early.
+[[nodiscard]] constexpr wait_error error_of(progress entry) noexcept {
+    return entry == progress::full ? wait_error::would_wait : wait_error::closed;
+}
+
+// What the sends have in common.
+template <class T>
+class sending : public sender_wait<T> {
+public:
+    [[nodiscard]] bool enter() { return try_enter(true); }
+    [[nodiscard]] bool try_enter(bool may_wait) {
+        entry_ = of_.enter(*this, may_wait);
+        return entry_ == progress::waits;
+    }
+    [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
+
+protected:
+    sending(channel_state<T>& of, std::span<T> values) noexcept : sender_wait<T>{values}, of_{of} {}
+    explicit sending(channel_state<T>& of) noexcept : of_{of} {}
+    ~sending() = default;
+
+    [[nodiscard]] wait_error error(std::optional<wait_error> early) const noexcept {
+        return early ? *early : error_of(entry_);
+    }
+    [[nodiscard]] channel_state<T>& of() const noexcept { return of_; }
+
+private:
+    channel_state<T>& of_;
+    progress entry_ = progress::closed;
+};
+
+template <class T>
+class send_operation : public sending<T> {
+public:
+    send_operation(channel_state<T>& of, std::span<T> value) noexcept : sending<T>{of, value} {}
+
+    [[nodiscard]] waited<void> collect(std::optional<wait_error> early) noexcept {
+        if (this->take_grant()) return {};
+        return std::unexpected{this->error(early)};
+    }
+
+protected:
+    ~send_operation() = default;
+};
+
+template <class T>
+class send_many_operation : public sending<T> {
+public:
+    send_many_operation(channel_state<T>& of, std::span<T> values) noexcept
+        : sending<T>{of, values}, first_{values.data()} {}
+
+    [[nodiscard]] bool enter() { return try_enter(true); }
+    // What was sent before the memory ran out is the result.
+    [[nodiscard]] bool try_enter(bool may_wait) {
+        try {
+            return sending<T>::try_enter(may_wait);
+        } catch (const std::bad_alloc&) {
+            if (this->next() == first_) throw;
+            return false;
+        }
+    }
+
+    [[nodiscard]] waited<std::size_t> collect(std::optional<wait_error> early) noexcept {
+        const auto sent = static_cast<std::size_t>(this->next() - first_);
+        if (this->take_grant() || sent != 0) return sent;
+        return std::unexpected{this->error(early)};
+    }
+
+protected:
+    ~send_many_operation() = default;
+
+private:
+    T* const first_;
+};
+
+template <class T>
+class reserve_operation : public sending<T> {
+public:
+    explicit reserve_operation(channel_state<T>& of) noexcept : sending<T>{of} {}
+
+    [[nodiscard]] waited<channel_permit<T>> collect(std::optional<wait_error> early) noexcept {
+        if (this->take_grant()) return channel_permit<T>{this->of()};
+        return std::unexpected{this->error(early)};
+    }
+
+protected:
+    ~reserve_operation() {
+        if (this->take_grant()) this->of().give_back_reserved();
+    }
+};
+
+// What the receives have in common.
+template <class T>
+class receiving : public receiver_wait<T> {
+public:
+    [[nodiscard]] bool enter() noexcept { return try_enter(true); }
+    [[nodiscard]] bool try_enter(bool may_wait) noexcept {
+        entry_ = of_.enter(*this, may_wait);
+        return entry_ == progress::waits;
+    }
+    [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
+
+protected:
+    receiving(channel_state<T>& of, T* first, std::size_t count, bool constructs) noexcept
+        : receiver_wait<T>{first, count, constructs}, of_{of} {}
+    ~receiving() = default;
+
+    [[nodiscard]] wait_error error(std::optional<wait_error> early) const noexcept {
+        return early ? *early : error_of(entry_);
+    }
+    [[nodiscard]] channel_state<T>& of() const noexcept { return of_; }
+
+private:
+    channel_state<T>& of_;
+    progress entry_ = progress::closed;
+};
+
+template <class T>
+class receive_operation : public receiving<T> {
+public:
+    explicit receive_operation(channel_state<T>& of) noexcept
+        : receiving<T>{of, std::addressof(element_), 1, true} {}
+
+    [[nodiscard]] waited<T> collect(std::optional<wait_error> early) noexcept {
+        if (!this->take_grant()) return std::unexpected{this->error(early)};
+        waited<T> result{std::in_place, std::move(element_)};
+        std::destroy_at(std::addressof(element_));
+        return result;
+    }
+
+protected:
+    ~receive_operation() {
+        if (!this->take_grant()) return;
+        this->of().drop(std::move(element_));
+        std::destroy_at(std::addressof(element_));
+    }
+
+private:
+    union {
+        T element_;  // exists while there is a grant
+    };
+};
+
+template <class T>
+class receive_many_operation : public receiving<T> {
+    static_assert(std::is_nothrow_move_assignable_v<T>,
+                  "a receive of many elements assigns them under a lock: this must not throw");
+
+public:
+    receive_many_operation(channel_state<T>& of, std::span<T> into) noexcept
+        : receiving<T>{of, into.data(), into.size(), false}, first_{into.data()} {
+        FAIRLEAD_ASSERT(!into.empty(), "a receive of many elements has room for none");
+    }
+
+    [[nodiscard]] waited<std::size_t> collect(std::optional<wait_error> early) noexcept {
+        if (!this->take_grant()) return std::unexpected{this->error(early)};
+        this->of().take_more(*this);
+        return count();
+    }
+
+protected:
+    ~receive_many_operation() {
+        if (!this->take_grant()) return;
+        for (T* each = first_; each != this->next(); ++each) this->of().drop(std::move(*each));
+    }
+
+private:
+    [[nodiscard]] std::size_t count() const noexcept {
+        return static_cast<std::size_t>(this->next() - first_);
+    }
+
+    T* const first_;
+};
+
+// An operation that does not wait.
+template <class Operation>
+class never_waits final : public Operation {
+public:
+    using Operation::Operation;
+
+private:
+    void tell() noexcept override {}
+};
+
+template <class Operation, class State, class... Args>
+[[nodiscard]] auto try_now(State& state, Args&&... args) {
+    never_waits<Operation> once{state, std::forward<Args>(args)...};
+    static_cast<void>(once.try_enter(false));
+    return once.collect(std::nullopt);
+}
+
+}  // namespace fairlead::channels

@@ -1,0 +1,114 @@
+#include <fairlead/detail/coro/thread_wait.hpp>
+#include <fairlead/detail/wait/condition_wait.hpp>
+#include <fairlead/detail/wait/line_wait.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include <utility>
+
+namespace fairlead::wait {
+
+using coro::interruption;
+
+// --- a task --------------------------------------------------------------------------------------
+
+// Whether the task must wait.
+bool condition_wait::begin(coro::root& bottom) {
+    waiting_ = &bottom;
+    is_late_ = false;
+    // First: a task whose predicate always holds must hear of a stop, too.
+    ended_by_ = bottom.hears_stop() ? interruption::stop : interruption::none;
+    if (ended_by_ != interruption::none || holds()) return false;
+    enlist();
+    return true;
+}
+
+void condition_wait::enlist() noexcept {
+    on_unlock();
+    of_.enter(*this);
+}
+
+// The task has the mutex.
+bool condition_wait::must_wait(coro::root& holder) noexcept {
+    if (ended_by_ != interruption::none) return false;
+    try {
+        if (holds()) return false;
+    } catch (...) {
+        failure_ = std::current_exception();
+        return false;
+    }
+    // What was told once, while the wait was in the FIFO of the mutex, is not told again.
+    if (holder.hears_stop()) {
+        ended_by_ = interruption::stop;
+        return false;
+    }
+    if (is_late_) {
+        ended_by_ = interruption::deadline;
+        return false;
+    }
+    static_cast<void>(take_grant());
+    enlist();
+    return true;
+}
+
+// True: the task has the mutex.
+bool condition_wait::interrupt(interruption why) noexcept {
+    if (!of_.leave(*this)) {
+        if (why == interruption::deadline) is_late_ = true;
+        return false;  // the mutex is on its way
+    }
+    ended_by_ = why;
+    return lock().enter(*this) != sync::line::entry::waits;
+}
+
+bool condition_wait::withdraw() noexcept { return of_.leave(*this) || lock().withdraw(*this); }
+
+std::optional<wait_error> condition_wait::ended() {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    switch (ended_by_) {
+        case interruption::none:
+            return std::nullopt;
+        case interruption::stop:
+            return wait_error::stopped;
+        case interruption::deadline:
+            break;
+    }
+    // A change may have come without a notification yet.
+    if (holds()) return std::nullopt;
+    return wait_error::expired;
+}
+
+// --- a thread ------------------------------------------------------------------------------------
+
+namespace {
+
+class thread_of_condition final : sync::notified_waiter, coro::thread_wait {
+public:
+    thread_of_condition(sync::notify_list& of, sync::line& lock) noexcept
+        : notified_waiter{lock}, thread_wait{nullptr}, of_{of} {}
+
+    [[nodiscard]] std::optional<wait_error> run(time_point deadline) {
+        of_.enter(*this);
+        return wait_until(deadline);
+    }
+
+private:
+    void tell() noexcept override { thread_wait::tell(); }
+    [[nodiscard]] bool withdraw() noexcept override { return of_.leave(*this); }
+
+    sync::notify_list& of_;
+};
+
+}  // namespace
+
+std::optional<wait_error> wait_for_notification_on_thread(sync::notify_list& of, sync::line& lock,
+                                                          time_point deadline) {
+    FAIRLEAD_ASSERT(
+        scheduler::current() == nullptr,
+        "a wait that blocks its thread was called on a worker: co_await the other form");
+    const std::optional<wait_error> early = thread_of_condition{of, lock}.run(deadline);
+    // The line of a mutex is never closed.
+    if (early) static_cast<void>(wait_on_thread(lock, 1, 1, never));
+    return early;
+}
+
+}  // namespace fairlead::wait

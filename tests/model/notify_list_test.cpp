@@ -1,0 +1,180 @@
+// Waits for a notification that move to the FIFO of a lock. Threads wait, notify, lock and give up,
+// with every order of steps.
+#include "model/bell.hpp"
+#include "model/explore.hpp"
+
+#include <fairlead/detail/sync/notify_list.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+namespace fairlead {
+namespace {
+
+using model::bell;
+using model::plain;
+using model::require;
+using sync::line;
+using sync::notify_list;
+
+// The lock of a thread.
+class wait_for_lock final : public sync::line_waiter {
+public:
+    void lock(line& of) {
+        if (of.enter(*this) == line::entry::waits) ended_.wait();
+        require(take_grant(), "granted");
+    }
+
+private:
+    void tell() noexcept override { ended_.ring(); }
+    bell ended_;
+};
+
+void lock(line& of) { wait_for_lock{}.lock(of); }
+
+class wait final : public sync::notified_waiter {
+public:
+    using notified_waiter::notified_waiter;
+
+    // The caller has the lock, and has it again after this.
+    void ask(notify_list& of) {
+        of.enter(*this);
+        wait_for_end();
+    }
+
+    void wait_for_end() {
+        ended_.wait();
+        require(take_grant(), "granted");
+    }
+
+    [[nodiscard]] bool was_told() const { return was_told_; }
+
+private:
+    void tell() noexcept override {
+        require(!was_told_, "a wait ends once");
+        was_told_ = true;
+        ended_.ring();
+    }
+
+    plain<bool> was_told_{false};
+    bell ended_;
+};
+
+// A change under the lock and a notification after it are not missed.
+TEST(ModelNotifyList, AChangeUnderTheLockIsNotMissed) {
+    for (const bool notifies_inside : {false, true}) {
+        model::expect_passes({.preemptions = 2}, [&] {
+            line guard{1};
+            notify_list condition;
+            plain<bool> ready{false};
+            model::in_threads(
+                [&] {
+                    lock(guard);
+                    while (!ready) wait{guard}.ask(condition);
+                    guard.give_back();
+                },
+                [&] {
+                    lock(guard);
+                    ready = true;
+                    if (notifies_inside) condition.notify_one();
+                    guard.give_back();
+                    if (!notifies_inside) condition.notify_one();
+                });
+            require(guard.taken() == 0 && condition.waiting() == 0, "nothing is left");
+        });
+    }
+}
+
+// All have the lock in turn, though each is notified while another thread has it.
+TEST(ModelNotifyList, AllThatAreNotifiedGetTheLockInTurn) {
+    model::expect_passes({.preemptions = 2}, [] {
+        line guard{1};
+        notify_list condition;
+        plain<int> inside{0};
+        wait first{guard};
+        wait second{guard};
+        lock(guard);
+        condition.enter(first);
+        lock(guard);
+        condition.enter(second);
+        const auto goes_on = [&](wait& mine) {
+            mine.wait_for_end();
+            inside = inside + 1;
+            guard.give_back();
+        };
+        model::in_threads([&] { require(condition.notify_all() == 2, "both wait"); },
+                          [&] { goes_on(first); }, [&] { goes_on(second); });
+        require(inside == 2 && guard.taken() == 0, "each had the lock alone");
+    });
+}
+
+// A notification races with a withdrawal, such as by a deadline. Either the notification is this
+// wait's, or it goes to the next one.
+TEST(ModelNotifyList, AWithdrawalLosesNoNotification) {
+    model::expect_passes({.preemptions = 2}, [] {
+        line guard{1};
+        notify_list condition;
+        wait first{guard};
+        wait second{guard};
+        lock(guard);
+        condition.enter(first);
+        lock(guard);
+        condition.enter(second);
+        bool left = false;
+        model::in_threads([&] { condition.notify_one(); },
+                          [&] {
+                              left = condition.leave(first);
+                              if (!left) {
+                                  first.wait_for_end();
+                                  guard.give_back();
+                              }
+                          });
+        require(left == second.was_told(), "one of the two was notified");
+        if (left) guard.give_back();
+        require(condition.leave(second) != left, "the other one waits still");
+        require(guard.taken() == 0, "the lock is free");
+    });
+}
+
+// The task is destroyed while its wait is in the FIFO of the lock.
+TEST(ModelNotifyList, AWaitLeavesTheFifoOfTheLock) {
+    model::expect_passes({.preemptions = 2}, [] {
+        line guard{1};
+        notify_list condition;
+        wait first{guard};
+        lock(guard);
+        condition.enter(first);
+        lock(guard);
+        bool gone = false;
+        model::in_threads([&] { condition.notify_one(); }, [&] { guard.give_back(); },
+                          [&] { gone = condition.leave(first) || guard.withdraw(first); });
+        require(gone != first.was_told(), "one of the two");
+        if (!gone) guard.give_back();
+        require(guard.taken() == 0 && guard.try_take(), "the lock is free");
+    });
+}
+
+// The first act of what goes on is to destroy the condition and the lock, although the thread that
+// notifies, and the thread that unlocks, are still in their calls.
+TEST(ModelNotifyList, WhatGoesOnMayDestroyTheCondition) {
+    model::expect_passes([] {
+        auto guard = std::make_unique<line>(1);
+        auto condition = std::make_unique<notify_list>();
+        wait first{*guard};
+        lock(*guard);
+        condition->enter(first);
+        lock(*guard);
+        model::in_threads([&] { condition->notify_one(); }, [&] { guard->give_back(); },
+                          [&] {
+                              first.wait_for_end();
+                              condition.reset();
+                              guard->give_back();
+                              guard.reset();
+                          });
+    });
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,118 @@
+// Something that is made once. Threads make it, fail, wait and give up, with every order of steps.
+#include "model/bell.hpp"
+#include "model/explore.hpp"
+
+#include <fairlead/detail/sync/once_state.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace fairlead {
+namespace {
+
+using model::bell;
+using model::plain;
+using model::require;
+using sync::once_state;
+
+class wait final : public once_state::waiter {
+public:
+    using waiter::waiter;
+
+    // Waits for the end. Whether there was a grant.
+    bool ask(once_state& of) {
+        if (of.enter(*this)) ended_.wait();
+        return was_granted();
+    }
+
+    [[nodiscard]] bool was_told() const { return was_told_; }
+    [[nodiscard]] bool has() const { return was_granted(); }
+
+private:
+    void tell() noexcept override {
+        require(!was_told_, "a wait ends once");
+        was_told_ = true;
+        ended_.ring();
+    }
+
+    plain<bool> was_told_{false};
+    bell ended_;
+};
+
+// [ON1]
+TEST(ModelOnceState, OneThreadMakesItAndAllSeeIt) {
+    model::expect_passes({.preemptions = 2}, [] {
+        once_state one;
+        plain<int> made{0};
+        const auto gets = [&] {
+            if (!one.is_ready()) {
+                wait mine{true};
+                if (mine.ask(one)) {
+                    made = made + 1;
+                    one.set_ready();
+                }
+            }
+            require(made == 1, "made once, and seen");
+        };
+        model::in_threads(gets, gets, [&] {
+            wait mine{false};
+            require(mine.ask(one), "ready");
+            require(made == 1, "a wait that does not begin sees it, too");
+        });
+    });
+}
+
+// tokio#4496.
+TEST(ModelOnceState, AFailureLetsTheNextOneMakeIt) {
+    model::expect_passes({.preemptions = 2}, [] {
+        once_state one;
+        plain<int> attempts{0};
+        const auto gets = [&] {
+            wait mine{true};
+            if (!mine.ask(one)) return;
+            attempts = attempts + 1;
+            if (attempts == 1) {
+                one.give_up();
+            } else {
+                one.set_ready();
+            }
+        };
+        model::in_threads(gets, gets);
+        require(attempts == 2 && one.is_ready(), "the second attempt has made it");
+    });
+}
+
+// The right is given up while the only wait for it withdraws.
+TEST(ModelOnceState, AWithdrawalLosesNoRight) {
+    model::expect_passes([] {
+        once_state one;
+        require(one.try_begin(), "empty");
+        wait next{true};
+        require(one.enter(next), "it waits");
+        bool gone = false;
+        model::in_threads([&] { one.give_up(); }, [&] { gone = one.withdraw(next); });
+        require(gone != next.was_told() && gone != next.has(), "one of the two");
+        require(one.try_begin() == gone, "the right is there, or has been granted");
+    });
+}
+
+TEST(ModelOnceState, AThreadThatSeesItMayDestroyIt) {
+    for (const bool begins : {false, true}) {
+        model::expect_passes([&] {
+            auto one = std::make_unique<once_state>();
+            require(one->try_begin(), "empty");
+            model::in_threads([&] { one->set_ready(); },
+                              [&] {
+                                  if (!one->is_ready()) {
+                                      wait mine{begins};
+                                      require(mine.ask(*one) != begins, "ready");
+                                  }
+                                  one.reset();
+                              });
+        });
+    }
+}
+
+}  // namespace
+}  // namespace fairlead
