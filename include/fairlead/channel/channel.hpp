@@ -84,8 +84,8 @@ public:
             state_, std::span<T>{std::addressof(value), 1});
     }
 
-    /// The same as `send` on this thread, which must not be a worker's. The deadline is by the clock
-    /// of the system.
+    /// The same as `send` on this thread, which must not be a worker's. The deadline is by the
+    /// clock of the system.
     [[nodiscard]] waited<void> send_blocking(T&& value, time_point deadline = never) {
         return wait::wait_on_thread<channels::send_operation<T>>(
             deadline, state_, std::span<T>{std::addressof(value), 1});
@@ -104,8 +104,8 @@ public:
         return channels::try_now<channels::send_many_operation<T>>(state_, values);
     }
 
-    /// The same as `send_many` on this thread, which must not be a worker's. The deadline is by the clock
-    /// of the system.
+    /// The same as `send_many` on this thread, which must not be a worker's. The deadline is by the
+    /// clock of the system.
     [[nodiscard]] waited<std::size_t> send_many_blocking(std::span<T> values,
                                                          time_point deadline = never) {
         return wait::wait_on_thread<channels::send_many_operation<T>>(deadline, state_, values);
@@ -122,8 +122,8 @@ public:
         return channels::try_now<channels::reserve_operation<T>>(state_);
     }
 
-    /// The same as `reserve` on this thread, which must not be a worker's. The deadline is by the clock
-    /// of the system.
+    /// The same as `reserve` on this thread, which must not be a worker's. The deadline is by the
+    /// clock of the system.
     [[nodiscard]] waited<channel_permit<T>> reserve_blocking(time_point deadline = never) {
         return wait::wait_on_thread<channels::reserve_operation<T>>(deadline, state_);
     }
@@ -143,8 +143,8 @@ public:
         return channels::try_now<channels::receive_operation<T>>(state_);
     }
 
-    /// The same as `receive` on this thread, which must not be a worker's. The deadline is by the clock
-    /// of the system.
+    /// The same as `receive` on this thread, which must not be a worker's. The deadline is by the
+    /// clock of the system.
     [[nodiscard]] waited<T> receive_blocking(time_point deadline = never) {
         return wait::wait_on_thread<channels::receive_operation<T>>(deadline, state_);
     }
@@ -161,8 +161,8 @@ public:
         return channels::try_now<channels::receive_many_operation<T>>(state_, into);
     }
 
-    /// The same as `receive_many` on this thread, which must not be a worker's. The deadline is by the clock
-    /// of the system.
+    /// The same as `receive_many` on this thread, which must not be a worker's. The deadline is by
+    /// the clock of the system.
     [[nodiscard]] waited<std::size_t> receive_many_blocking(std::span<T> into,
                                                             time_point deadline = never) {
         return wait::wait_on_thread<channels::receive_many_operation<T>>(deadline, state_, into);
