@@ -19,7 +19,8 @@ import (
 // The options, see ../support/options.hpp.
 type options struct {
 	name                              string
-	workers, producers, count, chains int
+	workers, producers, consumers     int
+	count, chains                     int
 	workNs, spanMs                    int
 	connections, idle, size, inFlight int
 }
@@ -28,14 +29,15 @@ const notOffered = 3
 
 // Runs a case of a workload. Returns nil, nil if there is no case of that name.
 var workloads = map[string]func(asked options) (*measurement, error){
-	"w1": postStorm, "w2": repost, "w3": avalanche, "w4": recursive, "w7": pingPong, "w9": timers, "w10": memory,
+	"w1": postStorm, "w2": repost, "w3": avalanche, "w4": recursive, "w7": pingPong, "w8": channels, "w9": timers,
+	"w10": memory,
 	"w11": saturated, "w12": wakeUp, "w13": echo, "w15": tenants, "w16": blocking,
 }
 
 func parse() (asked options) {
 	flag.StringVar(&asked.name, "case", "", "")
 	for name, number := range map[string]*int{
-		"workers": &asked.workers, "producers": &asked.producers, "count": &asked.count, "chains": &asked.chains,
+		"workers": &asked.workers, "producers": &asked.producers, "consumers": &asked.consumers, "count": &asked.count, "chains": &asked.chains,
 		"work_ns": &asked.workNs, "span_ms": &asked.spanMs, "connections": &asked.connections, "idle": &asked.idle,
 		"size": &asked.size, "in_flight": &asked.inFlight,
 	} {

@@ -18,6 +18,7 @@ RUNTIMES = {
     "W5": ("tbb", "openmp", "rayon", "serial"),
     "W6": ("tbb", "openmp", "rayon", "serial"),
     "W7": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "pipes"),
+    "W8": (),
     "W9": ("asio",),
     "W10": ("asio", "bare"),
     "W11": ("trivial", "asio"),
@@ -35,6 +36,8 @@ GUESTS = {
     "W3 empty": ("go", "tokio", "rayon", "qt"),
     "W4 one_shot": ("go", "tokio", "rayon"),
     "W7 coroutine": ("go", "tokio"),
+    "W8 bounded": ("go",),
+    "W8 ping_pong": ("go",),
     "W9 callback": ("go", "libuv"),
     "W9 coroutine": ("go", "tokio"),
     "W9 single": ("go", "tokio", "libuv"),
@@ -199,6 +202,22 @@ def w7(size):
                             count=count)
 
 
+def w8(size):
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        for name in ("bounded", "unbounded", "batched"):
+            for producers, consumers in ((1, 1), (10, 1), (1, 10), (10, 10)):
+                count = size.scaled(2 * MILLION)
+                yield make_case("W8", f"{name} {producers}:{consumers} W={workers}", name,
+                                RUNTIMES["W8"] + size.guests("W8", name), count, workers=workers,
+                                producers=producers, consumers=consumers, count=count)
+        count = size.scaled(MILLION)
+        yield make_case("W8", f"ping_pong W={workers}", "ping_pong",
+                        RUNTIMES["W8"] + size.guests("W8", "ping_pong"), 2 * count, workers=workers,
+                        count=count)
+
+
 def w9(size):
     sleepers = (100_000, MILLION) if not size.quick else (20_000,)
     for workers in size.threads:
@@ -339,7 +358,7 @@ def q1(size):
                     count=count)
 
 
-WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W9": w9,
+WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W8": w8, "W9": w9,
              "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "W16": w16, "Q1": q1}
 
 # The meaning of the numbers of a workload, printed above its table.
@@ -354,6 +373,8 @@ CAPTIONS = {
     "W5": "ms for the whole problem, on W workers",
     "W6": "ns per index of a loop, on W workers",
     "W7": "ns from one task to the other, on W workers",
+    "W8": "ns for each element that passes a channel, of P senders and C receivers (P:C), on W workers; "
+          "ping_pong: ns for each hop of a token by channels of one place",
     "W9": "us from the deadline to the callback or coroutine, p99 of N timers, on W workers; cancel: "
           "ns for each timer that is set and cancelled",
     "W10": "bytes of memory for each of N sleeping coroutines, on one worker",
