@@ -26,7 +26,9 @@ REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 FILES = {"fairlead/fairlead.hpp": "#include <fairlead/fairlead.hpp>\n",
          "boost/asio.hpp": "#include <utility>\n#include <boost/asio.hpp>\n"}
 PAGE = REPOSITORY / "docs" / "manual" / "installing.md"
-LINES_MAX = 76_000  # of code after the preprocessor with <fairlead/fairlead.hpp>, by GCC 12
+# Of code after the preprocessor with <fairlead/fairlead.hpp>, by GCC 12. With 76,500 lines a file
+# takes 0.8 to 0.9 s of processor time; 1.0 s is wanted.
+LINES_MAX = 80_000
 
 
 def cpu_seconds(command):
