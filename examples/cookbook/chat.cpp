@@ -131,7 +131,7 @@ fl::task<bool> converse(io::address server) {
     // All three are in the room when each has seen a line of its own.
     for (auto* each : {&*first, &*second, &*slow}) {
         if (!co_await says(*each, "hello\n")) co_return false;
-        if (co_await reads_lines(*each, 1) != 1) co_return false;
+        if (co_await reads_lines(*each, 1) < 1) co_return false;
     }
     // The slow client's buffers in the kernel fill, and then its channel.
     const std::string text(64 << 10, '.');

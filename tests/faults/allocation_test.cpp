@@ -194,13 +194,18 @@ TEST_F(allocations, sharing_a_flight) {
         scheduler home{of_workers(1)};
         all.emplace(home);
         std::exception_ptr failure;
-        std::array<join_handle<void>, 2> callers{spawn(home, gets()), spawn(home, gets())};
-        for (auto& each : callers) {
+        const auto keeps_failure = [&failure](const auto& body) {
             try {
-                each.get();
+                body();
             } catch (...) {
                 failure = std::current_exception();
             }
+        };
+        // A spawn without memory must not destroy the scheduler under the other caller.
+        std::array<std::optional<join_handle<void>>, 2> callers;
+        for (auto& each : callers) keeps_failure([&] { each = spawn(home, gets()); });
+        for (auto& each : callers) {
+            if (each) keeps_failure([&] { each->get(); });
         }
         home.drain();
         EXPECT_EQ(all->flights(), 0U);
