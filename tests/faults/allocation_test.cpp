@@ -57,6 +57,7 @@ TEST_F(allocations, a_queue_without_memory_keeps_its_order) {
     using queue = lockfree::block_queue<int, 4>;
     std::vector<int> items(40);
     std::vector<int*> pointers;
+    pointers.reserve(items.size());
     for (int& each : items) pointers.push_back(&each);
     const std::span<int* const> all{pointers};
     queue ready;
@@ -309,6 +310,7 @@ TEST_F(in_rounds, several_workers_run_a_burst) {
     std::vector<callback_task> tasks(count);
     for (auto& each : tasks) each.set_callback([&runs](callback_task&) { ++runs; });
     std::vector<basic_task*> pointers;
+    pointers.reserve(tasks.size());
     for (auto& each : tasks) pointers.push_back(&each);
     sweep_rounds(3, [&](scheduler& home) {
         runs = 0;
