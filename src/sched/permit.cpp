@@ -41,7 +41,7 @@ bool permit_waiter::begin(group& of) noexcept {
     from.hold();
     waits_for_ = &from;
     // A group that drops its oldest tasks never has a wait.
-    return from.drops_to == nullptr && from.permits.enter(*this) == sync::line::entry::waits;
+    return from.drops_to == nullptr && from.permits.enter(*this);
 }
 
 bool permit_waiter::withdraw() noexcept {

@@ -11,14 +11,14 @@ line::~line() {
                     "destroyed while a task or a thread waits for it");
 }
 
-line::entry line::enlist(line_waiter& wait) noexcept {
+bool line::enlist(waiter& wait) noexcept {
     std::lock_guard lock{mutex_};
     std::uint64_t word = word_.load(relaxed);
     std::uint64_t wanted = 0;
     do {
         if ((word & closed) != 0) {
             waiter_list::close(wait);
-            return entry::closed;
+            return false;
         }
         const bool takes = (word & has_waiters) == 0 && has_free(word, wait.needs_);
         wanted = takes ? word + wait.takes_ * one_taken : word | has_waiters;
@@ -26,13 +26,13 @@ line::entry line::enlist(line_waiter& wait) noexcept {
     } while (!word_.compare_exchange_weak(word, wanted, acquire, relaxed));
     if ((wanted & has_waiters) == 0) {
         waiter_list::grant(wait);
-        return entry::granted;
+        return false;
     }
     waiters_.push_back(wait);
-    return entry::waits;
+    return true;
 }
 
-bool line::withdraw(line_waiter& wait) noexcept {
+bool line::withdraw(waiter& wait) noexcept {
     waiter_list granted;
     {
         std::lock_guard lock{mutex_};

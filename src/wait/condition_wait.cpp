@@ -1,6 +1,5 @@
-#include <fairlead/detail/coro/thread_wait.hpp>
+#include <fairlead/detail/coro/task_wait.hpp>
 #include <fairlead/detail/wait/condition_wait.hpp>
-#include <fairlead/detail/wait/line_wait.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <utility>
@@ -57,7 +56,7 @@ bool condition_wait::interrupt(interruption why) noexcept {
         return false;  // the mutex is on its way
     }
     ended_by_ = why;
-    return lock().enter(*this) != sync::line::entry::waits;
+    return !lock().enter(*this);
 }
 
 bool condition_wait::withdraw() noexcept { return of_.leave(*this) || lock().withdraw(*this); }
@@ -107,7 +106,9 @@ std::optional<wait_error> wait_for_notification_on_thread(sync::notify_list& of,
         "a wait that blocks its thread was called on a worker: co_await the other form");
     const std::optional<wait_error> early = thread_of_condition{of, lock}.run(deadline);
     // The line of a mutex is never closed.
-    if (early) static_cast<void>(wait_on_thread(lock, 1, 1, never));
+    if (early) {
+        static_cast<void>(coro::wait_on_thread<coro::operation_on<sync::line>>(never, lock));
+    }
     return early;
 }
 

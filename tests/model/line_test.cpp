@@ -26,7 +26,7 @@ public:
     wait(std::uint32_t needs, std::uint32_t takes) noexcept : line_waiter{needs, takes} {}
 
     // Whether it waits.
-    bool begin(line& of) { return of.enter(*this) == line::entry::waits; }
+    bool begin(line& of) { return of.enter(*this); }
 
     // Waits for the end. Whether there was a grant.
     bool ask(line& of) {

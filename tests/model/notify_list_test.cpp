@@ -23,7 +23,7 @@ using sync::notify_list;
 class wait_for_lock final : public sync::line_waiter {
 public:
     void lock(line& of) {
-        if (of.enter(*this) == line::entry::waits) ended_.wait();
+        if (of.enter(*this)) ended_.wait();
         require(take_grant(), "granted");
     }
 

@@ -26,7 +26,7 @@
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/detail/channel/channel_state.hpp>
 #include <fairlead/detail/channel/operations.hpp>
-#include <fairlead/detail/wait/task_wait.hpp>
+#include <fairlead/detail/coro/task_wait.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -74,7 +74,7 @@ public:
     /// `std::bad_alloc` in an unbounded channel. With an error or an exception `value` is
     /// unchanged.
     [[nodiscard]] auto send(T&& value, time_point deadline = never) noexcept {
-        return wait::task_wait<channels::send_operation<T>>{deadline, state_,
+        return coro::task_wait<channels::send_operation<T>>{deadline, state_,
                                                             std::span<T>{std::addressof(value), 1}};
     }
 
@@ -87,7 +87,7 @@ public:
     /// The same as `send` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
     [[nodiscard]] waited<void> send_blocking(T&& value, time_point deadline = never) {
-        return wait::wait_on_thread<channels::send_operation<T>>(
+        return coro::wait_on_thread<channels::send_operation<T>>(
             deadline, state_, std::span<T>{std::addressof(value), 1});
     }
 
@@ -96,7 +96,7 @@ public:
     /// the channel was closed, the deadline has passed, the task was asked to stop, or an unbounded
     /// channel had no memory. Throws `std::bad_alloc` if it had none for the first.
     [[nodiscard]] auto send_many(std::span<T> values, time_point deadline = never) noexcept {
-        return wait::task_wait<channels::send_many_operation<T>>{deadline, state_, values};
+        return coro::task_wait<channels::send_many_operation<T>>{deadline, state_, values};
     }
 
     /// As many as there are places for now: `would_wait` if there is none.
@@ -108,13 +108,13 @@ public:
     /// clock of the system.
     [[nodiscard]] waited<std::size_t> send_many_blocking(std::span<T> values,
                                                          time_point deadline = never) {
-        return wait::wait_on_thread<channels::send_many_operation<T>>(deadline, state_, values);
+        return coro::wait_on_thread<channels::send_many_operation<T>>(deadline, state_, values);
     }
 
     /// Reserves a place, for a value that is made later: `waited<channel_permit<T>>`. It waits also
     /// in a channel that drops; in a channel that refuses it ends as `would_wait`.
     [[nodiscard]] auto reserve(time_point deadline = never) noexcept {
-        return wait::task_wait<channels::reserve_operation<T>>{deadline, state_};
+        return coro::task_wait<channels::reserve_operation<T>>{deadline, state_};
     }
 
     /// Without a wait: `would_wait` if there is no place, or a sender waits.
@@ -125,7 +125,7 @@ public:
     /// The same as `reserve` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
     [[nodiscard]] waited<channel_permit<T>> reserve_blocking(time_point deadline = never) {
-        return wait::wait_on_thread<channels::reserve_operation<T>>(deadline, state_);
+        return coro::wait_on_thread<channels::reserve_operation<T>>(deadline, state_);
     }
 
     // --- receivers -------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ public:
         static_assert(alignof(T) <= alignof(std::max_align_t),
                       "the frame of a coroutine is aligned for ordinary objects only: let the "
                       "elements be pointers to objects with this alignment");
-        return wait::task_wait<channels::receive_operation<T>>{deadline, state_};
+        return coro::task_wait<channels::receive_operation<T>>{deadline, state_};
     }
 
     /// Without a wait: `would_wait` if there is none.
@@ -146,14 +146,14 @@ public:
     /// The same as `receive` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
     [[nodiscard]] waited<T> receive_blocking(time_point deadline = never) {
-        return wait::wait_on_thread<channels::receive_operation<T>>(deadline, state_);
+        return coro::wait_on_thread<channels::receive_operation<T>>(deadline, state_);
     }
 
     /// Waits for the first element, and takes all there are then, into the first objects of `into`:
     /// `waited<std::size_t>`, which is how many, at least one. What the objects had before ends
     /// under the lock of the channel.
     [[nodiscard]] auto receive_many(std::span<T> into, time_point deadline = never) noexcept {
-        return wait::task_wait<channels::receive_many_operation<T>>{deadline, state_, into};
+        return coro::task_wait<channels::receive_many_operation<T>>{deadline, state_, into};
     }
 
     /// Without a wait: `would_wait` if there is none.
@@ -165,7 +165,7 @@ public:
     /// the clock of the system.
     [[nodiscard]] waited<std::size_t> receive_many_blocking(std::span<T> into,
                                                             time_point deadline = never) {
-        return wait::wait_on_thread<channels::receive_many_operation<T>>(deadline, state_, into);
+        return coro::wait_on_thread<channels::receive_many_operation<T>>(deadline, state_, into);
     }
 
     // --- the end ---------------------------------------------------------------------------------

@@ -40,15 +40,14 @@ public:
     /// stop or the deadline comes before the task goes on. What was done before each arrival is
     /// seen by the completion function, and after the wait. A task that goes on from the last phase
     /// may destroy the barrier at once.
-    [[nodiscard]] wait::plain_listed_wait<wait::phases<OnPhase>> arrive_and_wait(
-        time_point deadline = never) noexcept {
-        return {phases_, deadline};
+    [[nodiscard]] auto arrive_and_wait(time_point deadline = never) noexcept {
+        return coro::task_wait<arrival>{deadline, phases_};
     }
 
     /// The same on this thread, which must not be a worker's. The deadline is by the clock of the
     /// system.
     [[nodiscard]] waited<void> arrive_and_wait_blocking(time_point deadline = never) {
-        return wait::thread_of_list{phases_}.run(deadline);
+        return coro::wait_on_thread<arrival>(deadline, phases_);
     }
 
     /// Arrives if this is the last arrival, which ends the phase. False: it would have to wait, and
@@ -65,6 +64,8 @@ public:
     [[nodiscard]] std::uint32_t arrived() noexcept { return phases_.arrived(); }
 
 private:
+    using arrival = coro::operation_on<wait::phases<OnPhase>>;
+
     wait::phases<OnPhase> phases_;
 };
 

@@ -8,7 +8,7 @@
 // set, are one exchange of a word. A `set` is linear in the number of waits that it ends.
 #pragma once
 
-#include <fairlead/detail/wait/line_wait.hpp>
+#include <fairlead/detail/wait/line_operations.hpp>
 
 #include <expected>
 
@@ -34,14 +34,14 @@ public:
 
     /// Waits until it is set, until `deadline` at the latest: `waited<void>`, which may be
     /// `stopped` or `expired`.
-    [[nodiscard]] wait::plain_wait wait(time_point deadline = never) noexcept {
-        return {line_, 1, 0, deadline};
+    [[nodiscard]] wait::signal_wait wait(time_point deadline = never) noexcept {
+        return wait::signal_wait{deadline, line_, 1U, 0U};
     }
 
     /// The same on this thread, which must not be a worker's. The deadline is by the clock of the
     /// system.
     [[nodiscard]] waited<void> wait_blocking(time_point deadline = never) {
-        return wait::wait_on_thread(line_, 1, 0, deadline);
+        return coro::wait_on_thread<wait::signal_operation>(deadline, line_, 1U, 0U);
     }
 
 private:
@@ -64,14 +64,14 @@ public:
 
     /// Waits for a `set`, until `deadline` at the latest: `waited<void>`, which may be `stopped` or
     /// `expired`.
-    [[nodiscard]] wait::plain_wait wait(time_point deadline = never) noexcept {
-        return {line_, 1, 1, deadline};
+    [[nodiscard]] wait::signal_wait wait(time_point deadline = never) noexcept {
+        return wait::signal_wait{deadline, line_, 1U, 1U};
     }
 
     /// The same on this thread, which must not be a worker's. The deadline is by the clock of the
     /// system.
     [[nodiscard]] waited<void> wait_blocking(time_point deadline = never) {
-        return wait::wait_on_thread(line_, 1, 1, deadline);
+        return coro::wait_on_thread<wait::signal_operation>(deadline, line_, 1U, 1U);
     }
 
 private:

@@ -10,7 +10,7 @@
 // is linear in the number of waits.
 #pragma once
 
-#include <fairlead/detail/wait/line_wait.hpp>
+#include <fairlead/detail/wait/line_operations.hpp>
 
 #include <cstdint>
 #include <expected>
@@ -43,13 +43,13 @@ public:
 
     /// Waits for the last arrival, until `deadline` at the latest: `waited<void>`, which may be
     /// `stopped` or `expired`.
-    [[nodiscard]] wait::plain_wait wait(time_point deadline = never) noexcept {
-        return {line_, arrivals_, 0, deadline};
+    [[nodiscard]] wait::signal_wait wait(time_point deadline = never) noexcept {
+        return wait::signal_wait{deadline, line_, arrivals_, 0U};
     }
 
     /// Arrives once, now, and waits when it is awaited. The arrival counts also if the wait ends
     /// early. The latch must live until all such waits are over.
-    [[nodiscard]] wait::plain_wait arrive_and_wait(time_point deadline = never) noexcept {
+    [[nodiscard]] wait::signal_wait arrive_and_wait(time_point deadline = never) noexcept {
         arrive();
         return wait(deadline);
     }
@@ -57,7 +57,7 @@ public:
     /// The same as `wait` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
     [[nodiscard]] waited<void> wait_blocking(time_point deadline = never) {
-        return wait::wait_on_thread(line_, arrivals_, 0, deadline);
+        return coro::wait_on_thread<wait::signal_operation>(deadline, line_, arrivals_, 0U);
     }
 
 private:

@@ -15,10 +15,11 @@
 // another.
 #pragma once
 
-#include <fairlead/detail/wait/line_wait.hpp>
+#include <fairlead/detail/wait/line_operations.hpp>
 
 #include <cstddef>
 #include <expected>
+#include <optional>
 #include <utility>
 
 namespace fairlead {
@@ -63,6 +64,21 @@ private:
 
 /// Unlocked at first. One task or thread has it at a time.
 class mutex {
+    class lock_operation : public wait::permits_operation {
+    public:
+        explicit lock_operation(sync::line& of) noexcept : permits_operation{of} {}
+
+        [[nodiscard]] waited<mutex_lock> collect(std::optional<wait_error> early) noexcept {
+            if (const auto ended = permits_operation::collect(early); !ended) {
+                return std::unexpected{ended.error()};
+            }
+            return mutex_lock{of()};
+        }
+
+    protected:
+        ~lock_operation() = default;
+    };
+
 public:
     mutex() = default;
     /// The mutex must be unlocked, and nothing may wait for it. The task that was the last to lock
@@ -71,24 +87,11 @@ public:
         FAIRLEAD_ASSERT(!is_locked(), "a mutex was destroyed while a task or a thread has it");
     }
 
-    /// What `lock` gives, to be awaited.
-    class [[nodiscard]] lock_wait final : public wait::line_wait {
-    public:
-        /// For `co_await`: the lock, or why there is none.
-        [[nodiscard]] waited<mutex_lock> await_resume() noexcept {
-            if (const auto error = ended()) return std::unexpected{*error};
-            return mutex_lock{of()};
-        }
-
-    private:
-        friend class mutex;
-
-        lock_wait(sync::line& of, time_point deadline) noexcept : line_wait{of, 1, 1, deadline} {}
-    };
-
     /// Waits for the mutex, until `deadline` at the latest: `waited<mutex_lock>`, which is the
     /// lock, `stopped` or `expired`. A task that has the mutex and locks it again waits for itself.
-    [[nodiscard]] lock_wait lock(time_point deadline = never) noexcept { return {line_, deadline}; }
+    [[nodiscard]] auto lock(time_point deadline = never) noexcept {
+        return coro::task_wait<lock_operation>{deadline, line_};
+    }
 
     /// Locks at once. No lock: a task or a thread has the mutex, or waits for it.
     [[nodiscard]] mutex_lock try_lock() noexcept {
@@ -98,9 +101,7 @@ public:
     /// The same as `lock` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
     [[nodiscard]] waited<mutex_lock> lock_blocking(time_point deadline = never) {
-        const auto ended = wait::wait_on_thread(line_, 1, 1, deadline);
-        if (!ended) return std::unexpected{ended.error()};
-        return mutex_lock{line_};
+        return coro::wait_on_thread<lock_operation>(deadline, line_);
     }
 
     /// Whether a task or a thread has the mutex. A moment later the answer may be another.

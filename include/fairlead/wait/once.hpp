@@ -26,18 +26,22 @@ namespace fairlead {
 /// A value that is made once. Any thread.
 template <class T>
 class once {
-    class [[nodiscard]] value_wait final : public wait::listed_wait<sync::once_state> {
+    class value_operation : public coro::operation_on<sync::once_state> {
     public:
-        value_wait(once& of, time_point deadline) noexcept
-            : listed_wait{of.state_, deadline, false}, of_{of} {}
+        explicit value_operation(once& of) noexcept
+            : operation_on<sync::once_state>{of.state_, false}, once_{of} {}
 
-        [[nodiscard]] waited<T*> await_resume() noexcept {
-            if (const auto error = ended()) return std::unexpected{*error};
-            return of_.pointer();
+        [[nodiscard]] waited<T*> collect(std::optional<wait_error> early) noexcept {
+            const auto ended = operation_on<sync::once_state>::collect(early);
+            if (!ended) return std::unexpected{ended.error()};
+            return once_.pointer();
         }
 
+    protected:
+        ~value_operation() = default;
+
     private:
-        once& of_;
+        once& once_;
     };
 
 public:
@@ -64,7 +68,8 @@ public:
     template <std::invocable Make>
     [[nodiscard]] task<waited<T*>> get_or_init(Make make, time_point deadline = never) {
         if (T* const there = try_get()) co_return there;
-        const waited<bool> must_make = co_await wait::wait_to_make{state_, deadline};
+        const waited<bool> must_make =
+            co_await coro::task_wait<wait::right_operation>{deadline, state_};
         if (!must_make) co_return std::unexpected{must_make.error()};
         if (*must_make) {
             wait::right_to_make right{state_};
@@ -86,15 +91,16 @@ public:
         requires std::convertible_to<std::invoke_result_t<Make&>, T>
     [[nodiscard]] waited<T*> get_or_init_blocking(Make make, time_point deadline = never) {
         if (T* const there = try_get()) return there;
-        const waited<void> granted = wait::thread_of_list{state_, true}.run(deadline);
-        if (granted) {
+        const waited<bool> must_make =
+            coro::wait_on_thread<wait::right_operation>(deadline, state_);
+        if (!must_make) return std::unexpected{must_make.error()};
+        if (*must_make) {
             wait::right_to_make right{state_};
             value_.emplace(std::invoke(make));
             T* const made = pointer();
             right.use();
             return made;
         }
-        if (granted.error() != wait_error::closed) return std::unexpected{granted.error()};
         return pointer();
     }
 
@@ -113,16 +119,14 @@ public:
 
     /// Waits until another task or thread has made the value, until `deadline` at the latest, and
     /// does not make it: `waited<T*>`, which may be `stopped` or `expired`.
-    [[nodiscard]] value_wait wait(time_point deadline = never) noexcept {
-        return {*this, deadline};
+    [[nodiscard]] auto wait(time_point deadline = never) noexcept {
+        return coro::task_wait<value_operation>{deadline, *this};
     }
 
     /// The same on this thread, which must not be a worker's. The deadline is by the clock of the
     /// system.
     [[nodiscard]] waited<T*> wait_blocking(time_point deadline = never) {
-        const waited<void> ended = wait::thread_of_list{state_, false}.run(deadline);
-        if (!ended) return std::unexpected{ended.error()};
-        return pointer();
+        return coro::wait_on_thread<value_operation>(deadline, *this);
     }
 
 private:

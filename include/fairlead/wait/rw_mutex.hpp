@@ -15,12 +15,13 @@
 // does not wait inside, a mutex costs the same.
 #pragma once
 
+#include <fairlead/detail/coro/task_wait.hpp>
 #include <fairlead/detail/sync/phase_line.hpp>
-#include <fairlead/detail/wait/listed_wait.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <utility>
 
 namespace fairlead {
@@ -129,19 +130,24 @@ class rw_mutex {
     using entry = sync::phase_line::entry;
 
     template <class Lock, entry Kind>
-    class [[nodiscard]] lock_wait final : public wait::listed_wait<sync::phase_line> {
+    class lock_operation : public coro::operation_on<sync::phase_line> {
     public:
-        lock_wait(sync::phase_line& of, time_point deadline) noexcept
-            : listed_wait{of, deadline, Kind} {}
-        ~lock_wait() {
-            if (take_grant()) of().leave(Kind);  // the task was destroyed with its scheduler
-        }
+        explicit lock_operation(sync::phase_line& of) noexcept : operation_on{of, Kind} {}
 
-        [[nodiscard]] waited<Lock> await_resume() noexcept {
-            if (const auto error = ended()) return std::unexpected{*error};
+        [[nodiscard]] waited<Lock> collect(std::optional<wait_error> early) noexcept {
+            if (const auto ended = operation_on::collect(early); !ended) {
+                return std::unexpected{ended.error()};
+            }
             return Lock{of()};
         }
+
+    protected:
+        ~lock_operation() {
+            if (take_grant()) of().leave(Kind);  // the task was destroyed with its scheduler
+        }
     };
+    using writing = lock_operation<rw_write_lock, entry::exclusive>;
+    using reading = lock_operation<rw_read_lock, entry::shared>;
 
 public:
     rw_mutex() = default;
@@ -155,13 +161,13 @@ public:
     /// Waits to write, until `deadline` at the latest: `waited<rw_write_lock>`, which is the lock,
     /// `stopped` or `expired`.
     [[nodiscard]] auto lock(time_point deadline = never) noexcept {
-        return lock_wait<rw_write_lock, entry::exclusive>{line_, deadline};
+        return coro::task_wait<writing>{deadline, line_};
     }
 
     /// Waits to read, until `deadline` at the latest: `waited<rw_read_lock>`, which is the lock,
     /// `stopped` or `expired`.
     [[nodiscard]] auto lock_shared(time_point deadline = never) noexcept {
-        return lock_wait<rw_read_lock, entry::shared>{line_, deadline};
+        return coro::task_wait<reading>{deadline, line_};
     }
 
     /// Locks at once to write. No lock: a task or a thread has the mutex.
@@ -177,13 +183,13 @@ public:
     /// The same as `lock` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
     [[nodiscard]] waited<rw_write_lock> lock_blocking(time_point deadline = never) {
-        return on_thread<rw_write_lock>(entry::exclusive, deadline);
+        return coro::wait_on_thread<writing>(deadline, line_);
     }
 
     /// The same as `lock_shared` on this thread, which must not be a worker's. The deadline is by
     /// the clock of the system.
     [[nodiscard]] waited<rw_read_lock> lock_shared_blocking(time_point deadline = never) {
-        return on_thread<rw_read_lock>(entry::shared, deadline);
+        return coro::wait_on_thread<reading>(deadline, line_);
     }
 
     /// Whether a writer has the mutex. A moment later the answer may be another.
@@ -196,13 +202,6 @@ public:
     [[nodiscard]] std::size_t waiting() noexcept { return line_.waiting(); }
 
 private:
-    template <class Lock>
-    [[nodiscard]] waited<Lock> on_thread(entry kind, time_point deadline) {
-        const auto ended = wait::thread_of_list{line_, kind}.run(deadline);
-        if (!ended) return std::unexpected{ended.error()};
-        return Lock{line_};
-    }
-
     sync::phase_line line_;
 };
 

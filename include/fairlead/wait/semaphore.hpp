@@ -16,11 +16,12 @@
 // another; a return with waits is linear in the number of waits that it grants.
 #pragma once
 
-#include <fairlead/detail/wait/line_wait.hpp>
+#include <fairlead/detail/wait/line_operations.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <utility>
 
 namespace fairlead {
@@ -90,6 +91,22 @@ private:
 
 /// Permits that are taken and returned, in the order of asking.
 class semaphore {
+    class acquire_operation : public wait::permits_operation {
+    public:
+        acquire_operation(sync::line& of, std::uint32_t count) noexcept
+            : permits_operation{of, count} {}
+
+        [[nodiscard]] waited<semaphore_units> collect(std::optional<wait_error> early) noexcept {
+            if (const auto ended = permits_operation::collect(early); !ended) {
+                return std::unexpected{ended.error()};
+            }
+            return semaphore_units{of(), takes()};
+        }
+
+    protected:
+        ~acquire_operation() = default;
+    };
+
 public:
     /// `permits`: how many there are; fewer than 2^61.
     explicit semaphore(std::uint64_t permits) noexcept : line_{permits} {}
@@ -98,30 +115,13 @@ public:
         FAIRLEAD_ASSERT(line_.taken() == 0, "a semaphore was destroyed while units of it exist");
     }
 
-    /// What `acquire` gives, to be awaited.
-    class [[nodiscard]] acquire_wait final : public wait::line_wait {
-    public:
-        /// For `co_await`: the units, or why there are none.
-        [[nodiscard]] waited<semaphore_units> await_resume() noexcept {
-            if (const auto error = ended()) return std::unexpected{*error};
-            return semaphore_units{of(), takes()};
-        }
-
-    private:
-        friend class semaphore;
-
-        acquire_wait(sync::line& of, std::uint32_t count, time_point deadline) noexcept
-            : line_wait{of, count, count, deadline} {}
-    };
-
     /// Waits for `count` permits, at least one, until `deadline` at the latest:
     /// `waited<semaphore_units>`, which is the units, `stopped`, `expired` or `closed`. A wait for
     /// more than there are ends when `resize` makes them enough, and holds up all waits behind it
     /// until then.
-    [[nodiscard]] acquire_wait acquire(std::uint32_t count = 1,
-                                       time_point deadline = never) noexcept {
+    [[nodiscard]] auto acquire(std::uint32_t count = 1, time_point deadline = never) noexcept {
         require_some(count);
-        return {line_, count, deadline};
+        return coro::task_wait<acquire_operation>{deadline, line_, count};
     }
 
     /// Takes them at once. No units: they are not free, or a wait has precedence, or the semaphore
@@ -136,9 +136,7 @@ public:
     [[nodiscard]] waited<semaphore_units> acquire_blocking(std::uint32_t count = 1,
                                                            time_point deadline = never) {
         require_some(count);
-        const auto ended = wait::wait_on_thread(line_, count, count, deadline);
-        if (!ended) return std::unexpected{ended.error()};
-        return semaphore_units{line_, count};
+        return coro::wait_on_thread<acquire_operation>(deadline, line_, count);
     }
 
     /// Changes how many permits there are. With fewer, units that exist stay valid, and nothing is

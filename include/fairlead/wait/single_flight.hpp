@@ -16,8 +16,8 @@
 #pragma once
 
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/detail/coro/task_wait.hpp>
 #include <fairlead/detail/wait/flights.hpp>
-#include <fairlead/detail/wait/listed_wait.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -56,7 +56,7 @@ public:
         if (hears_stop) co_return std::unexpected{wait_error::stopped};
         const auto user = flights_.join(key, std::move(make), where_, name_);
         const waited<void> ended =
-            co_await wait::plain_listed_wait<sync::flight>{user.waits_for(), deadline};
+            co_await coro::task_wait<wait_for_end>{deadline, user.waits_for()};
         if (!ended) co_return std::unexpected{ended.error()};
         co_return user.result();
     }
@@ -66,7 +66,7 @@ public:
     template <std::invocable<const K&> Make>
     [[nodiscard]] waited<V> get_blocking(const K& key, Make make, time_point deadline = never) {
         const auto user = flights_.join(key, std::move(make), where_, name_);
-        const waited<void> ended = wait::thread_of_list{user.waits_for()}.run(deadline);
+        const waited<void> ended = coro::wait_on_thread<wait_for_end>(deadline, user.waits_for());
         if (!ended) return std::unexpected{ended.error()};
         return user.result();
     }
@@ -75,6 +75,8 @@ public:
     [[nodiscard]] std::size_t flights() { return flights_.size(); }
 
 private:
+    using wait_for_end = coro::operation_on<sync::flight>;
+
     wait::flights<K, V, Hash, Equal> flights_;
     const executor where_;
     const task_name name_;

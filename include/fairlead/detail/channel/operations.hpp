@@ -16,36 +16,40 @@
 
 namespace fairlead::channels {
 
-// Why an operation has no result that was not ended early.
-[[nodiscard]] constexpr wait_error error_of(progress entry) noexcept {
-    return entry == progress::full ? wait_error::would_wait : wait_error::closed;
-}
-
-// What the sends have in common.
-template <class T>
-class sending : public sender_wait<T> {
+// What all operations have in common. `Wait`: sender_wait or receiver_wait.
+template <class T, class Wait>
+class operation : public Wait {
 public:
     [[nodiscard]] bool enter() { return try_enter(true); }
     [[nodiscard]] bool try_enter(bool may_wait) {
+        FAIRLEAD_ASSERT(!entry_, "a wait for a channel was awaited twice");
+        entry_ = progress::closed;  // also if it throws
         entry_ = of_.enter(*this, may_wait);
         return entry_ == progress::waits;
     }
     [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
 
 protected:
-    sending(channel_state<T>& of, std::span<T> values) noexcept : sender_wait<T>{values}, of_{of} {}
-    explicit sending(channel_state<T>& of) noexcept : of_{of} {}
-    ~sending() = default;
+    template <class... Args>
+    explicit operation(channel_state<T>& of, Args... args) noexcept : Wait{args...}, of_{of} {}
+    ~operation() = default;
 
+    // Why there is no result.
     [[nodiscard]] wait_error error(std::optional<wait_error> early) const noexcept {
-        return early ? *early : error_of(entry_);
+        if (early) return *early;
+        return entry_ == progress::full ? wait_error::would_wait : wait_error::closed;
     }
     [[nodiscard]] channel_state<T>& of() const noexcept { return of_; }
 
 private:
     channel_state<T>& of_;
-    progress entry_ = progress::closed;
+    std::optional<progress> entry_;
 };
+
+template <class T>
+using sending = operation<T, sender_wait<T>>;
+template <class T>
+using receiving = operation<T, receiver_wait<T>>;
 
 template <class T>
 class send_operation : public sending<T> {
@@ -107,37 +111,11 @@ protected:
     }
 };
 
-// What the receives have in common.
-template <class T>
-class receiving : public receiver_wait<T> {
-public:
-    [[nodiscard]] bool enter() noexcept { return try_enter(true); }
-    [[nodiscard]] bool try_enter(bool may_wait) noexcept {
-        entry_ = of_.enter(*this, may_wait);
-        return entry_ == progress::waits;
-    }
-    [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
-
-protected:
-    receiving(channel_state<T>& of, T* first, std::size_t count, bool constructs) noexcept
-        : receiver_wait<T>{first, count, constructs}, of_{of} {}
-    ~receiving() = default;
-
-    [[nodiscard]] wait_error error(std::optional<wait_error> early) const noexcept {
-        return early ? *early : error_of(entry_);
-    }
-    [[nodiscard]] channel_state<T>& of() const noexcept { return of_; }
-
-private:
-    channel_state<T>& of_;
-    progress entry_ = progress::closed;
-};
-
 template <class T>
 class receive_operation : public receiving<T> {
 public:
     explicit receive_operation(channel_state<T>& of) noexcept
-        : receiving<T>{of, std::addressof(element_), 1, true} {}
+        : receiving<T>{of, std::addressof(element_), std::size_t{1}, true} {}
 
     [[nodiscard]] waited<T> collect(std::optional<wait_error> early) noexcept {
         if (!this->take_grant()) return std::unexpected{this->error(early)};

@@ -80,7 +80,7 @@ private:
 
 class line {
 public:
-    enum class [[nodiscard]] entry : std::uint8_t { granted, waits, closed };
+    using waiter = line_waiter;
 
     /// `bound`: how many permits there are; `taken` of them are taken at first. A bound of
     /// `unbounded` is never reached.
@@ -127,23 +127,23 @@ public:
     /// Returns one permit unless none is taken. False: none was.
     bool give_back_if_taken() noexcept;
 
-    /// Begins a wait unless enough is free: `waits`, and `tell` will be called, or `withdraw` ends
-    /// the wait. `granted`, `closed`: the wait is over, and `tell` is not called.
-    entry enter(line_waiter& wait) noexcept {
+    /// Begins a wait unless enough is free. True: it waits, and `tell` will be called, or `withdraw`
+    /// ends the wait. False: it is over, by a grant or because the line is closed.
+    [[nodiscard]] bool enter(waiter& wait) noexcept {
         std::uint64_t word = word_.load(relaxed);
         while ((word & (has_waiters | closed)) == 0 && has_free(word, wait.needs_)) {
             // acquire: as in try_take. [LN2]
             if (word_.compare_exchange_weak(word, word + wait.takes_ * one_taken, acquire,
                                             relaxed)) {
                 waiter_list::grant(wait);
-                return entry::granted;
+                return false;
             }
         }
         return enlist(wait);
     }
 
     /// Ends a wait without a grant. False: it has ended, and `tell` was called or is about to be.
-    [[nodiscard]] bool withdraw(line_waiter& wait) noexcept;
+    [[nodiscard]] bool withdraw(waiter& wait) noexcept;
 
     /// Changes the number of permits. Those that are taken beyond it stay so until they return.
     void set_bound(std::uint64_t bound) noexcept;
@@ -176,7 +176,7 @@ private:
         return taken(word) + permits <= bound_.load(relaxed);
     }
 
-    entry enlist(line_waiter& wait) noexcept;
+    [[nodiscard]] bool enlist(waiter& wait) noexcept;
     void give_back_to_waiters(std::uint32_t permits) noexcept;
     bool give_back_to_waiters_if_taken() noexcept;
     void grant_first_ones(waiter_list& granted) noexcept;

@@ -115,7 +115,7 @@ private:
                 if (first == nullptr) break;
                 first->is_listed_ = false;
                 // From `waits` on the waiter may be gone.
-                if (first->lock_.enter(*first) != line::entry::waits) granted.push_back(*first);
+                if (!first->lock_.enter(*first)) granted.push_back(*first);
             }
         }
         while (notified_waiter* const each = granted.pop_front()) each->tell();

@@ -1,8 +1,8 @@
 // The phases of a barrier: a meeting, and what is called at the end of each phase.
 #pragma once
 
+#include <fairlead/detail/coro/task_wait.hpp>
 #include <fairlead/detail/sync/meeting.hpp>
-#include <fairlead/detail/wait/listed_wait.hpp>
 
 #include <cstdint>
 #include <utility>

@@ -1,10 +1,11 @@
 // The right to make the value of a `once`, and the wait for it.
 #pragma once
 
+#include <fairlead/detail/coro/task_wait.hpp>
 #include <fairlead/detail/sync/once_state.hpp>
-#include <fairlead/detail/wait/listed_wait.hpp>
 
 #include <expected>
+#include <optional>
 #include <utility>
 
 namespace fairlead::wait {
@@ -27,19 +28,20 @@ private:
 };
 
 /// True: the right is the caller's. False: the value is there.
-class [[nodiscard]] wait_to_make final : public listed_wait<sync::once_state> {
+class right_operation : public coro::operation_on<sync::once_state> {
 public:
-    wait_to_make(sync::once_state& of, time_point deadline) noexcept
-        : listed_wait{of, deadline, true} {}
-    ~wait_to_make() {
-        if (take_grant()) of().give_up();  // the task was destroyed with its scheduler
+    explicit right_operation(sync::once_state& of) noexcept : operation_on{of, true} {}
+
+    [[nodiscard]] waited<bool> collect(std::optional<wait_error> early) noexcept {
+        const auto ended = operation_on::collect(early);
+        if (ended) return true;
+        if (ended.error() == wait_error::closed) return false;
+        return std::unexpected{ended.error()};
     }
 
-    [[nodiscard]] waited<bool> await_resume() noexcept {
-        const auto error = ended();
-        if (!error) return true;
-        if (*error == wait_error::closed) return false;
-        return std::unexpected{*error};
+protected:
+    ~right_operation() {
+        if (take_grant()) of().give_up();  // the task was destroyed with its scheduler
     }
 };
 

@@ -11,6 +11,16 @@
 //     bool enter()     tries; true: it waits, and `tell` will be called, or `leave` ends the wait
 //     bool leave()     ends the wait; false: it has ended, and `tell` was or is about to be called
 //     collect(error)   the result; `error`: why the wait has ended early, if it has
+// `operation_on` makes one of a structure whose waits end by a grant or a close.
+//
+// A wait that need not begin, by a task whose budget is used up, takes its turn with what it has. A
+// turn before that would let a task that asks later overtake; the order of asking is that of the
+// FIFO.
+//
+// The object must live until each wait for it is over, which is when its task or thread goes on: a
+// deadline or a stop may look into the object until then. After that a task that has gone on may
+// destroy the object, though the call that woke it has not returned.
+//
 // Its destructor gives back what was granted and not collected: a task can be destroyed with its
 // scheduler after the grant.
 #pragma once
@@ -24,14 +34,46 @@
 #include <fairlead/sched/scheduler.hpp>
 
 #include <coroutine>
+#include <expected>
 #include <optional>
 #include <utility>
 
-namespace fairlead::wait {
+namespace fairlead::coro {
 
-/// For `co_await`, once.
+/// An operation on a structure `Of` with
+///     Of::waiter                        a sync::waiter, made from `args`
+///     bool enter(waiter&) noexcept      whether it must wait; otherwise the wait is over
+///     bool withdraw(waiter&) noexcept   ends a wait; false: it has ended, and is told
+/// The result is how the wait has ended. For derivation where the result is more, or where a grant
+/// must be given back that was not collected.
+template <class Of>
+class operation_on : public Of::waiter {
+public:
+    template <class... Args>
+    explicit operation_on(Of& of, Args&&... args) noexcept
+        : Of::waiter{std::forward<Args>(args)...}, of_{of} {}
+
+    [[nodiscard]] bool enter() noexcept { return of_.enter(*this); }
+    [[nodiscard]] bool leave() noexcept { return of_.withdraw(*this); }
+
+    [[nodiscard]] waited<void> collect(std::optional<wait_error> early) noexcept {
+        if (early) return std::unexpected{*early};
+        if (this->take_grant()) return {};
+        return std::unexpected{wait_error::closed};
+    }
+
+    [[nodiscard]] Of& of() const noexcept { return of_; }
+
+protected:
+    ~operation_on() = default;
+
+private:
+    Of& of_;
+};
+
+/// For `co_await`.
 template <class Operation>
-class [[nodiscard]] task_wait final : public coro::awaited_operation, Operation {
+class [[nodiscard]] task_wait final : public awaited_operation, Operation {
 public:
     template <class... Args>
     explicit task_wait(time_point deadline, Args&&... args) noexcept
@@ -39,18 +81,18 @@ public:
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
-    template <coro::on_a_root Promise>
+    template <on_a_root Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) {
-        FAIRLEAD_ASSERT(waiting_ == nullptr, "a wait for a channel was awaited twice");
-        coro::root& bottom = *leaf.promise().bottom;
+        root& bottom = *leaf.promise().bottom;
         waiting_ = &bottom;
+        early_.reset();  // it may be awaited again
         // Before anything is taken: a task that need never wait must hear of a stop, too.
         if (bottom.hears_stop()) {
             early_ = wait_error::stopped;
             return bottom.take_turn_if_due(leaf, leaf.promise());
         }
         if (!Operation::enter()) return bottom.take_turn_if_due(leaf, leaf.promise());
-        bottom.wait_at(leaf, leaf.promise(), coro::root::until::completion, deadline_);
+        bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
         bottom.await_operation(*this);
         return true;
     }
@@ -60,20 +102,20 @@ public:
 private:
     void tell() noexcept override { waiting_->complete(); }
 
-    [[nodiscard]] bool interrupt(coro::interruption why) noexcept override {
+    [[nodiscard]] bool interrupt(interruption why) noexcept override {
         if (!Operation::leave()) return false;  // the grant, or the close, is on its way
-        early_ = why == coro::interruption::stop ? wait_error::stopped : wait_error::expired;
+        early_ = why == interruption::stop ? wait_error::stopped : wait_error::expired;
         return true;
     }
     [[nodiscard]] bool withdraw() noexcept override { return Operation::leave(); }
 
     const time_point deadline_;
-    coro::root* waiting_ = nullptr;
+    root* waiting_ = nullptr;
     std::optional<wait_error> early_;
 };
 
 template <class Operation>
-class thread_of_wait final : Operation, coro::thread_wait {
+class thread_of_wait final : Operation, thread_wait {
 public:
     template <class... Args>
     explicit thread_of_wait(Args&&... args) noexcept
@@ -100,4 +142,4 @@ template <class Operation, class... Args>
     return thread_of_wait<Operation>{std::forward<Args>(args)...}.run(deadline);
 }
 
-}  // namespace fairlead::wait
+}  // namespace fairlead::coro
