@@ -13,55 +13,34 @@
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
-#include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/coro/task_wait.hpp>
 #include <fairlead/detail/coro/thread_wait.hpp>
 #include <fairlead/sched/group.hpp>
 
-#include <coroutine>
 #include <expected>
+#include <optional>
 #include <utility>
 
 namespace fairlead {
 namespace coro {
 
-class permit_wait final : public awaited_operation, sched::permit_waiter {
+class permit_operation : public sched::permit_waiter {
 public:
-    permit_wait(group& of, time_point deadline) noexcept : of_{of}, deadline_{deadline} {}
+    explicit permit_operation(group& of) noexcept : of_{of} {}
 
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
-    template <on_a_root Promise>
-    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
-        root& bottom = *leaf.promise().bottom;
-        waiting_ = &bottom;
-        ended_by_ = interruption::none;  // it may be awaited again
-        if (bottom.hears_stop()) {       // before it takes a permit that it would not use
-            ended_by_ = interruption::stop;
-            return bottom.take_turn_if_due(leaf, leaf.promise());
-        }
-        if (!begin(of_)) return bottom.take_turn_if_due(leaf, leaf.promise());
-        bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
-        bottom.await_operation(*this);
-        return true;
-    }
-    [[nodiscard]] waited<permit> await_resume() noexcept {
-        if (ended_by_ == interruption::stop) return std::unexpected{wait_error::stopped};
-        if (ended_by_ == interruption::deadline) return std::unexpected{wait_error::expired};
+    [[nodiscard]] bool enter() noexcept { return begin(of_); }
+    [[nodiscard]] bool leave() noexcept { return permit_waiter::withdraw(); }
+
+    [[nodiscard]] waited<permit> collect(std::optional<wait_error> early) noexcept {
+        if (early) return std::unexpected{*early};
         return take();
     }
 
-private:
-    void tell() noexcept override { waiting_->complete(); }
-    [[nodiscard]] bool interrupt(interruption why) noexcept override {
-        if (!permit_waiter::withdraw()) return false;  // a permit is being granted to this wait
-        ended_by_ = why;
-        return true;
-    }
-    [[nodiscard]] bool withdraw() noexcept override { return permit_waiter::withdraw(); }
+protected:
+    ~permit_operation() = default;
 
+private:
     group& of_;
-    const time_point deadline_;
-    root* waiting_ = nullptr;
-    interruption ended_by_ = interruption::none;
 };
 
 // A thread that is no worker.
@@ -89,8 +68,8 @@ private:
 
 /// Waits for a permit in the queue of `of`: `waited<permit>`, which is the permit, `stopped` or
 /// `expired`. The group must outlive the wait.
-[[nodiscard]] inline coro::permit_wait permit_in(group& of, time_point deadline = never) noexcept {
-    return {of, deadline};
+[[nodiscard]] inline auto permit_in(group& of, time_point deadline = never) noexcept {
+    return coro::task_wait<coro::permit_operation>{deadline, of};
 }
 
 /// The same on this thread, which must not be a worker's, until `deadline` at the latest:
