@@ -45,14 +45,12 @@ bool root::must_wait_on() noexcept {
             return !expired() && !hears_stop();
         case until::signal:
             return !expired() && !hears_stop() && !signalled();
-        case until::agreement:
-            if (take_completed()) return awaited_->must_wait(*this);
-            break;
         case until::completion:
-            if (take_completed()) return false;
+        case until::agreement:
             break;
     }
-    return !interrupt_awaited();
+    if (!take_completed()) return !interrupt_awaited();
+    return until_ == until::agreement && awaited_->must_wait(*this);
 }
 
 // True: the wait for the operation has ended early. A deadline is told once, and is none from then
