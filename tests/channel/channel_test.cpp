@@ -12,6 +12,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,9 @@ values from_to(int first, int last) {
     for (int i = first; i != last; ++i) numbers.push_back(i);
     return numbers;
 }
+
+// docs/manual/channels.md
+static_assert(sizeof(channel<int>) <= 192 && sizeof(channel<std::string>) <= 192);
 
 class Channels : public testing::TestWithParam<std::size_t> {};
 

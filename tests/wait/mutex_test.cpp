@@ -3,7 +3,10 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/sched/group.hpp>
+#include <fairlead/wait/event.hpp>
+#include <fairlead/wait/latch.hpp>
 #include <fairlead/wait/mutex.hpp>
+#include <fairlead/wait/semaphore.hpp>
 
 #include "support/tasks.hpp"
 
@@ -31,6 +34,10 @@ task<> locks(mutex& one, std::vector<int>& log, int number, duration hold = 0ms,
     log.push_back(lock ? number : -number);
     if (lock) co_await as_result(sleep_for(hold));
 }
+
+// The sizes that docs/manual/waiting.md names.
+static_assert(sizeof(mutex) == 48 && sizeof(semaphore) == 48 && sizeof(event) == 48);
+static_assert(sizeof(latch) == 56);
 
 TEST(Mutex, KeepsOtherTasksOutOverAWait) {
     simulation sim;
