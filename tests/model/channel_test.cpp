@@ -1,6 +1,6 @@
 // Channels. Threads send, receive, give up, close and destroy, with every order of steps; and whole
 // schedulers.
-#include "model/bell.hpp"
+#include "model/bell_wait.hpp"
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,36 +18,23 @@
 namespace fairlead {
 namespace {
 
-using model::bell;
+using model::bell_wait;
 using model::interruption;
 using model::plain;
 using model::require;
 using model::stops;
 using state = channels::channel_state<int>;
 
-// An operation on a thread that waits by a bell.
+// An operation of one thread.
 template <class Operation>
-class by_thread final : public Operation {
+class by_thread final : public bell_wait<Operation> {
 public:
-    using Operation::Operation;
+    using bell_wait<Operation>::bell_wait;
 
     auto run() {
-        if (this->enter()) told_.wait();
+        if (this->enter()) this->wait_for_end();
         return this->collect(std::nullopt);
     }
-    // Its end was told, if it has begun to wait.
-    std::function<void()> first_act;
-
-private:
-    void tell() noexcept override {
-        require(!was_told_, "a wait ends once");
-        was_told_ = true;
-        if (first_act) first_act();
-        told_.ring();
-    }
-
-    plain<bool> was_told_{false};
-    bell told_;
 };
 using sends = by_thread<channels::send_operation<int>>;
 using receives = by_thread<channels::receive_operation<int>>;

@@ -1,6 +1,5 @@
 // Flights that several threads share. Threads join, leave and end them, with every order of steps.
-#include "model/bell.hpp"
-#include "model/explore.hpp"
+#include "model/bell_wait.hpp"
 
 #include <fairlead/detail/sync/flight.hpp>
 
@@ -12,32 +11,11 @@
 namespace fairlead {
 namespace {
 
-using model::bell;
+using model::bell_wait;
 using model::plain;
 using model::require;
 
-class wait final : public sync::waiter {
-public:
-    bool begin(sync::flight& of) { return of.enter(*this); }
-    void wait_for_end() { ended_.wait(); }
-
-    void ask(sync::flight& of) {
-        if (begin(of)) wait_for_end();
-        require(was_granted(), "the flight has ended");
-    }
-
-    [[nodiscard]] bool was_told() const { return was_told_; }
-
-private:
-    void tell() noexcept override {
-        require(!was_told_, "a wait ends once");
-        was_told_ = true;
-        ended_.ring();
-    }
-
-    plain<bool> was_told_{false};
-    bell ended_;
-};
+using wait = bell_wait<sync::waiter>;
 
 // A table with one key.
 struct table {
@@ -82,7 +60,7 @@ TEST(ModelFlight, AllThatJoinSeeTheResult) {
         const auto first = flights.join();
         const auto second = flights.join();
         const auto gets = [&](const std::shared_ptr<sync::flight>& mine) {
-            wait{}.ask(*mine);
+            require(wait{}.ask(*mine), "the flight has ended");
             require(result == 1, "the result is seen");
             flights.leave(mine);
         };
@@ -104,7 +82,7 @@ TEST(ModelFlight, AUserThatGivesUpStopsNoFlightOfAnother) {
         const auto first = flights.join();
         const auto second = flights.join();
         wait given_up;
-        require(given_up.begin(*first), "it waits");
+        require(first->enter(given_up), "it waits");
         bool gone = false;
         model::in_threads(
             [&] {
@@ -117,7 +95,7 @@ TEST(ModelFlight, AUserThatGivesUpStopsNoFlightOfAnother) {
                 flights.leave(first);
             },
             [&] {
-                wait{}.ask(*second);
+                require(wait{}.ask(*second), "the flight has ended");
                 require(result == 1, "the result is seen");
                 flights.leave(second);
             });
@@ -137,7 +115,7 @@ TEST(ModelFlight, ANewUserNeverJoinsAFlightThatWasAskedToStop) {
         require(second != first || flights.stopped == 0, "it was not stopped");
         require(flights.began == (second == first ? 1 : 2), "the table has what can be joined");
         if (second != first) flights.end(second);
-        wait{}.ask(*second);
+        require(wait{}.ask(*second), "the flight has ended");
         flights.leave(second);
         require(flights.in_air == nullptr, "nothing is left in the table");
     });

@@ -1,55 +1,23 @@
 // Permits of a line. Threads take a permit, wait for one, return one, give up and close the line,
 // with every order of steps.
-#include "model/bell.hpp"
-#include "model/explore.hpp"
+#include "model/bell_wait.hpp"
 
 #include <fairlead/detail/sync/line.hpp>
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <utility>
 
 namespace fairlead {
 namespace {
 
-using model::bell;
+using model::bell_wait;
 using model::plain;
 using model::require;
 using sync::line;
 
-// A wait of one thread.
-class wait final : public sync::line_waiter {
-public:
-    explicit wait(std::uint32_t permits = 1) noexcept : line_waiter{permits} {}
-    wait(std::uint32_t needs, std::uint32_t takes) noexcept : line_waiter{needs, takes} {}
-
-    // Whether it waits.
-    bool begin(line& of) { return of.enter(*this); }
-
-    // Waits for the end. Whether there was a grant.
-    bool ask(line& of) {
-        if (begin(of)) ended_.wait();
-        return was_granted();
-    }
-
-    [[nodiscard]] bool was_told() const { return was_told_; }
-    [[nodiscard]] bool has() const { return was_granted(); }
-
-    std::function<void()> first_act;  // of what waits
-
-private:
-    void tell() noexcept override {
-        require(!was_told_, "a wait ends once");
-        was_told_ = true;
-        if (first_act) first_act();
-        ended_.ring();
-    }
-
-    plain<bool> was_told_{false};
-    bell ended_;
-};
+using wait = bell_wait<sync::line_waiter>;
 
 TEST(ModelLine, PermitsAreNeverMoreThanTheBound) {
     model::expect_passes([] {
@@ -116,7 +84,7 @@ TEST(ModelLine, TwoWaitsAreGrantedTwoReturns) {
         wait second;
         model::in_threads([&] { one.give_back(); }, [&] { one.give_back(); },
                           [&] {
-                              static_cast<void>(first.begin(one));
+                              static_cast<void>(one.enter(first));
                               require(second.ask(one), "granted");
                               require(first.has(), "the first one before");
                           });
@@ -131,10 +99,10 @@ TEST(ModelLine, AWithdrawalLosesNoPermit) {
         line one{1, 1};
         wait first;
         wait second;
-        require(first.begin(one), "it waits");
+        require(one.enter(first), "it waits");
         bool gone = false;
         model::in_threads([&] { one.give_back(); }, [&] { gone = one.withdraw(first); },
-                          [&] { static_cast<void>(second.begin(one)); });
+                          [&] { static_cast<void>(one.enter(second)); });
         require(gone != first.was_told(), "one of the two");
         if (!gone) one.give_back();
         require(second.has(), "the other wait has it");
@@ -150,7 +118,7 @@ TEST(ModelLine, AWithdrawalLetsTheNextOneIn) {
         line one{5, 4};
         wait many{5};
         wait few;
-        require(many.begin(one), "five are not free");
+        require(one.enter(many), "five are not free");
         model::in_threads([&] { require(one.withdraw(many), "nothing returns"); },
                           [&] { require(few.ask(one), "granted"); });
         require(one.taken() == 5, "the second one has it");
@@ -183,7 +151,7 @@ TEST(ModelLine, ACloseEndsEachWait) {
         require(one.taken() == (first.has() || second.has() ? 1 : 0), "no other is taken");
         require(one.is_closed() && !one.try_take() && !one.close(), "closed stays closed");
         wait late;
-        require(!late.begin(one) && !late.has(), "a later wait ends at once");
+        require(!one.enter(late) && !late.has(), "a later wait ends at once");
     });
 }
 
@@ -225,7 +193,7 @@ TEST(ModelLine, AThreadThatTakesTheLastPermitMayDestroyTheLine) {
     model::expect_passes([] {
         auto one = std::make_unique<line>(1, 1);
         wait first;
-        require(first.begin(*one), "it waits");
+        require(one->enter(first), "it waits");
         model::in_threads([&] { one->give_back(); },
                           [&] {
                               // The other thread has no permit after a withdrawal that succeeds.
@@ -264,7 +232,7 @@ TEST(ModelLine, TwoSetsAreOneToken) {
     model::expect_passes({.preemptions = 2}, [] {
         line event{1, 1};
         wait first;
-        require(first.begin(event), "it waits");
+        require(event.enter(first), "it waits");
         bool gone = false;
         model::in_threads([&] { event.give_back_if_taken(); }, [&] { event.give_back_if_taken(); },
                           [&] { gone = event.withdraw(first); });
@@ -279,7 +247,7 @@ TEST(ModelLine, ASetThatFindsNoWaitAnyMoreIsSeen) {
         line event{1, 1};
         plain<int> written{0};
         wait first;
-        require(first.begin(event), "it waits");
+        require(event.enter(first), "it waits");
         model::in_threads(
             [&] {
                 written = 1;

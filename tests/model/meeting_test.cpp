@@ -1,7 +1,6 @@
 // Arrivals at a barrier. Threads arrive, wait, give up and leave for good, with every order of
 // steps.
-#include "model/bell.hpp"
-#include "model/explore.hpp"
+#include "model/bell_wait.hpp"
 
 #include <fairlead/detail/sync/meeting.hpp>
 
@@ -13,13 +12,13 @@
 namespace fairlead {
 namespace {
 
-using model::bell;
+using model::bell_wait;
 using model::plain;
 using model::require;
 using sync::meeting;
 
 // An arrival of one thread.
-class arrival final : public sync::waiter {
+class arrival final : public bell_wait<sync::waiter> {
 public:
     // Whether it waits. `completion` runs if this is the last arrival.
     bool begin(meeting& of, const std::function<void()>& completion = {}) {
@@ -31,23 +30,10 @@ public:
     }
 
     void ask(meeting& of, const std::function<void()>& completion = {}) {
-        if (begin(of, completion)) ended_.wait();
+        if (begin(of, completion)) wait_for_end();
         require(take_grant(), "the phase has ended");
-        was_told_ = false;
+        expect_to_be_told();
     }
-
-    void wait() { ended_.wait(); }
-    [[nodiscard]] bool was_told() const { return was_told_; }
-
-private:
-    void tell() noexcept override {
-        require(!was_told_, "a wait ends once");
-        was_told_ = true;
-        ended_.ring();
-    }
-
-    plain<bool> was_told_{false};
-    bell ended_;
 };
 
 TEST(ModelMeeting, TheCompletionSeesAllArrivalsAndRunsBeforeTheWaitsEnd) {

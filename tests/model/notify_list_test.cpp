@@ -1,7 +1,6 @@
 // Waits for a notification that move to the FIFO of a lock. Threads wait, notify, lock and give up,
 // with every order of steps.
-#include "model/bell.hpp"
-#include "model/explore.hpp"
+#include "model/bell_wait.hpp"
 
 #include <fairlead/detail/sync/notify_list.hpp>
 
@@ -13,53 +12,31 @@
 namespace fairlead {
 namespace {
 
-using model::bell;
+using model::bell_wait;
 using model::plain;
 using model::require;
 using sync::line;
 using sync::notify_list;
 
-// The lock of a thread.
-class wait_for_lock final : public sync::line_waiter {
+void lock(line& of) {
+    bell_wait<sync::line_waiter> mine;
+    require(mine.ask(of) && mine.take_grant(), "granted");
+}
+
+class wait final : public bell_wait<sync::notified_waiter> {
 public:
-    void lock(line& of) {
-        if (of.enter(*this)) ended_.wait();
-        require(take_grant(), "granted");
-    }
-
-private:
-    void tell() noexcept override { ended_.ring(); }
-    bell ended_;
-};
-
-void lock(line& of) { wait_for_lock{}.lock(of); }
-
-class wait final : public sync::notified_waiter {
-public:
-    using notified_waiter::notified_waiter;
+    using bell_wait::bell_wait;
 
     // The caller has the lock, and has it again after this.
     void ask(notify_list& of) {
         of.enter(*this);
-        wait_for_end();
+        wait_for_lock();
     }
 
-    void wait_for_end() {
-        ended_.wait();
+    void wait_for_lock() {
+        wait_for_end();
         require(take_grant(), "granted");
     }
-
-    [[nodiscard]] bool was_told() const { return was_told_; }
-
-private:
-    void tell() noexcept override {
-        require(!was_told_, "a wait ends once");
-        was_told_ = true;
-        ended_.ring();
-    }
-
-    plain<bool> was_told_{false};
-    bell ended_;
 };
 
 // A change under the lock and a notification after it are not missed.
@@ -100,7 +77,7 @@ TEST(ModelNotifyList, AllThatAreNotifiedGetTheLockInTurn) {
         lock(guard);
         condition.enter(second);
         const auto goes_on = [&](wait& mine) {
-            mine.wait_for_end();
+            mine.wait_for_lock();
             inside = inside + 1;
             guard.give_back();
         };
@@ -127,7 +104,7 @@ TEST(ModelNotifyList, AWithdrawalLosesNoNotification) {
                           [&] {
                               left = condition.leave(first);
                               if (!left) {
-                                  first.wait_for_end();
+                                  first.wait_for_lock();
                                   guard.give_back();
                               }
                           });
@@ -168,7 +145,7 @@ TEST(ModelNotifyList, WhatGoesOnMayDestroyTheCondition) {
         lock(*guard);
         model::in_threads([&] { condition->notify_one(); }, [&] { guard->give_back(); },
                           [&] {
-                              first.wait_for_end();
+                              first.wait_for_lock();
                               condition.reset();
                               guard->give_back();
                               guard.reset();

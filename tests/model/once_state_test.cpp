@@ -1,6 +1,5 @@
 // Something that is made once. Threads make it, fail, wait and give up, with every order of steps.
-#include "model/bell.hpp"
-#include "model/explore.hpp"
+#include "model/bell_wait.hpp"
 
 #include <fairlead/detail/sync/once_state.hpp>
 
@@ -11,34 +10,12 @@
 namespace fairlead {
 namespace {
 
-using model::bell;
+using model::bell_wait;
 using model::plain;
 using model::require;
 using sync::once_state;
 
-class wait final : public once_state::waiter {
-public:
-    using waiter::waiter;
-
-    // Waits for the end. Whether there was a grant.
-    bool ask(once_state& of) {
-        if (of.enter(*this)) ended_.wait();
-        return was_granted();
-    }
-
-    [[nodiscard]] bool was_told() const { return was_told_; }
-    [[nodiscard]] bool has() const { return was_granted(); }
-
-private:
-    void tell() noexcept override {
-        require(!was_told_, "a wait ends once");
-        was_told_ = true;
-        ended_.ring();
-    }
-
-    plain<bool> was_told_{false};
-    bell ended_;
-};
+using wait = bell_wait<once_state::waiter>;
 
 // [ON1]
 TEST(ModelOnceState, OneThreadMakesItAndAllSeeIt) {

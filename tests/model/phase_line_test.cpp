@@ -1,19 +1,17 @@
 // Shared and exclusive entries. Threads enter, wait, leave, give up, and close the line, with every
 // order of steps.
-#include "model/bell.hpp"
-#include "model/explore.hpp"
+#include "model/bell_wait.hpp"
 
 #include <fairlead/detail/sync/phase_line.hpp>
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 
 namespace fairlead {
 namespace {
 
-using model::bell;
+using model::bell_wait;
 using model::plain;
 using model::require;
 using sync::phase_line;
@@ -23,39 +21,17 @@ using closing = phase_line::closing;
 constexpr entry shared = entry::shared;
 constexpr entry exclusive = entry::exclusive;
 
-class wait final : public phase_line::waiter {
+class wait final : public bell_wait<phase_line::waiter> {
 public:
-    using waiter::waiter;
-
-    // Waits for the end. Whether there was a grant.
-    bool ask(phase_line& of) {
-        if (of.enter(*this)) ended_.wait();
-        return was_granted();
-    }
+    using bell_wait::bell_wait;
 
     // Whether this is the teardown, which it waits for.
     bool close(phase_line& of) {
         const closing how = of.close(*this);
-        if (how == closing::waits) ended_.wait();
-        require((how != closing::closed) == was_granted(), "a teardown is granted");
-        return was_granted();
+        if (how == closing::waits) wait_for_end();
+        require((how != closing::closed) == has(), "a teardown is granted");
+        return has();
     }
-
-    [[nodiscard]] bool was_told() const { return was_told_; }
-    [[nodiscard]] bool has() const { return was_granted(); }
-
-    std::function<void()> first_act;  // of what waits
-
-private:
-    void tell() noexcept override {
-        require(!was_told_, "a wait ends once");
-        was_told_ = true;
-        if (first_act) first_act();
-        ended_.ring();
-    }
-
-    plain<bool> was_told_{false};
-    bell ended_;
 };
 
 // [RW2]

@@ -127,8 +127,8 @@ public:
     /// Returns one permit unless none is taken. False: none was.
     bool give_back_if_taken() noexcept;
 
-    /// Begins a wait unless enough is free. True: it waits, and `tell` will be called, or `withdraw`
-    /// ends the wait. False: it is over, by a grant or because the line is closed.
+    /// Begins a wait unless enough is free. True: it waits, and `tell` will be called, or
+    /// `withdraw` ends the wait. False: it is over, by a grant or because the line is closed.
     [[nodiscard]] bool enter(waiter& wait) noexcept {
         std::uint64_t word = word_.load(relaxed);
         while ((word & (has_waiters | closed)) == 0 && has_free(word, wait.needs_)) {
