@@ -78,13 +78,6 @@ public:
         return true;
     }
 
-    /// The oldest wait, which leaves; or null.
-    [[nodiscard]] waiter* pop_front() noexcept {
-        waiter* const first = waits_.pop_front();
-        if (first != nullptr) first->state_ = waiter::state::idle;
-        return first;
-    }
-
     /// Grants the oldest wait, and puts it into `to_tell`. False: there is none.
     bool grant_first(waiter_list& to_tell) noexcept {
         return end_first(waiter::state::granted, to_tell);
