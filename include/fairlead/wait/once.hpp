@@ -94,14 +94,7 @@ public:
         const waited<bool> must_make =
             coro::wait_on_thread<wait::right_operation>(deadline, state_);
         if (!must_make) return std::unexpected{must_make.error()};
-        if (*must_make) {
-            wait::right_to_make right{state_};
-            value_.emplace(std::invoke(make));
-            T* const made = pointer();
-            right.use();
-            return made;
-        }
-        return pointer();
+        return *must_make ? make_value(make) : pointer();
     }
 
     /// Makes the value on this thread, which may be any, if no task or thread makes it or has made
@@ -110,11 +103,7 @@ public:
         requires std::convertible_to<std::invoke_result_t<Make&>, T>
     [[nodiscard]] T* try_init(Make make) {
         if (!state_.try_begin()) return try_get();
-        wait::right_to_make right{state_};
-        value_.emplace(std::invoke(make));
-        T* const made = pointer();
-        right.use();
-        return made;
+        return make_value(make);
     }
 
     /// Waits until another task or thread has made the value, until `deadline` at the latest, and
@@ -130,6 +119,16 @@ public:
     }
 
 private:
+    // By the holder of the right. The value is there when the right is used: the last touch.
+    template <class Make>
+    [[nodiscard]] T* make_value(Make& make) {
+        wait::right_to_make right{state_};
+        value_.emplace(std::invoke(make));
+        T* const made = pointer();
+        right.use();
+        return made;
+    }
+
     [[nodiscard]] T* pointer() noexcept { return std::addressof(*value_); }
 
     sync::once_state state_;
