@@ -40,7 +40,7 @@ class Answers(unittest.TestCase):
             for client in clients:
                 client.send(request("GET", save_path("anna")))
             wait_for(lambda: self.answered(server) == len(clients), "the answers")
-            # An answer to a question for statistics counts until it was sent: ask until it has gone.
+            # An answer with statistics counts until it was sent: ask until it has gone.
             wait_for(lambda: server.stats()["memory"]["bodies"] == len(save), "one copy")
             # The next version has another text.
             server.ask("PUT", save_path("anna"), save.replace(b"x", b"y"))
