@@ -82,8 +82,9 @@ bool select_wait::leave_all() noexcept {
 
 void select_wait::tell(number branch) noexcept {
     root& waiting = *waiting_;  // the select may be gone after the next line
-    // release: this was the last touch of the branch. [SE1]
-    if (choice_.claim(branch) || late_.fetch_sub(1, sync::release) == 1) waiting.complete();
+    // release: this was the last touch of the branch. acquire: the last one tells also for the late
+    // ones before it. [SE1]
+    if (choice_.claim(branch) || late_.fetch_sub(1, sync::acq_rel) == 1) waiting.complete();
 }
 
 // The branch that has ended was told, or the last late one.
