@@ -149,7 +149,7 @@ EnterGet(s) ==
        ELSE Unlocked([x EXCEPT !.r = Append(@, s), !.q = IF Plain(s) THEN l ELSE @], c) /\ Enters(s, TRUE)
     /\ UNCHANGED <<closed, joiner, task, late, more, data, wake, stops, closes, wakes>>
 
-\* Bug 12: a select takes a place that is not free.
+\* Bug 12: a select takes a place that is not free. Bug 15: a plain wait does not let a select receive.
 EnterGive(s) ==
     LET i == at[s]
         c == What(s, i)
@@ -161,7 +161,8 @@ EnterGive(s) ==
                  ELSE IF closed[c] THEN Unlocked(Claimed(x, s, i), c)
                  ELSE Unlocked(Deliver(Gave(x, s, c), c), c)
               /\ Enters(s, FALSE)
-         ELSE Unlocked([x EXCEPT !.q = Append(@, s)], c) /\ Enters(s, TRUE)
+         ELSE /\ LET y == [x EXCEPT !.q = Append(@, s)] IN Unlocked(IF Bug = 15 THEN y ELSE Settled(y, c), c)
+              /\ Enters(s, TRUE)
     /\ UNCHANGED <<closed, joiner, task, late, more, data, wake, stops, closes, wakes>>
 
 EnterHold(s) ==
@@ -301,6 +302,7 @@ Lives(s, kind, c) == Plain(s) \/ choice[s] = Open
 Served == \A c \in Channels :
             /\ \A j \in 1..Len(gets[c]) : Lives(gets[c][j], "get", c) => buf[c] = 0
             /\ \A j \in 1..Len(gives[c]) : Lives(gives[c][j], "give", c) => buf[c] + held[c] >= Cap
+            /\ (SureValue(gives[c], c) => \A j \in 1..Len(gets[c]) : ~Lives(gets[c][j], "get", c))
             /\ (Sure(gets[c]) /\ HasValue(gives[c], c) => ~Lives(Head(gives[c]), "give", c))
 Untouched == \A s \in Selectors : pc[s] = "gone" =>
                 /\ ~told[s]

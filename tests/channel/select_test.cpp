@@ -79,6 +79,22 @@ TEST(Select, WaitsForTheFirstElement) {
     EXPECT_EQ(a.length(), 1U);
 }
 
+// A select that has ended by another branch is still in the FIFO: the wait behind it is served.
+TEST(Select, TheWaitBehindABranchThatHasEndedIsServed) {
+    simulation sim;
+    channel<int> a{1};
+    channel<int> b{1};
+    auto first = spawn(sim.scheduler, receives_from(a, b));
+    auto second = spawn(sim.scheduler, receives_from(a, b));
+    sim.scheduler.run_until_idle();
+    ASSERT_TRUE(a.try_send(1));
+    ASSERT_TRUE(b.try_send(2));
+    EXPECT_EQ(b.length(), 0U);
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(first.get().value, 1);
+    EXPECT_EQ(second.get().value, 2);
+}
+
 TEST(Select, AClosedChannelEndsItsBranch) {
     simulation sim;
     channel<int> a{1};
@@ -287,6 +303,27 @@ TEST(Select, MeetsAPlainWaitThoughAllPlacesAreReserved) {
     }
 }
 
+// A select receives once a plain send waits behind a select that sends.
+TEST(Select, APlainSendBehindASelectLetsASelectReceive) {
+    simulation sim;
+    channel<int> one{1};
+    channel<int> other{1};
+    const auto place = one.try_reserve().value();
+    int value = 5;
+    auto selects = spawn(sim.scheduler, sends_or_receives(one, value, other));
+    auto gets = spawn(sim.scheduler, receives_from(one, other));
+    sim.scheduler.run_until_idle();
+    EXPECT_FALSE(gets.ended());
+    auto sender = spawn(sim.scheduler, sends(one, 6));
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(gets.get().value, 5);
+    EXPECT_EQ(selects.get().how, "sent");
+    EXPECT_FALSE(sender.ended());
+    EXPECT_EQ(one.try_receive().value(), 6);
+    sim.scheduler.run_until_idle();
+    sender.get();
+}
+
 // --- other waits ---------------------------------------------------------------------------------
 
 struct locks {
@@ -448,161 +485,6 @@ TEST(Select, RethrowsWhatATaskHasThrown) {
     auto waits = spawn(sim.scheduler, joins_a_failure());
     sim.scheduler.run_until_idle();
     EXPECT_THROW(waits.get(), std::runtime_error);
-}
-
-// --- order, conditions, handlers -----------------------------------------------------------------
-
-task<> takes_from_both(channel<int>& a, channel<int>& b, std::array<int, 2>& taken) {
-    for (int i = 0; i != 50; ++i) {
-        co_await select(on(a.receive(), [&](auto) { ++taken[0]; }),
-                        on(b.receive(), [&](auto) { ++taken[1]; }));
-    }
-    for (int i = 0; i != 50; ++i) {
-        co_await select_in_order(on(a.receive(), [&](auto) { ++taken[0]; }),
-                                 on(b.receive(), [&](auto) { ++taken[1]; }));
-    }
-}
-
-TEST(Select, BranchesThatCanAlwaysEndTakeTurns) {
-    simulation sim;
-    channel<int> a{100};
-    channel<int> b{100};
-    for (int i = 0; i != 100; ++i) {
-        ASSERT_TRUE(a.try_send(int{i}));
-        ASSERT_TRUE(b.try_send(int{i}));
-    }
-    std::array<int, 2> taken{};
-    auto waits = spawn(sim.scheduler, takes_from_both(a, b, taken));
-    sim.scheduler.run_until_idle();
-    waits.get();
-    EXPECT_EQ(taken[0], 75);
-    EXPECT_EQ(taken[1], 25);
-}
-
-task<told> receives_if(bool from_a, channel<int>& a, channel<int>& b) {
-    co_return (
-        co_await select(on_if(from_a, a.receive(), [](auto got) { return as_told("a", got); }),
-                        on(b.receive(), [](auto got) { return as_told("b", got); })))
-        .value();
-}
-
-TEST(Select, ADisabledBranchDoesNotExist) {
-    simulation sim;
-    channel<int> a{1};
-    channel<int> b{1};
-    ASSERT_TRUE(a.try_send(1));
-    auto waits = spawn(sim.scheduler, receives_if(false, a, b));
-    sim.scheduler.run_until_idle();
-    EXPECT_FALSE(waits.ended());
-    ASSERT_TRUE(b.try_send(2));
-    sim.scheduler.run_until_idle();
-    EXPECT_EQ(waits.get().how, "b");
-    EXPECT_EQ(a.length(), 1U);
-    auto enabled = spawn(sim.scheduler, receives_if(true, a, b));
-    sim.scheduler.run_until_idle();
-    EXPECT_EQ(enabled.get().how, "a");
-}
-
-task<int> goes_on_in_a_handler(channel<int>& a) {
-    task<int> next =
-        (co_await select(on(a.receive(), [](auto got) { return gives(*got, 1s); }))).value();
-    co_return co_await std::move(next);
-}
-
-TEST(Select, AHandlerMayBeACoroutine) {
-    simulation sim;
-    channel<int> a{1};
-    ASSERT_TRUE(a.try_send(3));
-    auto waits = spawn(sim.scheduler, goes_on_in_a_handler(a));
-    sim.scheduler.run_until_idle();
-    sim.clock.advance(1s);
-    sim.scheduler.run_until_idle();
-    EXPECT_EQ(waits.get(), 3);
-}
-
-task<> throws_in_a_handler(channel<int>& a) {
-    co_await select(on(a.receive(), [](auto) { throw std::runtime_error{"no"}; }));
-}
-
-TEST(Select, AHandlerMayThrow) {
-    simulation sim;
-    channel<int> a{1};
-    ASSERT_TRUE(a.try_send(3));
-    auto waits = spawn(sim.scheduler, throws_in_a_handler(a));
-    sim.scheduler.run_until_idle();
-    EXPECT_THROW(waits.get(), std::runtime_error);
-}
-
-// A handler with a name is not copied, and may be called again.
-task<int> counts_its_calls(channel<int>& a) {
-    const auto counter = std::make_shared<int>(0);
-    const auto count = [counter](waited<int> got) { *counter += *got; };
-    for (int i = 0; i != 3; ++i) co_await select(on(a.receive(), count));
-    EXPECT_EQ(counter.use_count(), 2);
-    co_return *counter;
-}
-
-TEST(Select, AHandlerMayHaveAName) {
-    simulation sim;
-    channel<int> a{1};
-    auto waits = spawn(sim.scheduler, counts_its_calls(a));
-    for (int i = 1; i != 4; ++i) {
-        sim.scheduler.run_until_idle();
-        ASSERT_TRUE(a.try_send(int{i}));
-    }
-    sim.scheduler.run_until_idle();
-    EXPECT_EQ(waits.get(), 6);
-}
-
-task<> loops_until(bool& other_ran, event& set) {
-    while (!other_ran) co_await select(on(set.wait(), [](auto) {}));
-}
-task<> sets(bool& ran) {
-    ran = true;
-    co_return;
-}
-
-// tokio#7164: a select whose branches can always end gives up its worker.
-TEST(Select, ALoopThatNeverWaitsLetsOthersRun) {
-    simulation sim;
-    event set;
-    set.set();
-    bool other_ran = false;
-    auto loops = spawn(sim.scheduler, loops_until(other_ran, set));
-    auto other = spawn(sim.scheduler, sets(other_ran));
-    sim.scheduler.run_until_idle();
-    loops.get();
-    other.get();
-}
-
-// Its scheduler is destroyed while it waits: the channels are left alone.
-TEST(Select, LeavesAllBranchesWhenItsTaskIsDestroyed) {
-    channel<int> a{1};
-    channel<int> b{1};
-    {
-        simulation sim;
-        spawn(sim.scheduler, receives_from(a, b)).detach();
-        sim.scheduler.run_until_idle();
-    }
-    ASSERT_TRUE(a.try_send(1));
-    EXPECT_EQ(a.length(), 1U);
-}
-
-// An element that was given to a select, which is destroyed before it goes on, is dropped.
-TEST(Select, AnElementOfADestroyedSelectIsDropped) {
-    channel<int> a{1};
-    channel<int> b{1};
-    int dropped = 0;
-    a.on_dropped([into = &dropped](int&& value) { *into += value; });
-    {
-        scheduler home{{.stop_limit = 0ms, .run_on_caller = true}};
-        spawn(home, receives_from(a, b)).detach();
-        home.run_until_idle();
-        ASSERT_TRUE(a.try_send(6));
-    }
-    EXPECT_EQ(dropped, 6);
-    ASSERT_TRUE(b.try_send(1));
-    EXPECT_EQ(b.length(), 1U);
 }
 
 }  // namespace

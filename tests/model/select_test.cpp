@@ -159,7 +159,7 @@ TEST(ModelSelect, NoPermitIsMissedWhileABranchEnters) {
     });
 }
 
-// A select that sends, and one that receives, with all places reserved, and a place that returns.
+// Two selects, to send and to receive, with all places reserved, and a place that returns.
 TEST(ModelSelect, TwoSelectsMeetWhenAPlaceIsFree) {
     model::expect_passes({.preemptions = 3}, [] {
         state one{1, when_full::wait};

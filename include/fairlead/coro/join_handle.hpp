@@ -123,7 +123,6 @@ public:
             [[nodiscard]] bool try_enter() override {
                 return wait_.handle_.ended() && of_->choice().claim(number_);
             }
-            // Claimed or not: the task has ended, and stays so.
             [[nodiscard]] bool enter() override {
                 if (wait_.handle_.started().join(*this)) return true;
                 static_cast<void>(of_->choice().claim(number_));

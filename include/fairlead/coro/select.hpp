@@ -146,8 +146,8 @@ private:
 
 /// A branch of a select: when `wait` ends, `handler` is called with its result. `wait` is what
 /// `co_await` would wait for, such as `jobs.receive()`; for a sleep the handler has no parameter.
-/// The handler is called once; one that has a name is not copied. If `condition` does not hold, the
-/// branch does not exist for this select.
+/// The handler is called once; a handler that has a name is not copied. If `condition` does not
+/// hold, the branch does not exist for this select.
 template <coro::selectable Wait, class Handler>
 [[nodiscard]] auto on_if(bool condition, Wait&& wait, Handler&& handler) {
     static_assert(coro::survives_gcc12<Handler>,

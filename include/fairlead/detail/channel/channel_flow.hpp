@@ -11,7 +11,7 @@
 //      sender that waits. So nothing overtakes a wait.
 //   4. A wait that is a branch of a select is claimed before a value moves; see choice.hpp. Where a
 //      value has no free place on its way, its sender and its receiver must both be claimed: so two
-//      selects meet only in a free place. They both wait while all places are reserved.
+//      selects meet only in a free place, and both wait while all places are reserved.
 //   5. Once the channel is closed no sender waits; and no receiver, unless a reserved place may
 //      still bring an element, which it does not if the channel drops what is left.
 //
@@ -24,23 +24,14 @@
 
 #include <fairlead/detail/channel/block_fifo.hpp>
 #include <fairlead/detail/channel/channel_waits.hpp>
+#include <fairlead/detail/channel/progress.hpp>
 #include <fairlead/detail/sync/waiter_list.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <utility>
 
 namespace fairlead::channels {
-
-/// How an operation has gone so far.
-enum class [[nodiscard]] progress : std::uint8_t {
-    done,
-    waits,   // its wait has begun
-    closed,  // the channel is; for a receive: and drained
-    full,    // or empty: it would have to wait
-    left,    // it is a branch of a select that has ended by another branch
-};
 
 template <class T>
 class channel_flow {
@@ -92,7 +83,12 @@ public:
         return progress::done;
     }
 
-    void begin_wait(sender_wait<T>& wait) noexcept { senders_.push_back(wait); }
+    /// It may end at once, and be told so.
+    void begin_wait(sender_wait<T>& wait, sync::waiter_list& told) noexcept {
+        senders_.push_back(wait);
+        // A select that receives may wait, because only selects have waited to send so far.
+        if (!receivers_.empty()) admit_senders(told);
+    }
 
     /// False: it has ended.
     [[nodiscard]] bool withdraw(sender_wait<T>& wait, sync::waiter_list& told) noexcept {
@@ -198,7 +194,7 @@ private:
         return static_cast<sender_wait<T>&>(*senders_.front());
     }
 
-    // The first receiver that is there to stay, which must be granted; null if there is none.
+    // The first receiver that can be claimed, to be granted; null if there is none.
     [[nodiscard]] receiver_wait<T>* claim_receiver() noexcept {
         return static_cast<receiver_wait<T>*>(receivers_.claim_first());
     }
@@ -211,7 +207,7 @@ private:
         return nullptr;
     }
 
-    // Whether a receiver waits that is no branch of a select, and so can be given a value for sure.
+    // Whether a receiver waits that is no branch of a select: then its claim cannot fail.
     [[nodiscard]] bool has_sure_receiver() const noexcept {
         const sync::waiter* at = receivers_.front();
         while (at != nullptr && at->has_choice()) at = sync::waiter_list::next(*at);
@@ -219,12 +215,11 @@ private:
     }
     // The same for a sender with a value.
     [[nodiscard]] bool has_sure_value() const noexcept {
-        const sync::waiter* at = senders_.front();
-        while (at != nullptr && at->has_choice() &&
-               !static_cast<const sender_wait<T>*>(at)->reserves()) {
-            at = sync::waiter_list::next(*at);
+        const auto* at = static_cast<const sender_wait<T>*>(senders_.front());
+        while (at != nullptr && !at->reserves() && at->has_choice()) {
+            at = static_cast<const sender_wait<T>*>(sync::waiter_list::next(*at));
         }
-        return at != nullptr && !static_cast<const sender_wait<T>*>(at)->reserves();
+        return at != nullptr && !at->reserves();
     }
 
     // For branches of a select: whether the operation ends at once for sure.
@@ -248,8 +243,8 @@ private:
     void admit_senders(sync::waiter_list& told) noexcept {
         while (!senders_.empty()) {
             if (!has_room()) {
-                if (!hand_over(told)) return;
-                continue;
+                if (hand_over(told)) continue;
+                return;
             }
             sender_wait<T>& first = first_sender();
             if (!first.claim()) {

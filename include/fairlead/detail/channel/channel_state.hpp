@@ -72,7 +72,7 @@ public:
                     if (so_far == progress::full && may_wait) {
                         if (policy_ == when_full::refuse)
                             return wait.claim() ? so_far : progress::left;
-                        flow_.begin_wait(wait);
+                        flow_.begin_wait(wait, told.ended);
                         so_far = progress::waits;
                     }
                     return end(wait, so_far);

@@ -96,7 +96,6 @@ public:
     }
 
     // --- for awaiters, on the worker that runs this root -----------------------------------------
-
     /// `leaf` is suspended and waits: until `deadline`, or earlier as `what` says.
     void wait_at(std::coroutine_handle<> leaf, frame_link& frame, until what,
                  time_point deadline) noexcept {
@@ -140,7 +139,6 @@ public:
 
     /// How many selects the task has begun, modulo 256.
     [[nodiscard]] std::uint8_t next_choice() noexcept { return choices_++; }
-
     /// After `retry_at`: other tasks have their turn before the next attempt.
     void take_turn_first() noexcept { turn_first_ = true; }
 
@@ -188,7 +186,7 @@ public:
     /// Offers `work`, which runs here unless it is taken. What there is no room for is posted.
     void offer_fork(loose_fork& work) noexcept;
 
-    /// After `await_operation`, if it has forked: runs its loose forks first.
+    /// After `await_operation`, if it has forked: its loose forks run first.
     void run_forks_first() noexcept {
         next_ = what_next::join;
         offers_->open_if_several();
@@ -287,8 +285,7 @@ private:
     until until_ = until::anything;
     what_next next_ = what_next::wait;
     std::uint8_t budget_ = 0;
-    std::uint8_t joins_ = 0;
-    std::uint8_t choices_ = 0;
+    std::uint8_t joins_ = 0, choices_ = 0;
     bool turn_first_ = false;
     bool is_shielded_ : 1 = false;  // one byte with the next three
     bool inherits_shield_ : 1 = false;

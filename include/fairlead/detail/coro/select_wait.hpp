@@ -1,12 +1,12 @@
 // A select: a task waits until the first of several waits has ended, its branches.
 //
 //     begin --> each branch tries         --one has ended-----------> the task goes on
-//           --> each branch waits         --one has ended meanwhile-> the others leave, it goes on
+//           --> each branch waits         --one has ended meanwhile-> the rest leaves, it goes on
 //           --> the task waits
-//                 a grant, a close        claims its branch, tells -> the others leave, it goes on
-//                 a stop, a deadline      claims for none           > all leave, it goes on
+//                 a grant, a close        claims its branch, tells -> the rest leaves, it goes on
+//                 a stop, a deadline      claims for none          -> all leave, it goes on
 //
-// One word decides, `sync::choice`: so exactly one branch ends, and all others are left as if they
+// One word decides, `sync::choice`: so exactly one branch ends, and each other branch is as if it
 // had never tried. No two locks are held together, so branches may be of one object, in any order.
 //
 // The task goes on when no other thread can touch its branches any more. A branch that waits in the
@@ -14,8 +14,8 @@
 // be about to be told: then the select waits for that, which `late_` counts.
 //
 // One branch may be an operation on a descriptor. Its data belong to the task alone, so it is tried
-// when the descriptor is ready, after its claim and after the others have left. If it fails all the
-// same, as after an edge without data, the select begins again, at the end of each FIFO.
+// when the descriptor is ready, after its claim, when all other branches have left. If it fails all
+// the same, as after an edge without data, the select begins again, at the end of each FIFO.
 //
 // Spec: Select in spec/MAP.md.
 #pragma once

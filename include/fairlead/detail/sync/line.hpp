@@ -22,8 +22,8 @@
 //      FIFO decides, under the mutex.
 //   4. A first waiter for which enough is free does not stay: a return of permits, a withdrawal, a
 //      close and a higher bound look at the first one in the same critical section.
-//   5. A wait that is a branch of a select is in the FIFO before it is granted, and is claimed then:
-//      while `has_waiters` is set nothing else can take what it needs.
+//   5. A branch of a select is in the FIFO before it is granted, and is claimed then: while
+//      `has_waiters` is set nothing else can take what it needs.
 //   6. A grant is told after the mutex was unlocked, and from then on the teller touches only the
 //      waiters that it still has to tell. So what was told may destroy the line, if no other wait
 //      can still withdraw.

@@ -9,8 +9,8 @@
 // Invariants
 //   1. A waiter ends once: by a grant, by a close, or by its own withdrawal. Whether it is in the
 //      FIFO decides, under the mutex.
-//   2. A wait that is a branch of a select is granted, or closed, only when it was claimed. Otherwise
-//      it is dropped: taken out, and not told. A value is put into a wait after `claim_first`.
+//   2. A branch of a select is granted, or closed, only when it was claimed. Otherwise it is
+//      dropped: taken out, and not told. A value is put into a wait after `claim_first`.
 //   3. A wait is told after the mutex was unlocked, and from then on the teller touches only the
 //      waiters that it still has to tell. So the first one told may destroy the structure.
 //
