@@ -422,6 +422,20 @@ void unhandled_reporter::operator()(std::exception_ptr failure,
     return here != nullptr ? here->running_depth() + 1 : 0;
 }
 
+[[gnu::noinline]] basic_task* sched::access::bearer() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr ? here->bearer() : nullptr;
+}
+
+[[gnu::noinline]] void sched::access::set_bearer(basic_task* running) noexcept {
+    worker::current()->set_bearer(running);
+}
+
+[[gnu::noinline]] void sched::access::drop_bearer(const basic_task* gone) noexcept {
+    worker* const here = worker::current();
+    if (here != nullptr && here->bearer() == gone) here->set_bearer(nullptr);
+}
+
 std::size_t scheduler::order_bound() const noexcept {
     if (core_->options.policy == policy::stealing) return SIZE_MAX;
     // Each other worker may be at the start of a full run that it claimed, and then take as many of

@@ -40,7 +40,7 @@ private:
     };
 };
 
-// Sleeps until a deadline; throws `stopped_error` if the task was asked to stop.
+// Sleeps until a deadline; throws if the task was asked to stop, or is overdue.
 class sleep {
 public:
     explicit sleep(time_point deadline) noexcept : deadline_{deadline} {}
@@ -52,9 +52,7 @@ public:
         bottom.wait_at(leaf, leaf.promise(), root::until::deadline, deadline_);
         bottom_ = &bottom;
     }
-    void await_resume() const {
-        if (bottom_->hears_stop()) throw_stopped();
-    }
+    void await_resume() const { bottom_->throw_if_ended(); }
 
 private:
     union {
@@ -76,9 +74,7 @@ public:
                        after(bottom.home().now(), length_));
         bottom_ = &bottom;
     }
-    void await_resume() const {
-        if (bottom_->hears_stop()) throw_stopped();
-    }
+    void await_resume() const { bottom_->throw_if_ended(); }
 
 private:
     union {
@@ -87,8 +83,8 @@ private:
     };
 };
 
-// Goes to the end of the queue of ready tasks. Throws `stopped_error` after that if the task was
-// asked to stop.
+// Goes to the end of the queue of ready tasks. Throws after that if the task was asked to stop, or
+// is overdue.
 class turn {
 public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -98,7 +94,7 @@ public:
         bottom_->wait_at(leaf, leaf.promise(), root::until::deadline, immediately);
     }
     void await_resume() const {
-        if (bottom_ != nullptr && bottom_->hears_stop()) throw_stopped();
+        if (bottom_ != nullptr) bottom_->throw_if_ended();
     }
 
 private:
@@ -153,7 +149,8 @@ private:
 
 }  // namespace coro
 
-/// Sleeps until `deadline`, never less. Throws `stopped_error` if the task was asked to stop.
+/// Sleeps until `deadline`, never less. Throws `stopped_error` if the task was asked to stop, and
+/// `overdue_error` if a deadline of its context has passed.
 /// Wakeups do not shorten it; signals are remembered.
 [[nodiscard]] inline coro::sleep sleep_until(time_point deadline) noexcept {
     return coro::sleep{deadline};
@@ -163,7 +160,7 @@ private:
 [[nodiscard]] inline coro::delay sleep_for(time_span delay) noexcept { return coro::delay{delay}; }
 
 /// Gives up the worker and runs again after what is ready now. Throws `stopped_error` then if the
-/// task was asked to stop.
+/// task was asked to stop, and `overdue_error` if a deadline of its context has passed.
 [[nodiscard]] inline coro::turn yield() noexcept { return {}; }
 
 /// Like `yield` if the step has used up its slice, or a task that is due waits for the worker;
@@ -171,7 +168,7 @@ private:
 /// that compute: costs a few loads. Waits that find their data ready do the same.
 [[nodiscard]] inline coro::checkpoint_turn checkpoint() noexcept { return {}; }
 
-/// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came
+/// Waits until the task is woken, signalled, stopped or overdue, or until `deadline`. A wakeup that came
 /// before ends it at once. An earlier wait may have left a wakeup that it did not need, so look at
 /// what you wait for.
 [[nodiscard]] inline coro::timed_wait<coro::root::until::anything> wait_until_woken(
@@ -179,7 +176,7 @@ private:
     return coro::timed_wait<coro::root::until::anything>{deadline};
 }
 
-/// Waits for a signal and receives it: `signalled`, or `expired`, or `stopped`. After it the sender
+/// Waits for a signal and receives it: `signalled`, or `expired`, `stopped` or `overdue`. After it the sender
 /// does not touch the task any more.
 [[nodiscard]] inline coro::timed_wait<coro::root::until::signal> receive_signal(
     time_point deadline = never) noexcept {

@@ -1,0 +1,33 @@
+// The failure of a task whose inherited deadline has passed.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/detail/coro/context_node.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace fairlead {
+
+/// A deadline of the context has passed, and a wait had no value to say so; or the deadline passed
+/// before the first step of the task, which has not begun then. It is a failure, unlike
+/// `stopped_error`: it reaches the joining task, or is reported, with the names of the tasks that
+/// it has left. The `with_deadline` that has set the deadline turns it into `expired`.
+class overdue_error : public std::runtime_error {
+public:
+    /// @cond internal
+    explicit overdue_error(coro::held_context of)
+        : std::runtime_error{"the deadline of the work has passed"}, of_{std::move(of)} {}
+
+    /// The node whose deadline has passed. The error holds it.
+    [[nodiscard]] const coro::context_node* limit() const noexcept { return of_.word().limit(); }
+    /// @endcond
+
+    /// The deadline that has passed. Any thread.
+    [[nodiscard]] time_point deadline() const noexcept { return of_.word().deadline(); }
+
+private:
+    coro::held_context of_;
+};
+
+}  // namespace fairlead
