@@ -37,6 +37,12 @@ void write_number(std::span<std::uint8_t, 8> to, std::uint64_t number) noexcept 
     for (std::size_t i = 0; i != 8; ++i) to[i] = static_cast<std::uint8_t>(number >> (56 - 8 * i));
 }
 
+std::uint64_t seed_of_system() {
+    std::random_device system;
+    const std::uint64_t high = system();
+    return high << 32 | system();
+}
+
 // vv-tttttttttttttttttttttttttttttttt-ssssssssssssssss-ff
 constexpr std::size_t trace_at = 3;
 constexpr std::size_t span_at = 36;
@@ -87,36 +93,20 @@ std::string trace::trace_id_text() const {
     return text;
 }
 
-trace_source::trace_source() : next_{0} {
-    std::random_device system;
-    next_.store((std::uint64_t{system()} << 32) | system(), sync::relaxed);
-}
+trace_source::trace_source() : numbers_{seed_of_system()} {}
 
 trace trace_source::start() noexcept {
     trace made;
-    write_number(std::span{made.trace_id}.first<8>(), draw());
-    write_number(std::span{made.trace_id}.last<8>(), draw());
-    write_number(made.span_id, draw());
+    write_number(std::span{made.trace_id}.first<8>(), numbers_.draw());
+    write_number(std::span{made.trace_id}.last<8>(), numbers_.draw());
+    write_number(made.span_id, numbers_.draw());
     return made;
 }
 
 trace trace_source::child_of(const trace& caller) noexcept {
     trace made = caller;
-    write_number(made.span_id, draw());
+    write_number(made.span_id, numbers_.draw());
     return made;
-}
-
-// SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators", 2014):
-// a bijection of a counter, so no number comes twice in 2^64 draws. Zero is no ID.
-std::uint64_t trace_source::draw() noexcept {
-    constexpr std::uint64_t step = 0x9e3779b97f4a7c15;
-    for (;;) {
-        std::uint64_t number = next_.fetch_add(step, sync::relaxed) + step;
-        number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
-        number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
-        number ^= number >> 31;
-        if (number != 0) return number;
-    }
 }
 
 }  // namespace fairlead

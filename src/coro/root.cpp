@@ -126,11 +126,9 @@ bool root::deadline_has_passed() const noexcept {
     return deadline != never && home().now() >= deadline;
 }
 
-// The first step of a task whose deadline has passed meanwhile. A stop that came before it counts
-// as it always does: the task begins, and its first wait hears of the stop.
+// The first step of a task whose deadline has passed meanwhile.
 bool root::is_refused() noexcept {
-    if (hears_stop() || !deadline_has_passed()) return false;
-    return refuse(std::make_exception_ptr(overdue_error{context_}));
+    return deadline_has_passed() && refuse(std::make_exception_ptr(overdue_error{context_}));
 }
 
 void root::throw_ended(wait_error why) const {

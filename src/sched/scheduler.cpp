@@ -399,6 +399,13 @@ unhandled_reporter sched::access::reporter_of(const scheduler& of) noexcept {
 
 void unhandled_reporter::operator()(std::exception_ptr failure,
                                     const failure_origin& from) const noexcept {
+    const bool is_handled = handler_ != nullptr;
+    tell(std::move(failure), from);
+    if (!is_handled) std::terminate();
+}
+
+void unhandled_reporter::tell(std::exception_ptr failure,
+                              const failure_origin& from) const noexcept {
     if (handler_ != nullptr) {
         (*handler_)(std::move(failure), from);
         return;
@@ -414,7 +421,6 @@ void unhandled_reporter::operator()(std::exception_ptr failure,
                      name);
     }
     std::fprintf(stderr, "fairlead: it was thrown by %s\n", from.to_string().c_str());
-    std::terminate();
 }
 
 [[gnu::noinline]] std::uint32_t sched::access::depth_of_new_task() noexcept {

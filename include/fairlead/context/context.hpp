@@ -1,7 +1,7 @@
 // What a task knows of the request that it works for: a deadline, values, a trace.
 //
 //     const fl::context here = co_await fl::current_context();
-//     if (const tenant* const who = here.get(current_tenant)) count(*who);
+//     if (const tenant* const payer = here.get(current_tenant)) count(*payer);
 //
 // A task inherits the context of the task that starts it; so do children of `when_all`, and forks.
 // The children of a scope inherit the context in which the scope was made. A callable that is

@@ -9,7 +9,7 @@
 
 #include <fairlead/context/context.hpp>
 #include <fairlead/coro/task.hpp>
-#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/number_source.hpp>
 
 #include <array>
 #include <cstdint>
@@ -54,7 +54,7 @@ public:
     /// A seed of the system's. Throws what `std::random_device` throws.
     trace_source();
     /// For tests and simulations.
-    explicit trace_source(std::uint64_t seed) noexcept : next_{seed} {}
+    explicit trace_source(std::uint64_t seed) noexcept : numbers_{seed} {}
 
     /// The first span of a new trace.
     [[nodiscard]] trace start() noexcept;
@@ -63,10 +63,7 @@ public:
     [[nodiscard]] trace child_of(const trace& caller) noexcept;
 
 private:
-    [[nodiscard]] std::uint64_t draw() noexcept;
-
-    // Relaxed: each draw only needs a number that no other draw has.
-    sync::atomic<std::uint64_t> next_;
+    sync::number_source numbers_;
 };
 
 namespace coro {

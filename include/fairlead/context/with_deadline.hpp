@@ -44,7 +44,7 @@ task<typename waited_once<T>::type> until_deadline(root& self, time_point deadli
     try {
         if constexpr (std::is_void_v<T>) {
             co_await std::move(body);
-            co_return {};
+            co_return waited<void>{};
         } else if constexpr (waited_once<T>::flat) {
             T result = co_await std::move(body);
             if (!result && result.error() == wait_error::overdue && own->is_limit()) {

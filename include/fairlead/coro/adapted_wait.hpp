@@ -126,16 +126,17 @@ private:
 }  // namespace coro
 
 /// Awaits `wait`, a task or any other wait, and hides a stop and the deadline of the context from
-/// it: for cleaning up. Nests. Either ends the first wait after it. A `with_deadline` inside counts. Children that `wait` starts by `fork_join` or `when_all` are
-/// shielded, too; children of a scope are not: a stop of the scheduler reaches them. Must be
-/// awaited in the expression that makes it.
+/// it: for cleaning up. Nests. Either ends the first wait after it. A `with_deadline` inside counts.
+/// Children that `wait` starts by `fork_join` or `when_all` are shielded, too; children of a scope
+/// are not: a stop of the scheduler reaches them. Must be awaited in the expression that makes it.
 template <class Wait>
 [[nodiscard]] coro::shielded_wait<Wait&&> shielded(Wait&& wait) {
     return coro::shielded_wait<Wait&&>{std::forward<Wait>(wait)};
 }
 
 /// Awaits `wait` and gives `waited<T>` for its T: a `stopped_error` that it throws becomes
-/// `wait_error::stopped`, and an `overdue_error` `wait_error::overdue`. Other exceptions pass. Must be awaited in the expression that makes it.
+/// `wait_error::stopped`, and an `overdue_error` becomes `wait_error::overdue`. Other exceptions
+/// pass. Must be awaited in the expression that makes it.
 template <class Wait>
 [[nodiscard]] coro::result_wait<Wait&&> as_result(Wait&& wait) {
     return coro::result_wait<Wait&&>{std::forward<Wait>(wait)};

@@ -168,16 +168,16 @@ private:
 /// that compute: costs a few loads. Waits that find their data ready do the same.
 [[nodiscard]] inline coro::checkpoint_turn checkpoint() noexcept { return {}; }
 
-/// Waits until the task is woken, signalled, stopped or overdue, or until `deadline`. A wakeup that came
-/// before ends it at once. An earlier wait may have left a wakeup that it did not need, so look at
-/// what you wait for.
+/// Waits until the task is woken, signalled, stopped or overdue, or until `deadline`. A wakeup that
+/// came before ends it at once. An earlier wait may have left a wakeup that it did not need, so
+/// look at what you wait for.
 [[nodiscard]] inline coro::timed_wait<coro::root::until::anything> wait_until_woken(
     time_point deadline = never) noexcept {
     return coro::timed_wait<coro::root::until::anything>{deadline};
 }
 
-/// Waits for a signal and receives it: `signalled`, or `expired`, `stopped` or `overdue`. After it the sender
-/// does not touch the task any more.
+/// Waits for a signal and receives it: `signalled`, or `expired`, `stopped` or `overdue`. After it
+/// the sender does not touch the task any more.
 [[nodiscard]] inline coro::timed_wait<coro::root::until::signal> receive_signal(
     time_point deadline = never) noexcept {
     return coro::timed_wait<coro::root::until::signal>{deadline};

@@ -102,9 +102,9 @@ private:
 
 /// Calls `function` on a thread that may block, and gives what it gives, or throws what it throws.
 /// A task that was asked to stop calls nothing and throws `stopped_error`, an overdue one
-/// `overdue_error`; a stop or a deadline of the context that comes later does not end the wait, as the function may use what the frames hold. A call for which no thread
-/// can be started runs on the worker. With `run_on_caller` it runs at once, on the caller.
-/// Allocates for a new thread only.
+/// `overdue_error`; a stop or a deadline of the context that comes later does not end the wait, as
+/// the function may use what the frames hold. A call for which no thread can be started runs on the
+/// worker. With `run_on_caller` it runs at once, on the caller. Allocates for a new thread only.
 template <class Function>
     requires std::invocable<std::decay_t<Function>&> &&
              (!std::is_rvalue_reference_v<std::invoke_result_t<std::decay_t<Function>&>>)

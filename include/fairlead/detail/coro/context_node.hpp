@@ -14,8 +14,8 @@
 //   2. `deadline()` of a node is the earliest of the deadlines in the list from this node on which
 //      no word between them hides, and `limit()` is the node whose own deadline that is; the outer
 //      node of two equal ones.
-//   3. A word that hides the deadline, or that has crossed to a child or with a message, hides it
-//      for all who read through it: see `context_word`.
+//   3. A word that hides the deadline, or that has crossed to a child or with a message, counts for
+//      each reader that comes through it: see `context_word`.
 //
 // Rejected: a copy of each value in each task costs memory in tasks that ask for none. A hash table
 // costs more than a walk of a list of a few nodes.

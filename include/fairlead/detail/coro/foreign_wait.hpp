@@ -17,9 +17,10 @@
 //                                   completes the root, and frees itself
 //     the root posts itself, or finds that it is completed already
 //
-// A stop, or the deadline of the context, ends the wait only before it begins: the foreign operation may use what the frames hold.
-// For the same reason a scheduler that is destroyed waits for the resumption. A handle that is
-// destroyed instead of resumed ends the wait with `stopped_error`.
+// A stop, or the deadline of the context, ends the wait only before it begins: the foreign
+// operation may use what the frames hold. For the same reason a scheduler that is destroyed waits
+// for the resumption. A handle that is destroyed instead of resumed ends the wait with
+// `stopped_error`.
 #pragma once
 
 #include <fairlead/coro/stopped.hpp>

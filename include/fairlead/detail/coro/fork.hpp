@@ -222,7 +222,7 @@ private:
     std::coroutine_handle<> parent_;
     frame_link* parent_link_ = nullptr;
     executor where_;           // of the children, also if the parent moves meanwhile
-    context_word context_;     // likewise, which the parent holds
+    context_word context_;     // of the children; the parent holds it
     fork_child* const begin_;  // all but the first child
     fork_child* const end_;
     fork_child* next_;    // the child that is to run here next

@@ -1,6 +1,7 @@
 // The task that `spawn` makes: the root of a coroutine, with its result and its joiner.
 #pragma once
 
+#include <fairlead/coro/overdue.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/detail/coro/error_sink.hpp>
@@ -116,10 +117,12 @@ private:
         const failed_task self = as_failed();
         const failure_origin origin{trail != nullptr ? std::span<const failed_task>{trail->tasks}
                                                      : std::span{&self, 1}};
-        if (const unhandled_reporter* const sink = error_sink_of(context())) {
-            (*sink)(std::move(failure), origin);
+        const unhandled_reporter* const sink = error_sink_of(context());
+        const unhandled_reporter& to = sink != nullptr ? *sink : reporter_;
+        if (is_overdue_failure(failure)) {
+            to.tell(std::move(failure), origin);
         } else {
-            reporter_(std::move(failure), origin);
+            to(std::move(failure), origin);
         }
     }
     [[gnu::noinline]] void tell_origin(root& waiting) noexcept {
