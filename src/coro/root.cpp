@@ -31,33 +31,29 @@ void root::run_step(basic_task& task) noexcept {
 
 // Whether what woke the task is what its leaf waits for.
 root::due root::due_now() noexcept {
-    bool waits = false;
     switch (until_) {
         case until::start:
             return context_ && is_refused() ? due::end : due::step;
         case until::anything:
-            break;
+            return due::step;
         case until::attempt:
             // A stop first: a task whose data is always ready must see it, too.
-            if (hears_stop() || operation_->attempt()) break;
-            waits = std::exchange(turn_first_, false) || !expired();  // after its turn it waits
-            break;
+            if (hears_stop() || operation_->attempt()) return due::step;
+            if (turn_first_) {
+                turn_first_ = false;  // now it waits
+                return due::wait;
+            }
+            return expired() ? due::step : due::wait;
         case until::deadline:
-            waits = !expired() && !hears_stop();
-            break;
+            return expired() || hears_stop() ? due::step : due::wait;
         case until::signal:
-            waits = !expired() && !hears_stop() && !signalled();
-            break;
+            return expired() || hears_stop() || signalled() ? due::step : due::wait;
         case until::completion:
         case until::agreement:
-            if (!take_completed()) {
-                waits = !interrupt_awaited();
-            } else {
-                waits = until_ == until::agreement && awaited_->must_wait(*this);
-            }
             break;
     }
-    return waits ? due::wait : due::step;
+    if (!take_completed()) return interrupt_awaited() ? due::step : due::wait;
+    return until_ == until::agreement && awaited_->must_wait(*this) ? due::wait : due::step;
 }
 
 // True: the wait for the operation has ended early. A deadline is told once, and is none from then
@@ -129,6 +125,10 @@ bool root::deadline_has_passed() const noexcept {
 // The first step of a task whose deadline has passed meanwhile.
 bool root::is_refused() noexcept {
     return deadline_has_passed() && refuse(std::make_exception_ptr(overdue_error{context_}));
+}
+
+void root::look_and_throw() const {
+    if (const auto why = ends_waits()) throw_ended(*why);
 }
 
 void root::throw_ended(wait_error why) const {

@@ -142,8 +142,8 @@ public:
     }
     [[noreturn]] void throw_ended(wait_error why) const;
     void throw_if_ended() const {
-        if (const auto why = ends_waits()) [[unlikely]]
-            throw_ended(*why);
+        if (hears_stop() || context_) [[unlikely]]
+            look_and_throw();
     }
 
     /// Shields the task from a stop and from the deadline of its context, or no longer. Gives what
@@ -257,6 +257,7 @@ private:
     enum class due : std::uint8_t { step, wait, end };
     [[nodiscard]] due due_now() noexcept;
     [[nodiscard]] bool is_refused() noexcept;
+    void look_and_throw() const;
     [[nodiscard]] bool deadline_has_passed() const noexcept;
     void run_coroutines() noexcept;
     static void run_forks(root& outermost) noexcept;
