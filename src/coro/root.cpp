@@ -5,6 +5,8 @@
 #include <fairlead/detail/coro/loose_fork.hpp>
 #include <fairlead/detail/coro/root.hpp>
 
+#include <algorithm>
+
 namespace fairlead::coro {
 
 void throw_stopped() { throw stopped_error{}; }
@@ -126,6 +128,8 @@ bool root::deadline_has_passed() const noexcept {
 bool root::is_refused() noexcept {
     return deadline_has_passed() && refuse(std::make_exception_ptr(overdue_error{context_}));
 }
+
+void root::shorten_wait() noexcept { deadline_ = std::min(deadline_, context_.word().deadline()); }
 
 void root::look_and_throw() const {
     if (const auto why = ends_waits()) throw_ended(*why);

@@ -26,7 +26,6 @@
 #include <fairlead/sched/scheduler.hpp>
 #include <fairlead/sched/task.hpp>
 
-#include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -77,7 +76,7 @@ public:
         told_stop_ = false;
         next_ = what_next::wait;
         if (context_) [[unlikely]]
-            deadline_ = std::min(deadline, context_.word().deadline());
+            shorten_wait();
     }
 
     /// `leaf` is suspended until `operation` has ended when it was tried after its source fired;
@@ -135,6 +134,8 @@ public:
     /// Whether the deadline of the context has passed: then all waits end at once.
     [[nodiscard]] bool is_overdue() const noexcept { return context_ && deadline_has_passed(); }
 
+    /// False: `ends_waits` gives nothing. Two loads, and so first.
+    [[nodiscard]] bool may_end_waits() const noexcept { return hears_stop() || context_; }
     /// Why a wait must not begin, or must end; nothing: it may. A stop first.
     [[nodiscard]] std::optional<wait_error> ends_waits() const noexcept {
         if (hears_stop()) return wait_error::stopped;
@@ -142,7 +143,7 @@ public:
     }
     [[noreturn]] void throw_ended(wait_error why) const;
     void throw_if_ended() const {
-        if (hears_stop() || context_) [[unlikely]]
+        if (may_end_waits()) [[unlikely]]
             look_and_throw();
     }
 
@@ -258,6 +259,7 @@ private:
     [[nodiscard]] due due_now() noexcept;
     [[nodiscard]] bool is_refused() noexcept;
     void look_and_throw() const;
+    void shorten_wait() noexcept;
     [[nodiscard]] bool deadline_has_passed() const noexcept;
     void run_coroutines() noexcept;
     static void run_forks(root& outermost) noexcept;

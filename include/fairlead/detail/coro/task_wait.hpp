@@ -88,9 +88,11 @@ public:
         waiting_ = &bottom;
         // Before anything is taken: a task that need never wait must hear of a stop, too, and of
         // the deadline of its context.
-        early_ = bottom.ends_waits();
-        if (early_) [[unlikely]]
-            return bottom.take_turn_if_due(leaf, leaf.promise());
+        early_.reset();
+        if (bottom.may_end_waits()) [[unlikely]] {
+            early_ = bottom.ends_waits();
+            if (early_) return bottom.take_turn_if_due(leaf, leaf.promise());
+        }
         if (!Operation::enter()) return bottom.take_turn_if_due(leaf, leaf.promise());
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
         bottom.await_operation(*this);
