@@ -3,6 +3,7 @@
 #include <fairlead/context/trace.hpp>
 #include <fairlead/context/with_deadline.hpp>
 #include <fairlead/context/with_error_sink.hpp>
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/for_each.hpp>
 #include <fairlead/coro/fork_join.hpp>
@@ -10,6 +11,7 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/coro/with_scope.hpp>
+#include <fairlead/wait/event.hpp>
 
 #include "support/ending_of.hpp"
 #include "support/simulated_test.hpp"

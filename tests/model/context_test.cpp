@@ -15,9 +15,7 @@ namespace fairlead {
 namespace {
 
 using namespace std::chrono_literals;
-using model::interruption;
 using model::require;
-using model::stops;
 
 constexpr time_point soon{1us};
 
@@ -49,9 +47,8 @@ TEST(ModelContext, AnInheritedDeadlineLosesNothing) {
 
 // A child is overdue before its first step or in its wait, while its parent joins it.
 TEST(ModelContext, AChildThatIsOverdueEndsOnce) {
-    model::expect_passes_though_stopped([](stops how) {
+    model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 2}};
-        const interruption stop{scheduler, how};
         const auto child = [&]() -> task<> { co_await sleep_until(never); };
         const auto parent = [&]() -> task<> {
             auto started = spawn(scheduler, child());

@@ -127,9 +127,9 @@ private:
 
 /// Awaits `wait`, a task or any other wait, and hides a stop and the deadline of the context from
 /// it: for cleaning up. Nests. Either ends the first wait after it. A `with_deadline` inside it
-/// counts. Children that `wait` starts by `fork_join` or `when_all` are shielded, too; children of a
-/// scope are not: a stop of the scheduler reaches them. Must be awaited in the expression that makes
-/// it.
+/// counts. Children that `wait` starts by `fork_join` or `when_all` are shielded, too. Children of
+/// a scope are not: a stop of the scheduler reaches them. Must be awaited in the expression that
+/// makes it.
 template <class Wait>
 [[nodiscard]] coro::shielded_wait<Wait&&> shielded(Wait&& wait) {
     return coro::shielded_wait<Wait&&>{std::forward<Wait>(wait)};
