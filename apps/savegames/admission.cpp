@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "savegames/host.hpp"
 
 namespace savegames {
@@ -17,6 +19,13 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 response forbidden(std::string_view message) { return make_error(403, "forbidden", message); }
 
 }  // namespace
+
+response no_room(grant answer, std::string_view what) {
+    const bool over_share = answer == grant::over_share;
+    return make_error(over_share ? error::over_share : error::overloaded,
+                      fmt::format("{} has as many {} under way as it may; try again later",
+                                  over_share ? "this game" : "the service", what));
+}
 
 bool names_loopback(std::string_view host) {
     const auto field = parse_host(host);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "savegames/budget.hpp"
 #include "savegames/http.hpp"
 #include "savegames/routes.hpp"
 #include "savegames/tokens.hpp"
@@ -20,6 +21,9 @@ namespace savegames {
 // can let its own name resolve to 127.0.0.1.
 [[nodiscard]] std::optional<response> refuse_access(const http_head& head, const route& where,
                                                     const token_table* tokens, bool peer_is_local);
+
+// The answer to a request for which a budget has no room. `what`: the unit of the budget.
+[[nodiscard]] response no_room(grant answer, std::string_view what);
 
 // Whether a Host field ("localhost:8080", "127.0.0.1", "[::1]:80") names the loopback interface.
 [[nodiscard]] bool names_loopback(std::string_view host);

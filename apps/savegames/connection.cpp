@@ -1,5 +1,6 @@
 #include "savegames/connection.hpp"
 
+#include <fairlead/context/with_deadline.hpp>
 #include <fairlead/coro/awaits.hpp>
 
 #include <algorithm>
@@ -37,31 +38,13 @@ constexpr std::string_view no_memory_answer =
     R"({"error":"overloaded","message":"the service has too little memory"})"
     "\n";
 
-constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr std::string_view deadline_message =
+    "the time of the request was over before its answer was there";
 
-job_kind job_of(request_kind kind) {
-    switch (kind) {
-        case request_kind::put:
-            return job_kind::put;
-        case request_kind::update:
-            return job_kind::update;
-        case request_kind::erase:
-            return job_kind::erase;
-        default:
-            return job_kind::get;
-    }
-}
+constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span{text.data(), text.size()});
-}
-
-// The answer to a request for which a budget has no room. `what`: the unit of the budget.
-response no_room(grant answer, std::string_view what) {
-    const bool over_share = answer == grant::over_share;
-    return make_error(over_share ? error::over_share : error::overloaded,
-                      fmt::format("{} has as many {} under way as it may; try again later",
-                                  over_share ? "this game" : "the service", what));
 }
 
 class connection {
@@ -113,6 +96,8 @@ private:
     fl::task<> give_up();
     fl::task<input> read_more(time_point deadline);
     fl::task<bool> run_route(route where, holdings& held);
+    fl::task<response> answer_and_log(route where);
+    fl::task<response> run_job(route where);
     fl::task<bool> refuse(response answer, request_kind kind, bool must_close);
     fl::task<bool> refuse_failed();
     fl::task<bool> send(response answer, bool keep_alive);
@@ -127,7 +112,6 @@ private:
     void feed_parser();
     void count_head(std::size_t size);
     void begin_next();
-    [[nodiscard]] reserve_function reserving() const;
 
     const service_parts& service_;
     fl::io::tcp_stream stream_;
@@ -140,6 +124,7 @@ private:
     budget::share own_;           // pays for the task, the parser and the head
     std::size_t head_bytes_ = 0;  // how much of own_ is for the head
     receive_buffer buffer_;
+    request_context context_;
     bool answering_ = false;      // a part of the answer may have been sent
     time_point started_{};        // when the request began; in run_route, when it was complete
     time_point read_deadline_{};  // for reading the request
@@ -282,25 +267,6 @@ void connection::begin_next() {
     if (buffer_.empty()) buffer_.shrink();
 }
 
-// Reserves memory for the texts of a job, out of the game's share. The job may outlive the
-// connection.
-reserve_function connection::reserving() const {
-    return [&memory = service_.tenants.memory(),
-            game = game_](std::size_t bytes) -> std::expected<reservation, grant> {
-        struct payment {
-            payment(budget& of, std::shared_ptr<tenant_table::stay> in)
-                : game{std::move(in)}, share{of, game->memory()} {}
-            std::shared_ptr<tenant_table::stay> game;
-            budget::share share;
-        };
-        const auto made = std::make_shared<payment>(memory, game);
-        if (const grant given = made->share.try_grow(bytes); given != grant::granted) {
-            return std::unexpected(given);
-        }
-        return made;
-    };
-}
-
 // Decides what the head alone decides: where the request leads, or the answer that refuses it.
 std::expected<route, response> connection::admit(holdings& held) {
     const http_head& head = parser_.head();
@@ -317,6 +283,9 @@ std::expected<route, response> connection::admit(holdings& held) {
             make_error(413, "too_large",
                        fmt::format("the body has {} bytes, the limit is {}", size, body_max)));
     }
+    auto context = context_of(head, service_.limits.request_timeout, service_.spans);
+    if (!context) return std::unexpected(std::move(context.error()));
+    context_ = *context;
     if (auto taken = take_part(*where, size, held); !taken) {
         return std::unexpected(std::move(taken.error()));
     }
@@ -350,29 +319,50 @@ std::expected<void, response> connection::take_part(const route& where, std::uin
 
 fl::task<bool> connection::run_route(route where, holdings& held) {
     started_ = clock::now();
-    response answer;
-    if (is_job(where.kind)) {
-        job_request request{.kind = job_of(where.kind),
-                            .game = std::move(where.game),
-                            .player = std::move(where.player),
-                            .body = parser_.take_body(),
-                            .deadline = started_ + service_.limits.request_timeout,
-                            .reserve = reserving()};
-        auto work = std::make_unique<job>(std::move(request), service_.jobs);
-        const std::unique_ptr<job> finished = co_await service_.run.run(std::move(work));
-        answer = finished != nullptr
-                     ? std::move(finished->answer())
-                     : make_error(error::store_failed,
-                                  "the service is stopping; a write may have happened");
-    } else {
-        answer = answer_directly(where.kind);
-    }
-    count(where.kind, answer.status);
+    const request_kind kind = where.kind;
+    const fl::trace span = context_.span;
+    response answer = co_await fl::with_trace(span, answer_and_log(std::move(where)));
+    count(kind, answer.status);
     held.memory->grow(answer.body.size());
     const std::size_t held_bytes = held.memory->size() + answer.content().size();
     const bool goes_on = co_await send(std::move(answer), parser_.head().keep_alive);
     if (held_bytes >= memory_trimmer::note_min) service_.trimmer.note(held_bytes);
     co_return goes_on;
+}
+
+// Inside the trace of the request.
+fl::task<response> connection::answer_and_log(route where) {
+    const request_kind kind = where.kind;
+    response answer;
+    if (is_job(kind)) {
+        answer = co_await run_job(std::move(where));
+    } else {
+        answer = answer_directly(kind);
+    }
+    if (is_logged(service_.log, answer.status)) {
+        const fl::context here = co_await fl::current_context();
+        const auto took = clock::now() - started_;
+        service_.write_log(log_line(fl::trace_of(here), kind, answer.status, took));
+    }
+    co_return answer;
+}
+
+// Everything that the job waits for ends at the deadline of the request.
+fl::task<response> connection::run_job(route where) {
+    const time_point deadline = started_ + context_.timeout;
+    job_request request{.kind = job_of(where.kind),
+                        .game = std::move(where.game),
+                        .player = std::move(where.player),
+                        .body = parser_.take_body(),
+                        .deadline = deadline,
+                        .reserve = reserving_in(service_.tenants.memory(), game_)};
+    auto work = std::make_unique<job>(std::move(request), service_.jobs);
+    auto ended = co_await fl::with_deadline(deadline, service_.run.run(std::move(work)));
+    if (!ended) co_return make_error(error::deadline, deadline_message);
+    std::unique_ptr<job> finished = *std::move(ended);
+    if (finished != nullptr) co_return std::move(finished->answer());
+    if (clock::now() >= deadline) co_return make_error(error::deadline, deadline_message);
+    co_return make_error(error::store_failed, "the service is stopping; a write may have happened");
 }
 
 response connection::answer_directly(request_kind kind) const {

@@ -15,6 +15,7 @@
 #include "savegames/http.hpp"
 #include "savegames/job.hpp"
 #include "savegames/memory_trimmer.hpp"
+#include "savegames/request_context.hpp"
 #include "savegames/runner.hpp"
 #include "savegames/service_stats.hpp"
 #include "savegames/tenants.hpp"
@@ -27,7 +28,8 @@ struct connection_limits {
     std::chrono::milliseconds read_timeout{10'000};    // for the head and the body of one request
     std::chrono::milliseconds idle_timeout{60'000};    // between two requests
     std::chrono::milliseconds write_timeout{30'000};   // for sending one answer
-    std::chrono::milliseconds request_timeout{5'000};  // from the whole request to its answer
+    std::chrono::milliseconds request_timeout{5'000};  // from the whole request to its answer, at
+                                                       // most: a client may ask for less
 };
 
 // What all connections share. It outlives them.
@@ -39,6 +41,9 @@ struct service_parts {
     tenant_table& tenants;
     connection_table& table;
     memory_trimmer& trimmer;
+    fairlead::trace_source& spans;
+    request_log log = request_log::none;
+    std::function<void(const std::string& line)> write_log{};    // any thread; not null with a log
     std::function<std::shared_ptr<const token_table>()> tokens;  // null: requests need no token
     std::function<std::string()> stats_json;
     // Whether a write would succeed. The error says why not, without a path.

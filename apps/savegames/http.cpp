@@ -32,7 +32,8 @@ boost::asio::const_buffer as_buffer(std::span<const std::byte> bytes) {
     return {bytes.data(), bytes.size()};
 }
 
-std::size_t count(const http::fields& fields, http::field name) {
+template <class Name>
+std::size_t count(const http::fields& fields, Name name) {
     const auto [first, last] = fields.equal_range(name);
     return static_cast<std::size_t>(std::distance(first, last));
 }
@@ -201,6 +202,9 @@ void http_parser::finish_head() {
     head_.target = text(message.target());
     head_.host = text(message[http::field::host]);
     head_.authorization = text(message[http::field::authorization]);
+    head_.request_timeout = text(message["X-Request-Timeout"]);
+    if (count(message, "X-Request-Timeout") > 1) head_.request_timeout += ", more";
+    if (count(message, "traceparent") == 1) head_.traceparent = text(message["traceparent"]);
     head_.http_1_0 = message.version() == 10;
     head_.keep_alive = now.keep_alive();
     head_.has_origin = count(message, http::field::origin) != 0;

@@ -35,6 +35,8 @@ struct http_head {
     std::string target;  // as written: "/games/chess/saves/anna?x=1"
     std::string host;
     std::string authorization;
+    std::string request_timeout;  // X-Request-Timeout; several give a text that is no number
+    std::string traceparent;      // several are none
     bool http_1_0 = false;
     bool keep_alive = false;
     bool expects_continue = false;

@@ -80,6 +80,19 @@ std::string_view to_string(request_kind kind) noexcept {
     return names[std::to_underlying(kind)];
 }
 
+job_kind job_of(request_kind kind) noexcept {
+    switch (kind) {
+        case request_kind::put:
+            return job_kind::put;
+        case request_kind::update:
+            return job_kind::update;
+        case request_kind::erase:
+            return job_kind::erase;
+        default:
+            return job_kind::get;
+    }
+}
+
 std::optional<std::string> percent_decode(std::string_view text) {
     std::string result;
     result.reserve(text.size());

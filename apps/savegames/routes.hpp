@@ -23,6 +23,9 @@ inline constexpr std::size_t request_kinds = 8;
     return kind < request_kind::healthz;
 }
 
+// Requires is_job(kind).
+[[nodiscard]] job_kind job_of(request_kind kind) noexcept;
+
 struct route {
     request_kind kind = request_kind::other;
     std::string game{};    // decoded, not checked; the default game if the path names none

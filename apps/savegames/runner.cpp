@@ -44,7 +44,7 @@ public:
             } else if (!self.receive_signal()) {     // else: the store has answered already
                 reason = co_await fl::receive_signal(result.until);
             }
-            if (reason == fl::wake_reason::stopped) {
+            if (reason == fl::wake_reason::stopped || reason == fl::wake_reason::overdue) {
                 work->expire();
                 break;
             }
@@ -129,7 +129,9 @@ public:
             std::unique_ptr<job> finished = receiver.take();
             if (finished != nullptr) co_return finished;
             const fl::wake_reason reason = co_await fl::receive_signal();
-            if (reason == fl::wake_reason::stopped) co_return receiver.take();
+            if (reason == fl::wake_reason::stopped || reason == fl::wake_reason::overdue) {
+                co_return receiver.take();
+            }
         }
     }
 

@@ -34,8 +34,8 @@ public:
     virtual ~runner() = default;
 
     // Runs `work` to its end and returns it finished. Null: the awaiting task was asked to stop
-    // first; the job then expires by itself. Awaited by a task of the service. Rethrows the
-    // std::bad_alloc of a step.
+    // first, or is overdue; the job then expires by itself. Awaited by a task of the service.
+    // Rethrows the std::bad_alloc of a step.
     [[nodiscard]] virtual fairlead::task<std::unique_ptr<job>> run(std::unique_ptr<job> work) = 0;
 
     // How many threads the runner has of its own, and how often these woke so far.

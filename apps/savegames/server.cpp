@@ -47,6 +47,9 @@ server::server(const server_options& options, const job_context& jobs, const sql
              .tenants = tenants_,
              .table = table_,
              .trimmer = trimmer_,
+             .spans = spans_,
+             .log = options.log,
+             .write_log = [](const std::string& line) { fmt::print(stderr, "{}\n", line); },
              .tokens =
                  [this] {
                      const std::lock_guard lock{tokens_mutex_};

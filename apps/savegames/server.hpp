@@ -43,6 +43,7 @@ struct server_options {
     network_bits address_bits{};              // how many bits name one address
     connection_limits limits{};
     std::size_t memory_max = std::size_t{1} << 30;  // bytes that all clients hold, about
+    request_log log = request_log::none;            // lines on the standard error
     bool groups = true;                             // a group for each game; only with fairlead
     std::chrono::milliseconds game_idle{60'000};
     game_settings games{};
@@ -96,6 +97,7 @@ private:
     connection_table table_;
     memory_trimmer trimmer_;
     std::unique_ptr<runner> runner_;
+    fairlead::trace_source spans_;
     service_parts parts_;
     std::stop_source stop_accepting_;
     fairlead::scheduler scheduler_;

@@ -139,9 +139,17 @@ void add_options(CLI::App& app, settings& to) {
         ->capture_default_str();
     app.add_flag("--groups,!--no-groups", to.server.groups,
                  "let games share the workers by weight (default); only with fairlead");
-    app.add_option("--request-timeout", to.request_timeout_s,
-                   "seconds from the whole request to its answer")
+    app.add_option(
+           "--request-timeout", to.request_timeout_s,
+           "seconds from the whole request to its answer, at most; X-Request-Timeout may ask "
+           "for less")
         ->check(seconds)
+        ->capture_default_str();
+    app.add_option(
+           "--log-requests", to.log_requests,
+           "which requests get a line on the standard error, with their trace: none, failed "
+           "(status 500 and above) or all")
+        ->check(CLI::IsMember({"none", "failed", "all"}))
         ->capture_default_str();
     app.add_option("--read-timeout", to.read_timeout_s, "seconds for one request to arrive")
         ->check(seconds)
@@ -182,6 +190,7 @@ void complete(settings& given) {
     server_options& server = given.server;
     server.listen = parse_listen(given.listen);
     server.scheduler = parse_scheduler(given.scheduler).value();
+    server.log = parse_request_log(given.log_requests).value();
     server.limits.request_timeout = milliseconds_of(given.request_timeout_s);
     server.limits.read_timeout = milliseconds_of(given.read_timeout_s);
     server.limits.idle_timeout = milliseconds_of(given.idle_timeout_s);

@@ -24,6 +24,7 @@ struct settings {
     std::string latency;
     std::string tokens_file;
     std::string games_file;
+    std::string log_requests = "none";
     double game_idle_s = 60;
     double request_timeout_s = 5;
     double read_timeout_s = 10;

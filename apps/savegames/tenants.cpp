@@ -158,4 +158,21 @@ tenant_report tenant_table::report(std::size_t named_max) const {
     return result;
 }
 
+reserve_function reserving_in(budget& memory, std::shared_ptr<tenant_table::stay> game) {
+    return
+        [&memory, game = std::move(game)](std::size_t bytes) -> std::expected<reservation, grant> {
+            struct payment {
+                payment(budget& of, std::shared_ptr<tenant_table::stay> in)
+                    : game{std::move(in)}, share{of, game->memory()} {}
+                std::shared_ptr<tenant_table::stay> game;
+                budget::share share;
+            };
+            const auto made = std::make_shared<payment>(memory, game);
+            if (const grant given = made->share.try_grow(bytes); given != grant::granted) {
+                return std::unexpected(given);
+            }
+            return made;
+        };
+}
+
 }  // namespace savegames

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@
 
 #include "savegames/budget.hpp"
 #include "savegames/game_settings.hpp"
+#include "savegames/job.hpp"
 #include "savegames/model.hpp"
 
 namespace savegames {
@@ -169,5 +171,10 @@ private:
     std::uint64_t dropped_ = 0;
     tenant_usage gone_;
 };
+
+// Reserves memory for the texts of a job, out of the game's share. The job may outlive the
+// connection.
+[[nodiscard]] reserve_function reserving_in(budget& memory,
+                                            std::shared_ptr<tenant_table::stay> game);
 
 }  // namespace savegames

@@ -3,6 +3,10 @@
 
 #include <fairlead/channel/channel.hpp>
 #include <fairlead/channel/channel_permit.hpp>
+#include <fairlead/context/context.hpp>
+#include <fairlead/context/trace.hpp>
+#include <fairlead/context/with_deadline.hpp>
+#include <fairlead/context/with_error_sink.hpp>
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/blocking.hpp>

@@ -31,7 +31,7 @@ public:
     [[nodiscard]] bool work(const root* asked) noexcept {
         const time_point begin = here_.now();
         for (time_point before = begin;;) {
-            if (asked != nullptr && asked->hears_stop()) loop_.cut();
+            if (asked != nullptr && asked->ends_waits()) loop_.cut();
             offer_help();
             const chunk claimed = loop_.claim(wanted_);
             if (claimed.begin == claimed.end) return true;
@@ -147,7 +147,10 @@ bool bulk::start(std::coroutine_handle<> leaf, frame_link& link) noexcept {
 
 void bulk::finish() {
     if (failure_) std::rethrow_exception(failure_);
-    if (was_cut_) throw stopped_error{};
+    if (was_cut_) {
+        parent_->throw_if_ended();
+        throw stopped_error{};
+    }
 }
 
 // --- helpers -----------------------------------------------------------------------------------
@@ -163,7 +166,11 @@ void bulk_helper::run(basic_task& task) noexcept {
     sched::offered_forks& offers = sched::access::current_offers();
     offers.begin(sched::access::home_of(where));
     bulk::claimant step{self.loop_, here, offers};
+    // The bodies start tasks as if they ran in the parent, which waits: its context stays as it is.
+    const bool has_context = static_cast<bool>(self.loop_.parent_->context());
+    if (has_context) sched::access::set_bearer(self.loop_.parent_);
     const bool all_claimed = step.work(nullptr);
+    if (has_context) sched::access::set_bearer(nullptr);
     if (bulk_helper* const helper = step.take_back()) self.loop_.discard(*helper);
     if (all_claimed) {
         self.loop_.helper_ended(self);

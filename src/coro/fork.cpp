@@ -3,7 +3,7 @@
 namespace fairlead::coro {
 
 fork_strand::fork_strand(executor where, fork& group, std::uint32_t depth) noexcept
-    : root{where, {"fork_join"}, depth}, group_{group} {
+    : root{where, {"fork_join"}, depth, group.context()}, group_{group} {
     inherit_shield(group.shields_children());
 }
 

@@ -1,7 +1,11 @@
+#include <fairlead/coro/overdue.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/detail/coro/fork.hpp>
+#include <fairlead/detail/coro/held_operation.hpp>
 #include <fairlead/detail/coro/loose_fork.hpp>
 #include <fairlead/detail/coro/root.hpp>
+
+#include <algorithm>
 
 namespace fairlead::coro {
 
@@ -12,9 +16,8 @@ const task_kind root::kind{.run = run_step, .abandon = abandon, .can_abandon = c
 void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     self.offers_ = nullptr;
-    if (self.must_wait_on()) {
-        self.post();
-        return;
+    if (const due now = self.due_now(); now != due::step) {
+        return now == due::wait ? self.post() : self.on_end();
     }
     self.turn_first_ = false;
     self.budget_ = budget_of_step;
@@ -28,29 +31,31 @@ void root::run_step(basic_task& task) noexcept {
     }
 }
 
-// Whether what woke the task is nothing that its leaf waits for.
-bool root::must_wait_on() noexcept {
+// Whether what woke the task is what its leaf waits for.
+root::due root::due_now() noexcept {
     switch (until_) {
+        case until::start:
+            return context_ && is_refused() ? due::end : due::step;
         case until::anything:
-            return false;
+            return due::step;
         case until::attempt:
             // A stop first: a task whose data is always ready must see it, too.
-            if (hears_stop() || operation_->attempt()) return false;
+            if (hears_stop() || operation_->attempt()) return due::step;
             if (turn_first_) {
                 turn_first_ = false;  // now it waits
-                return true;
+                return due::wait;
             }
-            return !expired();
+            return expired() ? due::step : due::wait;
         case until::deadline:
-            return !expired() && !hears_stop();
+            return expired() || hears_stop() ? due::step : due::wait;
         case until::signal:
-            return !expired() && !hears_stop() && !signalled();
+            return expired() || hears_stop() || signalled() ? due::step : due::wait;
         case until::completion:
         case until::agreement:
             break;
     }
-    if (!take_completed()) return !interrupt_awaited();
-    return until_ == until::agreement && awaited_->must_wait(*this);
+    if (!take_completed()) return interrupt_awaited() ? due::step : due::wait;
+    return until_ == until::agreement && awaited_->must_wait(*this) ? due::wait : due::step;
 }
 
 // True: the wait for the operation has ended early. A deadline is told once, and is none from then
@@ -62,7 +67,7 @@ bool root::interrupt_awaited() noexcept {
     if (!told_stop_ && hears_stop()) return tell_stop_once();
     if (deadline_ == never || !expired()) return until_ == until::agreement && awaited_->is_woken();
     deadline_ = never;
-    return awaited_->interrupt(interruption::deadline);
+    return awaited_->interrupt(is_overdue() ? interruption::overdue : interruption::deadline);
 }
 
 bool root::tell_stop_once() noexcept {
@@ -72,6 +77,8 @@ bool root::tell_stop_once() noexcept {
 }
 
 void root::run_coroutines() noexcept {
+    if (context_) [[unlikely]]
+        sched::access::set_bearer(this);
     do {
         next_ = what_next::wait;
         std::exchange(resume_point_, nullptr).resume();
@@ -81,6 +88,56 @@ void root::run_coroutines() noexcept {
                         "docs/coroutines.md, and tools/gcc12.py");
 #endif
     } while (next_ == what_next::resume);
+    if (context_) [[unlikely]]
+        sched::access::set_bearer(nullptr);
+}
+
+// --- the context ---------------------------------------------------------------------------------
+
+// Invariant: while a step runs, the worker knows its task as the bearer of a context if and only if
+// the task has one. So a step without a context does not tell the worker anything.
+held_context root::change_context(held_context now) noexcept {
+    const bool had_one = static_cast<bool>(context_);
+    held_context before = std::exchange(context_, std::move(now));
+    // Frames that are destroyed outside a step give back what they have changed, too.
+    if (!context_) {
+        sched::access::drop_bearer(this);
+    } else if (!had_one && !is_abandoned_) {
+        sched::access::set_bearer(this);
+    }
+    return before;
+}
+
+context_word context_of_new_task() noexcept {
+    auto* const running = static_cast<root*>(sched::access::bearer());
+    return running != nullptr ? running->context().beyond(inherit::children) : context_word{};
+}
+
+shield root::set_shielded(shield now) noexcept {
+    const shield before{is_shielded_, context_.hide_deadline(now.from_deadline)};
+    is_shielded_ = now.from_stop;
+    return before;
+}
+
+bool root::deadline_has_passed() const noexcept {
+    const time_point deadline = context_.word().deadline();
+    return deadline != never && home().now() >= deadline;
+}
+
+// The first step of a task whose deadline has passed meanwhile.
+bool root::is_refused() noexcept {
+    return deadline_has_passed() && refuse(std::make_exception_ptr(overdue_error{context_}));
+}
+
+void root::shorten_wait() noexcept { deadline_ = std::min(deadline_, context_.word().deadline()); }
+
+void root::look_and_throw() const {
+    if (const auto why = ends_waits()) throw_ended(*why);
+}
+
+void root::throw_ended(wait_error why) const {
+    if (why == wait_error::overdue) throw overdue_error{context_};
+    throw stopped_error{};
 }
 
 // The forks of a task that no other worker has taken run in the same step, the newest first, when
@@ -200,8 +257,8 @@ bool root::withdraw() noexcept {
 
 void root::abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
-    self.destroy_frames();
     self.is_abandoned_ = true;
+    self.destroy_frames();
     self.on_abandon();
 }
 

@@ -12,15 +12,23 @@ void coro::scope_child::fail() noexcept {
     owner_.child_failed(*this, std::move(failure));
 }
 
+void coro::scope_child::on_abandon() noexcept {
+    owner_.end_of_child(*this, scope::ending::given_back);
+}
+
+void coro::forked_scope_child::become_task() noexcept { owner().list_forked(*this); }
+
 coro::scope_child* scope::make_child_with_token(task<>& body, spawn_options& options,
                                                 std::source_location spawned_at,
                                                 std::uint32_t depth) {
     return new coro::scope_child_with_token{
-        *this, where_, std::move(body), std::move(options.stop), {options.name, spawned_at}, depth};
+        *this, where_,         std::move(body), std::move(options.stop), {options.name, spawned_at},
+        depth, context_.word()};
 }
 
 bool scope::begin_join(coro::root& joiner, std::coroutine_handle<> leaf, coro::frame_link& link,
-                       time_point deadline) noexcept {
+                       time_point deadline, bool ends) noexcept {
+    join_may_end_ = ends;
     const bool forks_first = joiner.has_forked();
     if (forks_first) {
         if (joiner.hears_stop()) request_stop();
@@ -44,14 +52,26 @@ std::size_t scope::size() const noexcept {
 }
 
 bool scope::interrupt(coro::interruption why) noexcept {
+    std::lock_guard lock{mutex_};
     if (why == coro::interruption::stop) {
-        request_stop();
+        stop_all();
         return false;
     }
-    std::lock_guard lock{mutex_};
-    if (std::exchange(joiner_, nullptr) == nullptr) return false;  // it is being told
-    join_expired_ = true;
-    return true;
+    if (joiner_ == nullptr) return false;  // it is being told
+    if (join_may_end_) {
+        joiner_ = nullptr;
+        join_ended_by_ = why;
+        return true;
+    }
+    // Children that have the same deadline end by it, and say so.
+    if (joiner_->context().limit() != context_.word().limit()) stop_all();
+    return false;
+}
+
+scope::missing scope::take_worst(const coro::root& joiner) noexcept {
+    const ending worst = std::exchange(worst_, ending::whole);
+    const missing why = joiner.ends_waits();
+    return worst == ending::given_back ? why.value_or(wait_error::stopped) : why;
 }
 
 bool scope::must_wait(coro::root& holder) noexcept {

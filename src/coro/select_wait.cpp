@@ -10,11 +10,12 @@ namespace fairlead::coro {
 // Whether the task must wait.
 bool select_wait::begin(root& bottom) noexcept {
     waiting_ = &bottom;
-    // Before anything is taken: a task that need never wait must hear of a stop, too.
-    if (bottom.hears_stop()) {
-        early_ = wait_error::stopped;
-        has_left_ = true;
-        return false;
+    // Before anything is taken: a task that need never wait must hear of a stop, too, and of the
+    // deadline of its context.
+    if (bottom.may_end_waits()) [[unlikely]] {
+        early_ = bottom.ends_waits();
+        has_left_ = early_.has_value();
+        if (has_left_) return false;
     }
     if (!in_order_) first_ = static_cast<number>(bottom.next_choice() % branches_.size());
     for (number each = 0; each != branches_.size(); ++each) {
@@ -110,12 +111,8 @@ bool select_wait::retry() noexcept {
 
 bool select_wait::interrupt(interruption why) noexcept {
     if (has_left_ || !choice_.claim(none)) return false;  // the branch that has ended is on its way
-    if (why == interruption::deadline) {
-        early_ = wait_error::expired;
-        ended_ = soonest_;
-    } else {
-        early_ = wait_error::stopped;
-    }
+    early_ = error_of(why);
+    if (why == interruption::deadline) ended_ = soonest_;
     return !leave_all();
 }
 

@@ -50,6 +50,11 @@ bool peers_fault(int error) noexcept {
     }
 }
 
+std::errc code_of(wait_error why) noexcept {
+    if (why == wait_error::stopped) return std::errc::operation_canceled;
+    return why == wait_error::overdue ? std::errc::stream_timeout : std::errc::timed_out;
+}
+
 // False: it is no socket. A socket without the option works all the same.
 bool set_flag(int fd, int level, int option, bool on) noexcept {
     const int value = on ? 1 : 0;
@@ -82,8 +87,7 @@ os::unique_fd make_socket(int family) noexcept {
 namespace detail {
 
 std::error_code waiting_operation::cut_short() const noexcept {
-    return std::make_error_code(bottom_->hears_stop() ? std::errc::operation_canceled
-                                                      : std::errc::timed_out);
+    return std::make_error_code(code_of(bottom_->ends_waits().value_or(wait_error::expired)));
 }
 
 void waiting_operation::check_driver(const coro::root& bottom) const noexcept {
@@ -267,7 +271,7 @@ task<std::expected<tcp_stream, std::error_code>> tcp_listener::accept(time_point
         const time_point again = std::min(deadline, after(home.now(), starved_retry));
         const auto slept = co_await as_result(sleep_until(again));
         if (!slept) {
-            co_return std::unexpected{std::make_error_code(std::errc::operation_canceled)};
+            co_return std::unexpected{std::make_error_code(code_of(slept.error()))};
         }
         if (home.now() >= deadline) {
             co_return std::unexpected{std::make_error_code(std::errc::timed_out)};

@@ -399,6 +399,13 @@ unhandled_reporter sched::access::reporter_of(const scheduler& of) noexcept {
 
 void unhandled_reporter::operator()(std::exception_ptr failure,
                                     const failure_origin& from) const noexcept {
+    const bool is_handled = handler_ != nullptr;
+    tell(std::move(failure), from);
+    if (!is_handled) std::terminate();
+}
+
+void unhandled_reporter::tell(std::exception_ptr failure,
+                              const failure_origin& from) const noexcept {
     if (handler_ != nullptr) {
         (*handler_)(std::move(failure), from);
         return;
@@ -414,12 +421,25 @@ void unhandled_reporter::operator()(std::exception_ptr failure,
                      name);
     }
     std::fprintf(stderr, "fairlead: it was thrown by %s\n", from.to_string().c_str());
-    std::terminate();
 }
 
 [[gnu::noinline]] std::uint32_t sched::access::depth_of_new_task() noexcept {
     worker* const here = worker::current();
     return here != nullptr ? here->running_depth() + 1 : 0;
+}
+
+[[gnu::noinline]] basic_task* sched::access::bearer() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr ? here->bearer() : nullptr;
+}
+
+[[gnu::noinline]] void sched::access::set_bearer(basic_task* running) noexcept {
+    worker::current()->set_bearer(running);
+}
+
+[[gnu::noinline]] void sched::access::drop_bearer(const basic_task* gone) noexcept {
+    worker* const here = worker::current();
+    if (here != nullptr && here->bearer() == gone) here->set_bearer(nullptr);
 }
 
 std::size_t scheduler::order_bound() const noexcept {

@@ -76,6 +76,10 @@ public:
     // The depth of the task that runs. Only on this worker's thread.
     [[nodiscard]] std::uint32_t running_depth() noexcept;
 
+    // The task that runs, if it has a context. Only on this worker's thread.
+    [[nodiscard]] basic_task* bearer() const noexcept { return bearer_; }
+    void set_bearer(basic_task* running) noexcept { bearer_ = running; }
+
     // Whether it holds a slot. Only on this worker's thread.
     [[nodiscard]] bool has_slot() const noexcept { return !away_; }
 
@@ -197,6 +201,7 @@ private:
     sync::atomic<const char*> step_name_{nullptr};  // of the step that runs; null between two
     sync::atomic<bool> at_slot_{false};             // the step is at the slot
     bool away_ = false;                             // it has seen that it has lost the slot
+    basic_task* bearer_ = nullptr;                  // of a context, which runs
     counter forked_in_;                   // the number of the last step that has forked, plus one
     sync::atomic<bool> relieved_{false};  // it may have lost the slot
     sync::atomic<int> thread_id_{0};

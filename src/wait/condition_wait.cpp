@@ -10,12 +10,21 @@ using coro::interruption;
 
 // --- a task --------------------------------------------------------------------------------------
 
+namespace {
+
+interruption ended_now(const coro::root& waiting) noexcept {
+    if (waiting.hears_stop()) return interruption::stop;
+    return waiting.is_overdue() ? interruption::overdue : interruption::none;
+}
+
+}  // namespace
+
 // Whether the task must wait.
 bool condition_wait::begin(coro::root& bottom) {
     waiting_ = &bottom;
     is_late_ = false;
-    // First: a task whose predicate always holds must hear of a stop, too.
-    ended_by_ = bottom.hears_stop() ? interruption::stop : interruption::none;
+    // First: a task whose predicate always holds must hear of a stop, and be overdue, too.
+    ended_by_ = ended_now(bottom);
     if (ended_by_ != interruption::none || holds()) return false;
     enlist();
     return true;
@@ -36,10 +45,8 @@ bool condition_wait::must_wait(coro::root& holder) noexcept {
         return false;
     }
     // What was told once, while the wait was in the FIFO of the mutex, is not told again.
-    if (holder.hears_stop()) {
-        ended_by_ = interruption::stop;
-        return false;
-    }
+    ended_by_ = ended_now(holder);
+    if (ended_by_ != interruption::none) return false;
     if (is_late_) {
         ended_by_ = interruption::deadline;
         return false;
@@ -63,17 +70,10 @@ bool condition_wait::withdraw() noexcept { return of_.leave(*this) || lock().wit
 
 std::optional<wait_error> condition_wait::ended() {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    switch (ended_by_) {
-        case interruption::none:
-            return std::nullopt;
-        case interruption::stop:
-            return wait_error::stopped;
-        case interruption::deadline:
-            break;
-    }
-    // A change may have come without a notification yet.
-    if (holds()) return std::nullopt;
-    return wait_error::expired;
+    if (ended_by_ == interruption::none) return std::nullopt;
+    // At the deadline of this wait a change may have come without a notification yet.
+    if (ended_by_ == interruption::deadline && holds()) return std::nullopt;
+    return error_of(ended_by_);
 }
 
 // --- a thread ------------------------------------------------------------------------------------

@@ -120,6 +120,7 @@ private:
     const std::unique_ptr<savegames::runner> runner_ =
         savegames::make_runner(savegames::scheduler_choice::fairlead, 1);
     static inline savegames::service_stats stats_;  // large: shared by all runs
+    fairlead::trace_source spans_{1};
     savegames::connection_table table_{1};
     static inline savegames::memory_trimmer trimmer_;  // shared as well
     const savegames::service_parts parts_{
@@ -130,6 +131,7 @@ private:
         .tenants = tenants_,
         .table = table_,
         .trimmer = trimmer_,
+        .spans = spans_,
         .tokens = [] { return nullptr; },
         .stats_json = [] { return std::string{"{}"}; },
         .ready = [] { return std::expected<void, std::string>{}; }};

@@ -8,11 +8,12 @@
 namespace fairlead::test {
 
 /// Awaits `wait`, which has no result. Returns `expired` after its full time, `stopped` if a stop
-/// ended it.
+/// ended it, `overdue` if a deadline of the context did.
 template <class Wait>
 task<wake_reason> ending_of(Wait wait) {
     const auto ended = co_await as_result(wait);
-    co_return ended.has_value() ? wake_reason::expired : wake_reason::stopped;
+    if (ended) co_return wake_reason::expired;
+    co_return ended.error() == wait_error::overdue ? wake_reason::overdue : wake_reason::stopped;
 }
 
 }  // namespace fairlead::test

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "savegames/tests/memory_store.hpp"
 
@@ -39,6 +40,26 @@ fl::scheduler_options on_caller() {
     options.driver = std::make_unique<fl::io::epoll_driver>();
     return options;
 }
+
+// A store that can keep its answers to reads to itself.
+class silent_store final : public memory_store {
+public:
+    ~silent_store() override {
+        for (auto& done : kept_) done(std::unexpected(error::store_failed));
+    }
+
+    void get(const profile_key& key, completion<save> done) override {
+        ++asked;
+        if (!silent) return memory_store::get(key, std::move(done));
+        kept_.push_back(std::move(done));
+    }
+
+    bool silent = false;
+    int asked = 0;
+
+private:
+    std::vector<completion<save>> kept_;
+};
 
 // The service with one connection, and the client's end of that connection.
 class one_client {
@@ -88,12 +109,26 @@ public:
     [[nodiscard]] bool ended() const { return connection_->ended(); }
     [[nodiscard]] std::size_t memory() const { return tenants_.memory().used(); }
 
+    // Waits for an answer.
+    std::string wait() {
+        std::string result;
+        while (result.empty()) {
+            home_.run_until(clock::now() + 1s, 1);
+            result = run();
+        }
+        return result;
+    }
+
+    [[nodiscard]] silent_store& store() noexcept { return store_; }
+
     connection_table table{1};
+    std::string log;
 
 private:
-    memory_store store_;
+    silent_store store_;
     const job_context jobs_{.profiles = store_, .blobs = store_};
     const std::unique_ptr<runner> runner_ = make_runner(scheduler_choice::fairlead, 1);
+    fl::trace_source spans_{1};
     service_stats stats_;
     memory_trimmer trimmer_;
     const service_parts parts_{.limits = {},
@@ -103,6 +138,9 @@ private:
                                .tenants = tenants_,
                                .table = table,
                                .trimmer = trimmer_,
+                               .spans = spans_,
+                               .log = request_log::all,
+                               .write_log = [this](const std::string& line) { log += line + "\n"; },
                                .tokens = [] { return nullptr; },
                                .stats_json = [] { return std::string{"{}"}; },
                                .ready = [] { return std::expected<void, std::string>{}; }};
@@ -114,6 +152,42 @@ private:
 };
 
 bool closes(std::string_view answer) { return answer.contains("\r\nConnection: close\r\n"); }
+
+std::string read_within(std::string_view timeout) {
+    return "GET /saves/anna HTTP/1.1\r\nHost: localhost\r\nX-Request-Timeout: " +
+           std::string{timeout} +
+           "\r\ntraceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\r\n";
+}
+
+TEST(Connection, AnswersAnOverdueRequestAndGoesOn) {
+    one_client client;
+    client.store().silent = true;
+    std::string answer = client.ask(read_within("30"));
+    if (answer.empty()) answer = client.wait();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 504 ")) << answer;
+    EXPECT_TRUE(answer.contains("\"error\":\"deadline\"")) << answer;
+    EXPECT_FALSE(closes(answer));
+    EXPECT_TRUE(client.log.contains("trace=0af7651916cd43dd8448eb211c80319c kind=get status=504"))
+        << client.log;
+    EXPECT_TRUE(client.ask(whole_request).starts_with("HTTP/1.1 200 "));
+}
+
+TEST(Connection, DoesNotAskTheStoreForARequestThatIsOverdueAtOnce) {
+    one_client client;
+    EXPECT_TRUE(client.ask(read_within("0")).starts_with("HTTP/1.1 504 "));
+    EXPECT_EQ(client.store().asked, 0);
+    EXPECT_TRUE(client.ask(read_within("60000")).starts_with("HTTP/1.1 404 "));
+    EXPECT_EQ(client.store().asked, 1);
+}
+
+TEST(Connection, RefusesATimeoutThatIsNoNumber) {
+    for (const std::string_view wrong : {"soon", "-1", "1.5", "1s", "3600001", "9999999999999"}) {
+        one_client client;
+        const std::string answer = client.ask(read_within(wrong));
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ")) << wrong;
+        EXPECT_TRUE(answer.contains("X-Request-Timeout")) << wrong;
+    }
+}
 
 // A connection whose client goes on asking gets a last answer, which says that it is the last.
 TEST(Connection, AnswersOnceMoreAfterTheStopHasBegun) {

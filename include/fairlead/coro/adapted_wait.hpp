@@ -11,6 +11,7 @@
 // them.
 #pragma once
 
+#include <fairlead/coro/overdue.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
@@ -59,7 +60,8 @@ public:
     template <on_a_root Promise>
     auto await_suspend(std::coroutine_handle<Promise> leaf) {
         root& bottom = *leaf.promise().bottom;
-        if (!bottom.set_shielded(true)) shielded_ = &bottom;
+        shielded_ = &bottom;
+        before_ = bottom.set_shielded({true, true});
         return awaiter_.await_suspend(leaf);
     }
 
@@ -73,11 +75,12 @@ public:
 
 private:
     void end() noexcept {
-        if (shielded_ != nullptr) std::exchange(shielded_, nullptr)->set_shielded(false);
+        if (shielded_ != nullptr) std::exchange(shielded_, nullptr)->set_shielded(before_);
     }
 
     awaiter awaiter_;
-    root* shielded_ = nullptr;  // null if a shield around this wait has set the flag
+    root* shielded_ = nullptr;  // while it is
+    shield before_{};
 };
 
 template <class Wait>
@@ -111,6 +114,8 @@ public:
             }
         } catch (const stopped_error&) {
             return std::unexpected{wait_error::stopped};
+        } catch (const overdue_error&) {
+            return std::unexpected{wait_error::overdue};
         }
     }
 
@@ -120,17 +125,19 @@ private:
 
 }  // namespace coro
 
-/// Awaits `wait`, a task or any other wait, and hides a stop from it: for cleaning up. Nests. The
-/// stop ends the first wait after it. Children that `wait` starts by `fork_join` or `when_all` are
-/// shielded, too; children of a scope are not: a stop of the scheduler reaches them. Must be
-/// awaited in the expression that makes it.
+/// Awaits `wait`, a task or any other wait, and hides a stop and the deadline of the context from
+/// it: for cleaning up. Nests. Either ends the first wait after it. A `with_deadline` inside it
+/// counts. Children that `wait` starts by `fork_join` or `when_all` are shielded, too. Children of
+/// a scope are not: a stop of the scheduler reaches them. Must be awaited in the expression that
+/// makes it.
 template <class Wait>
 [[nodiscard]] coro::shielded_wait<Wait&&> shielded(Wait&& wait) {
     return coro::shielded_wait<Wait&&>{std::forward<Wait>(wait)};
 }
 
 /// Awaits `wait` and gives `waited<T>` for its T: a `stopped_error` that it throws becomes
-/// `wait_error::stopped`. Other exceptions pass. Must be awaited in the expression that makes it.
+/// `wait_error::stopped`, and an `overdue_error` becomes `wait_error::overdue`. Other exceptions
+/// pass. Must be awaited in the expression that makes it.
 template <class Wait>
 [[nodiscard]] coro::result_wait<Wait&&> as_result(Wait&& wait) {
     return coro::result_wait<Wait&&>{std::forward<Wait>(wait)};

@@ -53,7 +53,7 @@ protected:
     ~time_branch() = default;
 };
 
-// Sleeps until a deadline; throws `stopped_error` if the task was asked to stop.
+// Sleeps until a deadline; throws if the task was asked to stop, or is overdue.
 class sleep {
 public:
     explicit sleep(time_point deadline) noexcept : deadline_{deadline} {}
@@ -77,9 +77,7 @@ public:
         bottom.wait_at(leaf, leaf.promise(), root::until::deadline, deadline_);
         bottom_ = &bottom;
     }
-    void await_resume() const {
-        if (bottom_->hears_stop()) throw_stopped();
-    }
+    void await_resume() const { bottom_->throw_if_ended(); }
 
 private:
     union {
@@ -113,9 +111,7 @@ public:
                        after(bottom.home().now(), length_));
         bottom_ = &bottom;
     }
-    void await_resume() const {
-        if (bottom_->hears_stop()) throw_stopped();
-    }
+    void await_resume() const { bottom_->throw_if_ended(); }
 
 private:
     union {
@@ -124,8 +120,8 @@ private:
     };
 };
 
-// Goes to the end of the queue of ready tasks. Throws `stopped_error` after that if the task was
-// asked to stop.
+// Goes to the end of the queue of ready tasks. Throws after that if the task was asked to stop, or
+// is overdue.
 class turn {
 public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -135,7 +131,7 @@ public:
         bottom_->wait_at(leaf, leaf.promise(), root::until::deadline, immediately);
     }
     void await_resume() const {
-        if (bottom_ != nullptr && bottom_->hears_stop()) throw_stopped();
+        if (bottom_ != nullptr) bottom_->throw_if_ended();
     }
 
 private:
@@ -190,7 +186,8 @@ private:
 
 }  // namespace coro
 
-/// Sleeps until `deadline`, never less. Throws `stopped_error` if the task was asked to stop.
+/// Sleeps until `deadline`, never less. Throws `stopped_error` if the task was asked to stop, and
+/// `overdue_error` if a deadline of its context has passed.
 /// Wakeups do not shorten it; signals are remembered.
 [[nodiscard]] inline coro::sleep sleep_until(time_point deadline) noexcept {
     return coro::sleep{deadline};
@@ -200,7 +197,7 @@ private:
 [[nodiscard]] inline coro::delay sleep_for(time_span delay) noexcept { return coro::delay{delay}; }
 
 /// Gives up the worker and runs again after what is ready now. Throws `stopped_error` then if the
-/// task was asked to stop.
+/// task was asked to stop, and `overdue_error` if a deadline of its context has passed.
 [[nodiscard]] inline coro::turn yield() noexcept { return {}; }
 
 /// Like `yield` if the step has used up its slice, or a task that is due waits for the worker;
@@ -208,16 +205,16 @@ private:
 /// that compute: costs a few loads. Waits that find their data ready do the same.
 [[nodiscard]] inline coro::checkpoint_turn checkpoint() noexcept { return {}; }
 
-/// Waits until the task is woken, signalled or stopped, or until `deadline`. A wakeup that came
-/// before ends it at once. An earlier wait may have left a wakeup that it did not need, so look at
-/// what you wait for.
+/// Waits until the task is woken, signalled, stopped or overdue, or until `deadline`. A wakeup that
+/// came before ends it at once. An earlier wait may have left a wakeup that it did not need, so
+/// look at what you wait for.
 [[nodiscard]] inline coro::timed_wait<coro::root::until::anything> wait_until_woken(
     time_point deadline = never) noexcept {
     return coro::timed_wait<coro::root::until::anything>{deadline};
 }
 
-/// Waits for a signal and receives it: `signalled`, or `expired`, or `stopped`. After it the sender
-/// does not touch the task any more.
+/// Waits for a signal and receives it: `signalled`, or `expired`, `stopped` or `overdue`. After it
+/// the sender does not touch the task any more.
 [[nodiscard]] inline coro::timed_wait<coro::root::until::signal> receive_signal(
     time_point deadline = never) noexcept {
     return coro::timed_wait<coro::root::until::signal>{deadline};

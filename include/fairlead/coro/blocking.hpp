@@ -38,16 +38,19 @@ public:
     template <on_a_root Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
-        // `waiting_` says that nothing was called.
-        if (bottom.hears_stop()) return bottom.take_turn_if_due(leaf, leaf.promise());
         waiting_ = &bottom;
+        is_called_ = !bottom.ends_waits();
+        if (!is_called_) return bottom.take_turn_if_due(leaf, leaf.promise());
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
         bottom.await_operation(*this);
         sched::access::call_blocking(bottom.home(), *this);
         return true;
     }
     result await_resume() {
-        if (waiting_ == nullptr) throw_stopped();
+        if (!is_called_) {
+            waiting_->throw_if_ended();
+            throw_stopped();
+        }
         if (failure_) std::rethrow_exception(std::move(failure_));
         if constexpr (std::is_reference_v<result>) {
             return static_cast<result>(*value_);
@@ -89,6 +92,7 @@ private:
 
     Function function_;
     root* waiting_ = nullptr;
+    bool is_called_ = false;
     std::exception_ptr failure_;
     [[no_unique_address]]
     typename storage_of<std::conditional_t<std::is_void_v<result>, nothing, result>>::type value_{};
@@ -97,10 +101,10 @@ private:
 }  // namespace coro
 
 /// Calls `function` on a thread that may block, and gives what it gives, or throws what it throws.
-/// A task that was asked to stop calls nothing and throws `stopped_error`; a stop that comes later
-/// does not end the wait, as the function may use what the frames hold. A call for which no thread
-/// can be started runs on the worker. With `run_on_caller` it runs at once, on the caller.
-/// Allocates for a new thread only.
+/// A task that was asked to stop calls nothing and throws `stopped_error`, an overdue one
+/// `overdue_error`; a stop or a deadline of the context that comes later does not end the wait, as
+/// the function may use what the frames hold. A call for which no thread can be started runs on the
+/// worker. With `run_on_caller` it runs at once, on the caller. Allocates for a new thread only.
 template <class Function>
     requires std::invocable<std::decay_t<Function>&> &&
              (!std::is_rvalue_reference_v<std::invoke_result_t<std::decay_t<Function>&>>)

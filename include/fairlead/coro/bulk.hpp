@@ -103,7 +103,7 @@ private:
     class claimant;
 
     [[nodiscard]] bool interrupt(interruption why) noexcept override {
-        if (why == interruption::stop) cut();
+        if (why != interruption::deadline) cut();
         return false;
     }
 

@@ -15,7 +15,7 @@
 
 namespace fairlead {
 
-/// What a stop of a task does to its wait for another task.
+/// What a stop of a task, or a deadline of its context, does to its wait for another task.
 enum class on_stop : bool {
     leave,    ///< it ends the wait; the other task goes on
     pass_on,  ///< it asks the other task to stop, and the wait goes on until that has ended
@@ -148,6 +148,7 @@ public:
         ~joining() = default;
 
         [[nodiscard]] coro::interruption ended_by() const noexcept { return ended_by_; }
+        [[nodiscard]] coro::root& waiting_task() const noexcept { return *waiting_task_; }
         T take() { return handle_.take_in(waiting_task_); }
         [[nodiscard]] waited<T> take_waited() {
             return as_waited([this] { return take(); });
@@ -157,7 +158,7 @@ public:
         // The state word of the spawned task decides between the end of the task and the stop or
         // the deadline of this wait: `withdraw` fails if the task is about to tell the joiner.
         [[nodiscard]] bool interrupt(coro::interruption why) noexcept override {
-            if (why == coro::interruption::stop && on_stop_ == on_stop::pass_on) {
+            if (why != coro::interruption::deadline && on_stop_ == on_stop::pass_on) {
                 handle_.request_stop();
                 return false;
             }
@@ -179,7 +180,9 @@ public:
     public:
         using joining::joining;
         T await_resume() {
-            if (this->ended_by() != coro::interruption::none) coro::throw_stopped();
+            if (this->ended_by() != coro::interruption::none) {
+                this->waiting_task().throw_ended(error_of(this->ended_by()));
+            }
             return this->take();
         }
     };
@@ -188,27 +191,22 @@ public:
     public:
         using joining::joining;
         [[nodiscard]] waited<T> await_resume() {
-            switch (this->ended_by()) {
-                case coro::interruption::stop:
-                    return std::unexpected{wait_error::stopped};
-                case coro::interruption::deadline:
-                    return std::unexpected{wait_error::expired};
-                case coro::interruption::none:
-                    break;
+            if (this->ended_by() != coro::interruption::none) {
+                return std::unexpected{error_of(this->ended_by())};
             }
             return this->take_waited();
         }
     };
 
-    /// Waits for the result. Throws `stopped_error` if the awaiting task was asked to stop first:
-    /// then the handle still has its task, which goes on. May be awaited once; after such a stop,
-    /// again.
+    /// Waits for the result. Throws `stopped_error` if the awaiting task was asked to stop first,
+    /// and `overdue_error` if a deadline of its context has passed first: then the handle still has
+    /// its task, which goes on. May be awaited once; after these, again.
     [[nodiscard]] awaiter operator co_await() noexcept {
         static_cast<void>(started());
         return awaiter{*this, never, on_stop::leave};
     }
 
-    /// Waits and gives `waited<T>`: the result, `expired` or `stopped`. After the last two the
+    /// Waits and gives `waited<T>`: the result, `expired`, `overdue` or `stopped`. After these the
     /// handle has its task, and can wait again. An exception of the task is rethrown.
     [[nodiscard]] awaiter_of_result join_until(time_point deadline,
                                                on_stop what = on_stop::leave) noexcept

@@ -17,8 +17,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <source_location>
-#include <type_traits>
 #include <utility>
 
 namespace fairlead {
@@ -33,7 +33,7 @@ namespace fairlead {
 /// destroyed (`with_scope` sees to that). When a child throws, its siblings are asked to stop,
 /// nothing new is started, and `join` rethrows the first exception. A child that ends with
 /// `stopped_error` has not failed. A stop of the joining task is passed on, whether it comes during
-/// the join or came before.
+/// the join or came before. Children inherit the context of the task that makes the scope.
 ///
 /// A scheduler that is destroyed gives back the children before their owner. Use `with_scope` if a
 /// child may move to another scheduler: `with_scope` keeps the owner alive until that child has
@@ -62,8 +62,9 @@ public:
         auto* const started =
             options.stop.stop_possible()
                 ? make_child_with_token(body, options, spawned_at, depth)
-                : new coro::scope_child{
-                      *this, where_, std::move(body), {options.name, spawned_at}, depth};
+                : new coro::scope_child{*this,           where_,
+                                        std::move(body), {options.name, spawned_at},
+                                        depth,           context_.word()};
         {
             std::lock_guard lock{mutex_};
             if (!is_stopping()) {
@@ -118,11 +119,11 @@ public:
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             bottom_ = leaf.promise().bottom;
-            return owner_.begin_join(*bottom_, leaf, leaf.promise(), never);
+            return owner_.begin_join(*bottom_, leaf, leaf.promise(), never, false);
         }
         void await_resume() const {
             owner_.rethrow_failure(*bottom_);
-            if (owner_.take_missing(*bottom_)) coro::throw_stopped();
+            if (const auto why = owner_.take_missing(*bottom_)) bottom_->throw_ended(*why);
         }
 
     private:
@@ -138,14 +139,13 @@ public:
         template <coro::on_a_root Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
             bottom_ = leaf.promise().bottom;
-            return owner_.begin_join(*bottom_, leaf, leaf.promise(), deadline_);
+            return owner_.begin_join(*bottom_, leaf, leaf.promise(), deadline_, true);
         }
         [[nodiscard]] waited<void> await_resume() const {
-            if (std::exchange(owner_.join_expired_, false)) {
-                return std::unexpected{wait_error::expired};
-            }
+            const auto early = std::exchange(owner_.join_ended_by_, coro::interruption::none);
+            if (early != coro::interruption::none) return std::unexpected{error_of(early)};
             owner_.rethrow_failure(*bottom_);
-            if (owner_.take_missing(*bottom_)) return std::unexpected{wait_error::stopped};
+            if (const auto why = owner_.take_missing(*bottom_)) return std::unexpected{*why};
             return {};
         }
 
@@ -156,11 +156,12 @@ public:
     };
 
     /// Waits until every child has ended. If the joining task was asked to stop, and a child was
-    /// stopped by that, throws `stopped_error` then.
+    /// stopped by that, throws `stopped_error` then. A deadline of the joining task's context that
+    /// the children do not have asks them to stop, and then it throws `overdue_error`.
     [[nodiscard]] joining join() noexcept { return joining{*this}; }
 
-    /// The same until `deadline`. `expired`: children run still; the scope is as before, and must
-    /// be joined again.
+    /// The same until `deadline`. `expired`, `overdue`: children run still; the scope is as before,
+    /// and must be joined again.
     [[nodiscard]] joining_until join_until(time_point deadline) noexcept {
         return {*this, deadline};
     }
@@ -176,16 +177,19 @@ private:
 
     [[nodiscard]] bool start_fork(coro::root& forker, task<> body, coro::task_label label) {
         if (is_stopping()) return false;
-        auto* const started = new coro::forked_scope_child{
-            *this, forker.where(), std::move(body), label, std::max(depth_, forker.depth() + 1)};
+        auto* const started = new coro::forked_scope_child{*this,
+                                                           forker.where(),
+                                                           std::move(body),
+                                                           label,
+                                                           std::max(depth_, forker.depth() + 1),
+                                                           context_.word()};
         // Relaxed: the forking task has not ended, or joins later.
         unlisted_.fetch_add(1, sync::relaxed);
         forker.offer_fork(*started);
         return true;
     }
 
-    // Relaxed: a child that is forked before this thread sees the stop learns of the stop when the
-    // child begins or is listed.
+    // Relaxed: a child forked before this thread sees the stop learns of it when it is listed.
     [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
 
     // Requires mutex_, or that no child is left.
@@ -224,7 +228,7 @@ private:
 
     // False: all children have ended, and the task goes on.
     [[nodiscard]] bool begin_join(coro::root& joiner, std::coroutine_handle<> leaf,
-                                  coro::frame_link& link, time_point deadline) noexcept;
+                                  coro::frame_link& link, time_point deadline, bool ends) noexcept;
 
     void rethrow_failure(coro::root& joiner) {
         if (failure_) [[unlikely]]
@@ -254,15 +258,16 @@ private:
     void end_of_child(coro::scope_child& child, ending how) noexcept;
     void child_failed(coro::scope_child& child, std::exception_ptr failure) noexcept;
 
-    // Whether something is missing that the joiner must hear of. Once.
-    [[nodiscard]] bool take_missing(const coro::root& joiner) noexcept {
-        const ending worst = std::exchange(worst_, ending::whole);
-        return worst == ending::given_back || (worst == ending::stopped && joiner.hears_stop());
+    // Why a result is missing that the joiner must hear of. Once.
+    using missing = std::optional<wait_error>;
+    [[nodiscard]] missing take_missing(const coro::root& joiner) noexcept {
+        return worst_ == ending::whole ? missing{} : take_worst(joiner);
     }
+    missing take_worst(const coro::root& joiner) noexcept;
 
     const sched::held_executor where_;
-    const std::uint32_t depth_ =
-        sched::access::depth_of_new_task();  // children go before their owner
+    const std::uint32_t depth_ = sched::access::depth_of_new_task();  // children go first
+    const coro::held_context context_{coro::context_of_new_task()};   // of the children
     mutable sync::mutex mutex_;
     coro::scope_child* children_ = nullptr;       // guarded by mutex_
     std::size_t size_ = 0;                        // of the list; guarded by mutex_
@@ -271,7 +276,8 @@ private:
     std::exception_ptr failure_;                  // guarded by mutex_ until all children have ended
     std::unique_ptr<coro::failure_trail> trail_;  // of failure_; guarded as it is
     ending worst_ = ending::whole;                // of the children; guarded as failure_
-    bool join_expired_ = false;                   // of the joiner
+    bool join_may_end_ = false;                   // before all children have; of the joiner
+    coro::interruption join_ended_by_ = coro::interruption::none;  // of the joiner
 
     // Children that were forked, and run in the step that has forked them or have not begun. From 1
     // to 0 only under mutex_, where the joiner is told.
@@ -286,14 +292,9 @@ inline void coro::scope_child::on_end() noexcept {
     owner_.child_ended(*this);
 }
 
-inline void coro::scope_child::on_abandon() noexcept {
-    owner_.end_of_child(*this, scope::ending::given_back);
-}
-
 inline void coro::forked_scope_child::begin_here() noexcept {
     if (owner().is_stopping()) request_stop();
 }
-inline void coro::forked_scope_child::become_task() noexcept { owner().list_forked(*this); }
 /// @endcond
 
 }  // namespace fairlead

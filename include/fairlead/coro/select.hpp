@@ -125,7 +125,7 @@ private:
     template <std::size_t Index>
     [[nodiscard]] select_result<Arms...> handle(number which) {
         if constexpr (Index == sizeof...(Arms)) {
-            return std::unexpected{wait_error::stopped};
+            return std::unexpected{*early()};
         } else {
             if (which != Index) return handle<Index + 1>(which);
             auto& arm = std::get<Index>(arms_);
@@ -164,11 +164,11 @@ template <coro::selectable Wait, class Handler>
 }
 
 /// Waits for the first branch that ends, and calls its handler, on the worker of the task:
-/// `waited<R>`, which is what the handler has returned, or `stopped` if the task was asked to stop;
-/// then no handler was called. `R` is the common type of the results of the handlers. If several
-/// branches can end, it is the first one of them, beginning at another branch for each select of
-/// the task; so no branch is starved by another. Rethrows what the handler throws. If all branches
-/// are disabled it waits for a stop.
+/// `waited<R>`, which is what the handler has returned, or `stopped` if the task was asked to stop,
+/// or `overdue`; then no handler was called. `R` is the common type of the results of the handlers.
+/// If several branches can end, it is the first one of them, beginning at another branch for each
+/// select of the task; so no branch is starved by another. Rethrows what the handler throws. If all
+/// branches are disabled it waits for a stop.
 ///
 /// To be awaited in the expression that makes it. At most 255 branches, and one of them a read or
 /// a write of a stream.

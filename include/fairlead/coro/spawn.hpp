@@ -18,8 +18,13 @@ template <class T>
 spawned<T>& make_spawned(executor where, task<T>&& body, spawn_options&& options,
                          std::source_location spawned_at) {
     const task_label label{options.name, spawned_at};
-    if (!options.stop.stop_possible()) return *new spawned<T>{where, std::move(body), label};
-    return *new spawned_with_token<T>{where, std::move(body), std::move(options.stop), label};
+    context_word context = context_of_new_task();
+    if (options.detached) context = context.detached();
+    if (!options.stop.stop_possible()) {
+        return *new spawned<T>{where, std::move(body), label, context};
+    }
+    return *new spawned_with_token<T>{where, std::move(body), std::move(options.stop), label,
+                                      context};
 }
 
 }  // namespace coro

@@ -46,9 +46,10 @@ public:
         std::construct_at(std::addressof(value_), std::forward<Value>(value));
         holds_ = a_value;
     }
-    void unhandled_exception() noexcept {
+    void unhandled_exception() noexcept { fail(std::current_exception()); }
+    void fail(std::exception_ptr failure) noexcept {
         reset();
-        std::construct_at(&failure_, std::current_exception());
+        std::construct_at(&failure_, std::move(failure));
         holds_ = a_failure;
     }
 
@@ -84,6 +85,7 @@ class result<T&> {
 public:
     void return_value(T& value) noexcept { value_ = std::addressof(value); }
     void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+    void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
     [[nodiscard]] bool has_failed() const noexcept { return failure_ != nullptr; }
     [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
     [[nodiscard]] T& take() {
@@ -101,6 +103,7 @@ class result<void> {
 public:
     void return_void() const noexcept {}
     void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+    void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
     [[nodiscard]] bool has_failed() const noexcept { return failure_ != nullptr; }
     [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
     void take() {

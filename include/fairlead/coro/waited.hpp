@@ -12,6 +12,7 @@ namespace fairlead {
 enum class wait_error : std::uint8_t {
     stopped,  ///< the task was asked to stop
     expired,  ///< the deadline of the wait has passed
+    overdue,  ///< a deadline that the task has inherited has passed: see `with_deadline`
     closed,   ///< what it waits for was closed, and will not come
     /// A call that does not wait would have to: a channel is full, or empty.
     would_wait,

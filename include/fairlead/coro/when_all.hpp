@@ -69,6 +69,7 @@ public:
 
 private:
     [[nodiscard]] bool interrupt(interruption why) noexcept override {
+        if (why == interruption::overdue) return false;  // as the children are
         if (why == interruption::deadline) is_late_ = true;
         stop_children();
         return false;
@@ -98,7 +99,10 @@ public:
     };
 
     explicit child(parts from) noexcept
-        : root{from.waiting.where(), {"when_all"}},
+        : root{from.waiting.where(),
+               {"when_all"},
+               from.waiting.depth() + 1,
+               from.waiting.context().beyond(inherit::children)},
           group_{from.group},
           body_{std::move(from.body)} {
         inherit_shield(from.waiting.shields_children());
@@ -135,6 +139,10 @@ private:
     }
     void on_abandon() noexcept override { group_.child_ended(*this, ending::stopped); }
     [[nodiscard]] bool stopped_by_owner() const noexcept override { return group_.is_stopping(); }
+    [[nodiscard]] bool refuse(const std::exception_ptr& failure) noexcept override {
+        body_.outcome().fail(failure);
+        return true;
+    }
 
     all_children& group_;
     task<T> body_;

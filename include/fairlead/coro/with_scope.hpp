@@ -5,6 +5,7 @@
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/held_operation.hpp>
 
 #include <exception>
 #include <memory>

@@ -7,6 +7,7 @@
 // Results are `std::expected<..., std::error_code>`. The errors are those of the system, and
 //     std::errc::timed_out            the deadline has passed first
 //     std::errc::operation_canceled   the task was asked to stop first
+//     std::errc::stream_timeout       a deadline of the task's context has passed first
 // An operation that ends before the deadline or the stop is noticed has succeeded. No try is made
 // after a stop was noticed. So no byte is read and lost.
 //
@@ -46,7 +47,7 @@ public:
         bottom_ = leaf.promise().bottom;
         check_driver(*bottom_);
         // With a turn now and then: a loop that ignores the stop must not keep its worker.
-        if (bottom_->hears_stop()) return bottom_->take_turn_if_due(leaf, leaf.promise());
+        if (bottom_->ends_waits()) return bottom_->take_turn_if_due(leaf, leaf.promise());
         const bool may_go_on = bottom_->may_go_on();
         if (may_go_on && try_now_ && attempt()) return false;
         bottom_->retry_at(leaf, leaf.promise(), *this, deadline_);

@@ -35,6 +35,10 @@ public:
     /// and ends the program.
     void operator()(std::exception_ptr failure, const failure_origin& from) const noexcept;
 
+    /// The same, but the program goes on without a handler, too: for failures that belong to the
+    /// normal course, such as work that is overdue.
+    void tell(std::exception_ptr failure, const failure_origin& from) const noexcept;
+
 private:
     std::shared_ptr<const function> handler_;
 };

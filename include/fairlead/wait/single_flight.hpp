@@ -51,13 +51,13 @@ public:
     /// wait. A task that was stopped before does not begin a flight.
     template <std::invocable<const K&> Make>
     [[nodiscard]] task<waited<V>> get(K key, Make make, time_point deadline = never) {
-        const bool hears_stop = co_await coro::root_question{
-            [](coro::root& self) noexcept { return self.hears_stop(); }};
-        if (hears_stop) co_return std::unexpected{wait_error::stopped};
+        const auto ended = co_await coro::root_question{
+            [](coro::root& self) noexcept { return self.ends_waits(); }};
+        if (ended) co_return std::unexpected{*ended};
         const auto user = flights_.join(key, std::move(make), where_, name_);
-        const waited<void> ended =
+        const waited<void> landed =
             co_await coro::task_wait<wait_for_end>{deadline, user.waits_for()};
-        if (!ended) co_return std::unexpected{ended.error()};
+        if (!landed) co_return std::unexpected{landed.error()};
         co_return user.result();
     }
 

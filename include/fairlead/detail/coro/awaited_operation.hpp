@@ -1,6 +1,7 @@
 // What a coroutine waits for besides time and wakeups: operations that end by themselves.
 #pragma once
 
+#include <fairlead/coro/waited.hpp>
 #include <fairlead/detail/base/language.hpp>
 
 #include <cstdint>
@@ -13,14 +14,30 @@ namespace coro {
 
 class root;
 
-/// What ends a wait for an operation before the operation has ended.
-enum class interruption : std::uint8_t { none, stop, deadline };
+/// What ends a wait for an operation before the operation has ended. `overdue`: the deadline of the
+/// context.
+enum class interruption : std::uint8_t { none, stop, deadline, overdue };
+
+/// What the wait gives then. Not of `none`.
+[[nodiscard]] constexpr wait_error error_of(interruption why) noexcept {
+    switch (why) {
+        case interruption::none:
+        case interruption::stop:
+            break;
+        case interruption::deadline:
+            return wait_error::expired;
+        case interruption::overdue:
+            return wait_error::overdue;
+    }
+    return wait_error::stopped;
+}
 
 /// What a root waits for until it is completed, if that can be asked for more than its end. Called
 /// on the worker that runs the root.
 class awaited_operation {
 public:
-    /// The root was asked to stop, or the deadline of its wait has passed; once for each. True: the
+    /// The root was asked to stop, or the deadline of its wait has passed, or that of its
+    /// context before it; once for each of the first two. True: the
     /// operation was withdrawn, will not complete the root, and the wait ends. False: the operation
     /// goes on, perhaps told to hurry, and completes the root at its end: its result wins.
     [[nodiscard]] virtual bool interrupt(interruption why) noexcept {

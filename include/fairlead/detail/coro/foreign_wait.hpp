@@ -17,9 +17,10 @@
 //                                   completes the root, and frees itself
 //     the root posts itself, or finds that it is completed already
 //
-// A stop ends the wait only before it begins: the foreign operation may use what the frames hold.
-// For the same reason a scheduler that is destroyed waits for the resumption. A handle that is
-// destroyed instead of resumed ends the wait with `stopped_error`.
+// A stop, or the deadline of the context, ends the wait only before it begins: the foreign
+// operation may use what the frames hold. For the same reason a scheduler that is destroyed waits
+// for the resumption. A handle that is destroyed instead of resumed ends the wait with
+// `stopped_error`.
 #pragma once
 
 #include <fairlead/coro/stopped.hpp>
@@ -75,7 +76,7 @@ public:
     }
 
 protected:
-    enum class outcome : std::uint8_t { resumed, stopped, dropped };
+    enum class outcome : std::uint8_t { resumed, ended, dropped };
 
     resumable() = default;
     ~resumable() = default;
@@ -86,8 +87,13 @@ protected:
     // The handle will not be resumed, and nothing else has it.
     static void take_back(std::coroutine_handle<> handle) noexcept;
 
-    void set_stopped() noexcept { outcome_ = outcome::stopped; }
+    // The wait does not begin.
+    void set_ended(root& waiting) noexcept {
+        waiting_ = &waiting;
+        outcome_ = outcome::ended;
+    }
     void check_outcome() const {
+        if (outcome_ == outcome::ended) waiting_->throw_if_ended();
         if (outcome_ != outcome::resumed) throw_stopped();
     }
 
@@ -112,8 +118,8 @@ public:
     template <on_a_root Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) {
         root& bottom = *leaf.promise().bottom;
-        if (bottom.hears_stop()) {
-            set_stopped();
+        if (bottom.ends_waits()) {
+            set_ended(bottom);
             return bottom.take_turn_if_due(leaf, leaf.promise());
         }
         const std::coroutine_handle<> handle = begin(bottom);

@@ -105,6 +105,7 @@ public:
         where_ = bottom.where();
         was_shielded_ = bottom.is_shielded();
         shields_children_ = bottom.shields_children();
+        context_ = bottom.context();
         sched::offered_forks& offers = bottom.offers();
         offer(offers);
         const std::coroutine_handle<> next = run_here(first, bottom);
@@ -129,6 +130,7 @@ public:
     void child_given_back() noexcept;
 
     [[nodiscard]] bool shields_children() const noexcept { return shields_children_; }
+    [[nodiscard]] context_word context() const noexcept { return context_; }
 
     [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
 
@@ -220,6 +222,7 @@ private:
     std::coroutine_handle<> parent_;
     frame_link* parent_link_ = nullptr;
     executor where_;           // of the children, also if the parent moves meanwhile
+    context_word context_;     // of the children; the parent holds it
     fork_child* const begin_;  // all but the first child
     fork_child* const end_;
     fork_child* next_;    // the child that is to run here next

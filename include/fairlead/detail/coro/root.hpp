@@ -16,8 +16,13 @@
 #pragma once
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/coro/waited.hpp>
+#include <fairlead/coro/wake_reason.hpp>
 #include <fairlead/detail/coro/awaited_operation.hpp>
+#include <fairlead/detail/coro/context_node.hpp>
 #include <fairlead/detail/coro/failure_trail.hpp>
+#include <fairlead/detail/coro/frame_link.hpp>
+#include <fairlead/detail/coro/until.hpp>
 #include <fairlead/sched/scheduler.hpp>
 #include <fairlead/sched/task.hpp>
 
@@ -25,64 +30,26 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <utility>
 
 namespace fairlead::coro {
 
-class fork;
+class held_operation;
 class loose_fork;
-class root;
-
-/// What every coroutine of the library knows about its place in the stack, from its start on.
-struct frame_link {
-    root* bottom;
-    std::coroutine_handle<> continuation;  // what awaits this coroutine; null: the root
-    frame_link* parent;                    // the link of `continuation`
-    std::coroutine_handle<>* owner;        // the handle that would destroy this frame
-    fork* forked_by;                       // is told of its end, before `continuation`
-};
-
-/// Why a wait ended.
-enum class [[nodiscard]] wake_reason : std::uint8_t {
-    expired,    ///< the deadline has passed
-    woken,      ///< a thread or a task called `wakeup`
-    signalled,  ///< a signal was received
-    stopped,    ///< the task was asked to stop: every later wait ends so, too
-};
-
-/// Lies in a frame of `holder` and keeps all frames of `holder` until the operation has ended.
-class held_operation {
-public:
-    held_operation(root& holder, awaited_operation& operation) noexcept;
-    held_operation(const held_operation&) = delete;
-    held_operation& operator=(const held_operation&) = delete;
-    ~held_operation();
-
-private:
-    friend class root;
-
-    root& holder_;
-    awaited_operation& operation_;
-    held_operation* const outer_;
-};
 
 class root : public basic_task {
 public:
-    /// What ends the wait of the leaf.
-    enum class until : std::uint8_t {
-        anything,    // a wakeup, a signal, the deadline or a stop
-        attempt,     // that the operation succeeds when it is tried, the deadline, or a stop
-        deadline,    // only the deadline or a stop
-        signal,      // a signal, the deadline, or a stop
-        completion,  // that the operation has ended; see awaited_operation::interrupt
-        agreement,   // a completion after which the operation need not wait: `must_wait` says so
-    };
+    using until = coro::until;
 
     /// `depth`: of the task that starts it, plus one. Deeper tasks are destroyed first.
-    root(executor where, task_label label,
-         std::uint32_t depth = sched::access::depth_of_new_task()) noexcept
-        : basic_task{kind, label.name, depth}, where_{where}, spawned_at_{label.spawned_at} {}
+    root(executor where, task_label label, std::uint32_t depth = sched::access::depth_of_new_task(),
+         context_word context = {}) noexcept
+        : basic_task{kind, label.name, depth},
+          where_{where},
+          context_{context},
+          spawned_at_{label.spawned_at} {}
 
     /// Where it is posted, and its children are.
     [[nodiscard]] executor where() const noexcept { return where_; }
@@ -96,7 +63,8 @@ public:
     }
 
     // --- for awaiters, on the worker that runs this root -----------------------------------------
-    /// `leaf` is suspended and waits: until `deadline`, or earlier as `what` says.
+    /// `leaf` is suspended and waits: until `deadline`, or that of the context, or earlier as
+    /// `what` says.
     void wait_at(std::coroutine_handle<> leaf, frame_link& frame, until what,
                  time_point deadline) noexcept {
         resume_point_ = leaf;
@@ -106,6 +74,8 @@ public:
         awaited_ = nullptr;
         told_stop_ = false;
         next_ = what_next::wait;
+        if (context_) [[unlikely]]
+            shorten_wait();
     }
 
     /// `leaf` is suspended until `operation` has ended when it was tried after its source fired;
@@ -155,18 +125,32 @@ public:
     [[nodiscard]] wake_reason reason() noexcept {
         if (hears_signals() && receive_signal()) return wake_reason::signalled;
         if (hears_stop()) return wake_reason::stopped;
+        if (is_overdue()) return wake_reason::overdue;
         return expired() ? wake_reason::expired : wake_reason::woken;
     }
 
     /// Whether the task was asked to stop and is not shielded from it: then all waits end at once.
     [[nodiscard]] bool hears_stop() const noexcept { return !is_shielded_ && stop_reaches(); }
 
-    /// Shields the task from a stop, or no longer. Gives what held before.
-    bool set_shielded(bool shielded) noexcept {
-        const bool before = is_shielded_;
-        is_shielded_ = shielded;
-        return before;
+    /// Whether the deadline of the context has passed: then all waits end at once.
+    [[nodiscard]] bool is_overdue() const noexcept { return context_ && deadline_has_passed(); }
+
+    /// False: `ends_waits` gives nothing. Two loads, and so first.
+    [[nodiscard]] bool may_end_waits() const noexcept { return hears_stop() || context_; }
+    /// Why a wait must not begin, or must end; nothing: it may. A stop first.
+    [[nodiscard]] std::optional<wait_error> ends_waits() const noexcept {
+        if (hears_stop()) return wait_error::stopped;
+        return is_overdue() ? std::optional{wait_error::overdue} : std::nullopt;
     }
+    [[noreturn]] void throw_ended(wait_error why) const;
+    void throw_if_ended() const {
+        if (may_end_waits()) [[unlikely]]
+            look_and_throw();
+    }
+
+    /// Shields the task from a stop and from the deadline of its context, or no longer. Gives what
+    /// held before.
+    shield set_shielded(shield now) noexcept;
     [[nodiscard]] bool is_shielded() const noexcept { return is_shielded_; }
 
     /// A child of a shielded task: only its owner can stop it. Called before the first step.
@@ -209,6 +193,12 @@ public:
         return std::noop_coroutine();
     }
 
+    // --- what it inherits, and hands on ----------------------------------------------------------
+
+    [[nodiscard]] context_word context() const noexcept { return context_.word(); }
+    /// Gives what held before. During a step.
+    [[nodiscard]] held_context change_context(held_context now) noexcept;
+
     // --- where an exception came from ------------------------------------------------------------
 
     [[nodiscard]] kept_trail& trail() noexcept { return trail_; }
@@ -232,6 +222,13 @@ protected:
     virtual void on_abandon() noexcept = 0;
     /// The task moves to another scheduler. Called on the worker that it leaves.
     virtual void on_move() noexcept {}
+
+    /// The deadline has passed before the first step: ends the body with `failure`. False: the body
+    /// begins all the same.
+    [[nodiscard]] virtual bool refuse(const std::exception_ptr& failure) noexcept {
+        static_cast<void>(failure);
+        return false;
+    }
 
     /// Whether the owner of the task has asked it to stop. Asked only if the shield is inherited.
     [[nodiscard]] virtual bool stopped_by_owner() const noexcept { return true; }
@@ -259,7 +256,12 @@ private:
         return stop_requested() && (!inherits_shield_ || stopped_by_owner());
     }
 
-    [[nodiscard]] bool must_wait_on() noexcept;
+    enum class due : std::uint8_t { step, wait, end };
+    [[nodiscard]] due due_now() noexcept;
+    [[nodiscard]] bool is_refused() noexcept;
+    void look_and_throw() const;
+    void shorten_wait() noexcept;
+    [[nodiscard]] bool deadline_has_passed() const noexcept;
     void run_coroutines() noexcept;
     static void run_forks(root& outermost) noexcept;
     [[nodiscard]] bool interrupt_awaited() noexcept;
@@ -279,10 +281,11 @@ private:
         retried_operation* operation_;          // of an attempt
     };
     held_operation* held_ = nullptr;  // the innermost
+    held_context context_;
     time_point deadline_ = immediately;
     const std::source_location spawned_at_;
     kept_trail trail_;
-    until until_ = until::anything;
+    until until_ = until::start;
     what_next next_ = what_next::wait;
     std::uint8_t budget_ = 0;
     std::uint8_t joins_ = 0, choices_ = 0;
@@ -293,9 +296,5 @@ private:
     bool is_abandoned_ : 1 = false;
     bool told_stop_ = false;  // the awaited operation was told of the stop
 };
-
-inline held_operation::held_operation(root& holder, awaited_operation& operation) noexcept
-    : holder_{holder}, operation_{operation}, outer_{std::exchange(holder.held_, this)} {}
-inline held_operation::~held_operation() { holder_.held_ = outer_; }
 
 }  // namespace fairlead::coro

@@ -19,8 +19,9 @@ namespace coro {
 
 class scope_child : public root, public sync::recycled {
 public:
-    scope_child(scope& owner, executor where, task<> body, task_label label, std::uint32_t depth)
-        : root{where, label, depth}, owner_{owner}, body_{std::move(body)} {
+    scope_child(scope& owner, executor where, task<> body, task_label label, std::uint32_t depth,
+                context_word context)
+        : root{where, label, depth, context}, owner_{owner}, body_{std::move(body)} {
         body_.start_on(*this);
     }
     virtual ~scope_child() = default;
@@ -36,6 +37,11 @@ private:
 
     void fail() noexcept;
 
+    [[nodiscard]] bool refuse(const std::exception_ptr& failure) noexcept final {
+        body_.outcome().fail(failure);
+        return true;
+    }
+
     bool is_listed_ = false;  // first, where the base has room left
     scope& owner_;
     task<> body_;
@@ -47,8 +53,8 @@ private:
 class scope_child_with_token final : public scope_child {
 public:
     scope_child_with_token(scope& owner, executor where, task<> body, std::stop_token stop,
-                           task_label label, std::uint32_t depth)
-        : scope_child{owner, where, std::move(body), label, depth},
+                           task_label label, std::uint32_t depth, context_word context)
+        : scope_child{owner, where, std::move(body), label, depth, context},
           on_stop_{*this, std::move(stop)} {}
 
 private:
@@ -67,8 +73,8 @@ private:
 class forked_scope_child final : public scope_child, public loose_fork {
 public:
     forked_scope_child(scope& owner, executor where, task<> body, task_label label,
-                       std::uint32_t depth)
-        : scope_child{owner, where, std::move(body), label, depth},
+                       std::uint32_t depth, context_word context)
+        : scope_child{owner, where, std::move(body), label, depth, context},
           loose_fork{static_cast<root&>(*this)} {}
 
 private:

@@ -1,8 +1,10 @@
 // The task that `spawn` makes: the root of a coroutine, with its result and its joiner.
 #pragma once
 
+#include <fairlead/coro/overdue.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/coro/error_sink.hpp>
 #include <fairlead/detail/coro/home_pin.hpp>
 #include <fairlead/detail/coro/joiner.hpp>
 #include <fairlead/detail/coro/stop_on_token.hpp>
@@ -21,8 +23,8 @@ namespace fairlead::coro {
 template <class T>
 class spawned : public root, public sync::recycled {
 public:
-    spawned(executor where, task<T> body, task_label label)
-        : root{where, label}, body_{std::move(body)} {
+    spawned(executor where, task<T> body, task_label label, context_word context)
+        : root{where, label, sched::access::depth_of_new_task(), context}, body_{std::move(body)} {
         body_.start_on(*this);
     }
 
@@ -96,6 +98,11 @@ protected:
 
     void on_move() noexcept final { pin_.move(); }
 
+    [[nodiscard]] bool refuse(const std::exception_ptr& failure) noexcept final {
+        body_.outcome().fail(failure);
+        return true;
+    }
+
 private:
     enum : std::uint8_t { nobody, somebody_joins, detached, has_ended };
 
@@ -110,7 +117,13 @@ private:
         const failed_task self = as_failed();
         const failure_origin origin{trail != nullptr ? std::span<const failed_task>{trail->tasks}
                                                      : std::span{&self, 1}};
-        reporter_(std::move(failure), origin);
+        const unhandled_reporter* const sink = error_sink_of(context());
+        const unhandled_reporter& to = sink != nullptr ? *sink : reporter_;
+        if (is_overdue_failure(failure)) {
+            to.tell(std::move(failure), origin);
+        } else {
+            to(std::move(failure), origin);
+        }
     }
     [[gnu::noinline]] void tell_origin(root& waiting) noexcept {
         waiting.trail().keep(trail_at_end(body_.outcome().failure()));
@@ -128,8 +141,9 @@ private:
 template <class T>
 class spawned_with_token final : public spawned<T> {
 public:
-    spawned_with_token(executor where, task<T> body, std::stop_token stop, task_label label)
-        : spawned<T>{where, std::move(body), label}, on_stop_{*this, std::move(stop)} {}
+    spawned_with_token(executor where, task<T> body, std::stop_token stop, task_label label,
+                       context_word context)
+        : spawned<T>{where, std::move(body), label, context}, on_stop_{*this, std::move(stop)} {}
 
 private:
     void on_end() noexcept override {

@@ -2,7 +2,8 @@
 //
 //     the object   --grant, close--> tell -----------------> the task or the thread goes on
 //     a stop       --interrupt----> leave, if still there: `stopped`
-//     the deadline --interrupt----> leave, if still there: `expired`
+//     the deadline --interrupt----> leave, if still there: `expired`, or `overdue` if it is that
+//                                   of the context
 //
 // The FIFO of the object decides which of the three ends the wait: so what was granted arrives, and
 // the next wait of the task hears of the stop.
@@ -93,11 +94,12 @@ public:
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) {
         root& bottom = *leaf.promise().bottom;
         waiting_ = &bottom;
-        early_.reset();  // it may be awaited again
-        // Before anything is taken: a task that need never wait must hear of a stop, too.
-        if (bottom.hears_stop()) {
-            early_ = wait_error::stopped;
-            return bottom.take_turn_if_due(leaf, leaf.promise());
+        // Before anything is taken: a task that need never wait must hear of a stop, too, and of
+        // the deadline of its context.
+        early_.reset();
+        if (bottom.may_end_waits()) [[unlikely]] {
+            early_ = bottom.ends_waits();
+            if (early_) return bottom.take_turn_if_due(leaf, leaf.promise());
         }
         if (!Operation::enter()) return bottom.take_turn_if_due(leaf, leaf.promise());
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
@@ -142,7 +144,7 @@ private:
 
     [[nodiscard]] bool interrupt(interruption why) noexcept override {
         if (!Operation::leave()) return false;  // the grant, or the close, is on its way
-        early_ = why == interruption::stop ? wait_error::stopped : wait_error::expired;
+        early_ = error_of(why);
         return true;
     }
     [[nodiscard]] bool withdraw() noexcept override { return Operation::leave(); }

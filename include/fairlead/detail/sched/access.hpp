@@ -8,6 +8,7 @@
 
 namespace fairlead {
 
+class basic_task;
 class executor;
 class post_target;
 class scheduler;
@@ -47,6 +48,16 @@ public:
     /// runs on the thread. When a scheduler is destroyed, deeper tasks are given back first, so
     /// that children go before what they refer to.
     [[nodiscard]] static std::uint32_t depth_of_new_task() noexcept;
+
+    /// The task that runs on the calling thread and has a context, which tasks that it starts
+    /// inherit. Null: there is none.
+    [[nodiscard]] static basic_task* bearer() noexcept;
+
+    /// A step says so. Before its end it takes that back: the task may free itself.
+    static void set_bearer(basic_task* running) noexcept;
+
+    /// `gone` is none any more, if it was.
+    static void drop_bearer(const basic_task* gone) noexcept;
 
     /// The step is about to block: its worker goes on on another thread. See `block_in_place`.
     /// False: nothing was done. Then there is no step, or the step has lost its worker already or

@@ -132,7 +132,7 @@ public:
         if (begins) {
             const std::stop_token stop = of->stop.get_token();
             spawn(where, fly<Make>(ending{std::move(of)}, std::move(make)),
-                  {.name = name, .stop = stop})
+                  {.name = name, .stop = stop, .detached = true})
                 .detach();
         }
         return joined;
