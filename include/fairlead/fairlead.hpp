@@ -15,6 +15,9 @@
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/coro/with_scope.hpp>
+#include <fairlead/future/failure_traits.hpp>
+#include <fairlead/future/future.hpp>
+#include <fairlead/future/promise.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/io/tcp.hpp>
