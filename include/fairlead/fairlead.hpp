@@ -18,6 +18,9 @@
 #include <fairlead/future/failure_traits.hpp>
 #include <fairlead/future/future.hpp>
 #include <fairlead/future/promise.hpp>
+#include <fairlead/future/run.hpp>
+#include <fairlead/future/shared_future.hpp>
+#include <fairlead/future/zip.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/io/tcp.hpp>

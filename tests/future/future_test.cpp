@@ -1,4 +1,6 @@
 // Promises, futures, their continuations and waits.
+#include "future/failures.hpp"
+
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/future/future.hpp>
 #include <fairlead/future/promise.hpp>
@@ -19,42 +21,10 @@
 namespace fairlead {
 
 namespace {
-struct failure {
-    std::string what;
-    bool operator==(const failure&) const = default;
-};
-struct code {
-    int number;
-};
-}  // namespace
-
-template <>
-struct failure_traits<failure> {
-    static failure from(std::exception_ptr thrown) noexcept {
-        try {
-            std::rethrow_exception(std::move(thrown));
-        } catch (const std::exception& error) {
-            return {error.what()};
-        } catch (...) {
-            return {"unknown"};
-        }
-    }
-    static failure from(wait_error why) noexcept {
-        return {why == wait_error::broken    ? "broken"
-                : why == wait_error::stopped ? "stopped"
-                                             : "?"};
-    }
-    static failure from(code other) noexcept { return {"code " + std::to_string(other.number)}; }
-};
-template <>
-struct failure_traits<code> {
-    static code from(std::exception_ptr) noexcept { return {1}; }
-    static code from(wait_error) noexcept { return {2}; }
-};
-
-namespace {
 
 using namespace std::chrono_literals;
+using test::code;
+using test::failure;
 
 TEST(Future, TakesAValueThatIsThere) {
     auto it = ready(3);

@@ -136,12 +136,119 @@ public:
         return go_on_with_value<returned>(std::move(f));
     }
 
+    /// `f(E)` returns a future or a `std::expected` of a `T`, whose result is that of the next
+    /// future; its failure type may be another one. A value passes.
+    template <std::invocable<E> F>
+    auto or_else(F f) && {
+        using returned = std::remove_cv_t<std::invoke_result_t<F&, E>>;
+        static_assert(
+            futures::is_nested<returned> && std::is_same_v<futures::flat_value<returned>, T>,
+            "or_else is for functions that return a future or a std::expected of the same "
+            "value type: use recover");
+        using failure = typename futures::flat<returned>::template failure<E>;
+        return go_on<returned, failure>(
+            [f = std::move(f)](result_type& result, auto& into) mutable {
+                if (result) return futures::emplace_value(into, std::move(result));
+                into.fulfil(f, std::move(result.error()));
+            });
+    }
+    /// The same as `or_else`.
+    template <std::invocable<E> F>
+    auto recover_with(F f) && {
+        return std::move(*this).or_else(std::move(f));
+    }
+
+    /// `f(E)` makes a value of the failure. A value passes.
+    template <std::invocable<E> F>
+    future recover(F f) && {
+        return pass([f = std::move(f)](result_type& result) mutable {
+            if (result) return;
+            if constexpr (std::is_void_v<T>) {
+                std::invoke(f, std::move(result.error()));
+                result.emplace();
+            } else {
+                result = result_type{std::in_place, std::invoke(f, std::move(result.error()))};
+            }
+        });
+    }
+
+    /// `value` stands for a failure.
+    template <class Value = T>
+        requires(!std::is_void_v<Value>)
+    future recover_value(Value value) && {
+        return std::move(*this).recover(
+            [value = std::move(value)](const E&) mutable -> T { return std::move(value); });
+    }
+
+    /// `f(E)` makes a failure of another type, or another failure. A value passes.
+    template <std::invocable<E> F>
+    auto map_failure(F f) && {
+        using failure = std::remove_cvref_t<std::invoke_result_t<F&, E>>;
+        return go_on<futures::passed<T>, failure>(
+            [f = std::move(f)](result_type& result, auto& into) mutable {
+                if (!result)
+                    return into.emplace(std::unexpect, std::invoke(f, std::move(result.error())));
+                futures::emplace_value(into, std::move(result));
+            });
+    }
+
+    /// A value for which `holds(const T&)` is false becomes the failure `rejected`.
+    template <class F>
+    future filter(F holds, E rejected) && {
+        return pass([holds = std::move(holds),
+                     rejected = std::move(rejected)](result_type& result) mutable {
+            if (result && !std::invoke(holds, std::as_const(*result)))
+                result = std::unexpected{std::move(rejected)};
+        });
+    }
+
+    /// `f(const T&)` looks at a value. The result passes; but an exception of `f` is a failure.
+    template <class F>
+    future on_success(F f) && {
+        return pass([f = std::move(f)](result_type& result) mutable {
+            if (result) futures::show_value(f, result);
+        });
+    }
+    /// The same as `on_success`.
+    template <class F>
+    future tap(F f) && {
+        return std::move(*this).on_success(std::move(f));
+    }
+    /// `f(const E&)` looks at a failure. The result passes; but an exception of `f` takes its place.
+    template <std::invocable<const E&> F>
+    future on_failure(F f) && {
+        return pass([f = std::move(f)](result_type& result) mutable {
+            if (!result) std::invoke(f, std::as_const(result.error()));
+        });
+    }
+    /// `f(const std::expected<T, E>&)` looks at the result, which passes; but an exception of `f`
+    /// takes its place.
+    template <std::invocable<const std::expected<T, E>&> F>
+    future on_complete(F f) && {
+        return pass([f = std::move(f)](result_type& result) mutable {
+            std::invoke(f, std::as_const(result));
+        });
+    }
+
+    /// Drops the result: what continues to run does so for itself.
+    void detach() noexcept { side_.drop(); }
+
 private:
     // `call(result, into)` writes the result of `into`.
     template <class Returned, class NextE, class Call>
     [[nodiscard]] auto go_on(Call call) {
         return future<futures::flat_value<Returned>, NextE>{
             futures::continue_with<Returned, NextE>(side_, where_, std::move(call))};
+    }
+
+    // `look(result)` may change the result, which is then that of the next future.
+    template <class Look>
+    [[nodiscard]] future pass(Look look) {
+        return go_on<futures::passed<T>, E>(
+            [look = std::move(look)](result_type& result, auto& into) mutable {
+                look(result);
+                futures::emplace_outcome(into, std::move(result));
+            });
     }
 
     template <class Returned, class F>

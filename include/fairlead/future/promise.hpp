@@ -10,7 +10,9 @@
 #include <fairlead/future/future.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <exception>
+#include <expected>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -65,6 +67,24 @@ public:
     void set_result(std::expected<T, E> result) {
         futures::pair<T, E>& to = mine();
         futures::emplace_outcome(to, std::move(result));
+        give(to);
+    }
+
+    /// Gives what `make()` returns; or, if that or the construction of the value throws, the failure
+    /// that stands for the exception.
+    template <std::invocable Make>
+    void set_by(Make make) noexcept {
+        futures::pair<T, E>& to = mine();
+        try {
+            if constexpr (std::is_void_v<T>) {
+                make();
+                to.emplace();
+            } else {
+                to.emplace(std::in_place, make());
+            }
+        } catch (...) {
+            to.fail_with_current_exception();
+        }
         give(to);
     }
 

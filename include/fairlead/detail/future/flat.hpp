@@ -44,6 +44,14 @@ struct flat<future<T, E>> {
     static constexpr bool is_expected = false;
 };
 
+/// A value also if it is a `std::expected` or a future: for results that pass.
+template <class T>
+struct passed {};
+template <class T>
+struct flat<passed<T>> : flat<void> {
+    using value = T;
+};
+
 template <class Result>
 using flat_value = typename flat<Result>::value;
 template <class Result>
@@ -58,16 +66,21 @@ template <class To, class From>
     }
 }
 
-/// Writes a result of the same value type into `into`.
+/// Writes the value of a result that has one.
 template <class T, class E, class Other>
-void emplace_outcome(pair<T, E>& into, std::expected<T, Other>&& result) {
-    if (!result) {
-        into.emplace(std::unexpect, convert_failure<E>(std::move(result.error())));
-    } else if constexpr (std::is_void_v<T>) {
+void emplace_value(pair<T, E>& into, std::expected<T, Other>&& result) {
+    if constexpr (std::is_void_v<T>) {
         into.emplace();
     } else {
         into.emplace(std::in_place, std::move(*result));
     }
+}
+
+/// Writes a result of the same value type.
+template <class T, class E, class Other>
+void emplace_outcome(pair<T, E>& into, std::expected<T, Other>&& result) {
+    if (result) return emplace_value(into, std::move(result));
+    into.emplace(std::unexpect, convert_failure<E>(std::move(result.error())));
 }
 
 /// A function of the value of a result.
@@ -77,6 +90,16 @@ template <class F>
 struct of_value<F, void> : std::invoke_result<F&> {};
 template <class F, class T>
 using result_of_value = std::remove_cv_t<typename of_value<F, T>::type>;
+
+/// With the value, but leaves it.
+template <class F, class T, class E>
+void show_value(F& function, const std::expected<T, E>& result) {
+    if constexpr (std::is_void_v<T>) {
+        std::invoke(function);
+    } else {
+        std::invoke(function, *result);
+    }
+}
 
 template <class F, class T, class E>
 [[nodiscard]] decltype(auto) call_with_value(F& function, std::expected<T, E>& result) {

@@ -46,16 +46,24 @@ protected:
     ~take_operation() = default;
 };
 
-/// On this thread. A step of a worker leaves its worker to another thread before it blocks.
-template <class T, class E>
-[[nodiscard]] waited<void> wait_on_thread(consumer<T, E>& of, time_point deadline) {
+/// Before this thread blocks until `is_there()`. Runs the continuations that the thread has queued,
+/// and leaves the worker of a step to another thread. False: the thread need not wait.
+template <class IsThere>
+[[nodiscard]] bool may_block(IsThere is_there) {
     trampoline::run_queued();
-    if (of.of().is_settled()) return {};
+    if (is_there()) return false;
     if (scheduler* const here = scheduler::current()) {
         FAIRLEAD_ASSERT(!here->runs_on_caller(),
                         "a wait that blocks the only thread of a scheduler: co_await the future");
         static_cast<void>(sched::access::about_to_block());
     }
+    return true;
+}
+
+/// On this thread.
+template <class T, class E>
+[[nodiscard]] waited<void> wait_on_thread(consumer<T, E>& of, time_point deadline) {
+    if (!may_block([&] { return of.of().is_settled(); })) return {};
     return coro::thread_of_wait<settled_operation<T, E>>{of}.run(deadline);
 }
 
