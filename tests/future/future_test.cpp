@@ -210,6 +210,20 @@ TEST(Future, AStepThatGivesResultsToManyLetsOtherTasksRun) {
     EXPECT_TRUE(seen_in_time);
 }
 
+TEST(Future, TheRestOfAChainOutlivesItsScheduler) {
+    auto [promise, future] = make_promise<int>();
+    for (int i = 0; i != 200; ++i) {
+        future = std::move(future).map([](int value) { return value + 1; });
+    }
+    {
+        scheduler home{{.stop_limit = duration{0}, .run_on_caller = true}};
+        home.post([&] { promise.set(0); });
+        EXPECT_EQ(home.run_until(clock::now(), 1), 1U);
+        EXPECT_FALSE(future.is_ready()) << "64 have run";
+    }
+    EXPECT_EQ(future.take(), 200);
+}
+
 // --- waits ---------------------------------------------------------------------------------------
 
 TEST(FutureWait, ATaskTakesTheResult) {
@@ -289,7 +303,7 @@ TEST(FutureWait, AStepThatWaitsLeavesItsWorker) {
     EXPECT_EQ(result_future.get(), 6);
 }
 
-// The continuation that gives the result is queued behind the one that waits.
+// The continuation that gives the result is queued behind the continuation that waits.
 TEST(FutureWait, AContinuationMayWaitForALaterOne) {
     auto [first, first_future] = make_promise<int>();
     auto [second, second_future] = make_promise<int>();

@@ -214,7 +214,7 @@ public:
     future tap(F f) && {
         return std::move(*this).on_success(std::move(f));
     }
-    /// `f(const E&)` looks at a failure. The result passes; but an exception of `f` takes its place.
+    /// `f(const E&)` looks at a failure. The result passes; an exception of `f` takes its place.
     template <std::invocable<const E&> F>
     future on_failure(F f) && {
         return pass([f = std::move(f)](result_type& result) mutable {

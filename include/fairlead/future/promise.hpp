@@ -70,7 +70,7 @@ public:
         give(to);
     }
 
-    /// Gives what `make()` returns; or, if that or the construction of the value throws, the failure
+    /// Gives what `make()` returns. If that or the construction of the value throws: the failure
     /// that stands for the exception.
     template <std::invocable Make>
     void set_by(Make make) noexcept {

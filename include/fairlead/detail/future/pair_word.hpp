@@ -3,7 +3,7 @@
 //     bits
 //       settled    1   the result is there; written by the promise alone
 //       attached   2   the future has a listener; written by the future alone
-//       gone       4   the future went, and nobody will take the result; by the future alone
+//       gone       4   the future went, and does not take the result; written by it alone
 //       listened   8   the promise has left a call for the case that the future goes
 //       called    16   that call is over
 //
@@ -80,7 +80,8 @@ public:
         std::uint8_t word = word_.load(sync::relaxed);
         while ((word & settled) == 0) {
             const auto without = static_cast<std::uint8_t>(word & ~attached);
-            if (word_.compare_exchange_weak(word, without, sync::relaxed)) return true;
+            if (word_.compare_exchange_weak(word, without, sync::relaxed, sync::relaxed))
+                return true;
         }
         return false;
     }

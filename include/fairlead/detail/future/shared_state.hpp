@@ -2,9 +2,9 @@
 //
 // Invariants
 //   1. The result is read only once the event is set: it does not change any more.
-//   2. Two sides own the state: all copies together, and the wait for the result. The last one that
-//      goes frees it. The last copy that goes withdraws the wait: if that succeeds, nothing is told
-//      any more, and the future is dropped. [SF1]
+//   2. Two sides own the state: all copies together, and the wait for the result. The second of
+//      the two frees it. The last copy withdraws the wait as it goes: if that succeeds, nothing is
+//      told any more, and the future is dropped. [SF1]
 #pragma once
 
 #include <fairlead/detail/future/consumer.hpp>
