@@ -94,8 +94,9 @@ fl::task<int> sum(const runner& in_pool) {
 int total(const runner& in_pool) {
     std::vector<outcome<int>> all;
     for (const char* const text : {"1", "two", "3"}) all.push_back(in_pool(parse, text));
+    const auto results = fl::sequence_settled(std::move(all)).get();
     int sum = 0;
-    for (const auto& each : *fl::sequence_settled(std::move(all)).get()) {
+    for (const auto& each : *results) {
         if (each) sum += *each;
     }
     return sum;

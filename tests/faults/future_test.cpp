@@ -10,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <new>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,7 +79,7 @@ TEST(future_allocations, a_chain_goes_on_without_memory) {
 }
 
 TEST(future_allocations, each_call_fails_alone) {
-    sweep(no_memory, outcome::maybe_reported, [] {
+    const auto calls = [] {
         scheduler home{{.run_on_caller = true}};
         std::vector<future<large>> all;
         for (int i = 0; i != 2; ++i) all.push_back(run(home, [] { return large{}; }));
@@ -89,7 +91,23 @@ TEST(future_allocations, each_call_fails_alone) {
         const auto result = size.take();
         if (!result) std::rethrow_exception(result.error());
         EXPECT_EQ(*result, 2U);
-    });
+    };
+    const auto continuations = [] {
+        scheduler home{{.run_on_caller = true}};
+        auto one = make_promise<large>();
+        auto two = make_promise<large>();
+        auto both = zip(std::move(one.future), std::move(two.future))
+                        .via(home)
+                        .map([](const std::tuple<large, large>& values) {
+                            return std::get<0>(values).number + std::get<1>(values).number;
+                        });
+        one.promise.set(large{1});
+        two.promise.set(large{2});
+        home.run_until_idle();
+        EXPECT_EQ(both.take(), 3);
+    };
+    sweep(no_memory, outcome::maybe_reported, calls);
+    sweep(no_memory, outcome::maybe_reported, continuations);
 }
 
 }  // namespace

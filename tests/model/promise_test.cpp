@@ -56,6 +56,25 @@ TEST(ModelPromise, TheFutureAttachesWhileThePromiseSettles) {
     });
 }
 
+TEST(ModelPromise, AFutureThatIsReadyHasItsResult) {
+    model::expect_passes([] {
+        auto both = make_promise<int>();
+        plain<int> before{0};
+        model::in_threads(
+            [&] {
+                before = 1;
+                auto mine = std::move(both.promise);
+                mine.set(5);
+            },
+            [&] {
+                auto mine = std::move(both.future);
+                if (mine.is_ready()) {
+                    require(mine.take() == 5 && before == 1, "the result, and what came before it");
+                }
+            });
+    });
+}
+
 TEST(ModelPromise, ABrokenPromiseTellsItsListener) {
     model::expect_passes([] {
         auto both = make_promise<int>();

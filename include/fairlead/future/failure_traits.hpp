@@ -5,30 +5,30 @@
 #include <fairlead/coro/waited.hpp>
 
 #include <exception>
-#include <stdexcept>
 
 namespace fairlead {
 
 /// The exception for a `wait_error`, other than `stopped`, which is a `stopped_error`.
-class wait_failed : public std::runtime_error {
+class wait_failed : public std::exception {
 public:
-    /// With a text for `why`.
-    explicit wait_failed(wait_error why) : std::runtime_error{text(why)}, why_{why} {}
+    /// For `why`.
+    explicit wait_failed(wait_error why) noexcept : why_{why} {}
 
     /// Why there is no result.
     [[nodiscard]] wait_error why() const noexcept { return why_; }
 
-private:
-    [[nodiscard]] static const char* text(wait_error why) noexcept {
-        return why == wait_error::broken ? "a promise was destroyed without a result"
-                                         : "a wait has ended without a result";
+    /// A text for a log.
+    [[nodiscard]] const char* what() const noexcept override {
+        return why_ == wait_error::broken ? "a promise was destroyed without a result"
+                                          : "a wait has ended without a result";
     }
 
+private:
     wait_error why_;
 };
 
-/// Says how the failure type `E` of a program comes from what is not of that type. To specialise
-/// once for each failure type:
+/// Says how the failure type `E` of a program comes from what is not of that type. No function here
+/// may throw. To specialise once for each failure type:
 ///
 ///     template <>
 ///     struct fl::failure_traits<failure> {
@@ -44,10 +44,15 @@ template <>
 struct failure_traits<std::exception_ptr> {
     /// The exception itself.
     static std::exception_ptr from(std::exception_ptr thrown) noexcept { return thrown; }
-    /// A `stopped_error` or a `wait_failed`.
+    /// A `stopped_error` or a `wait_failed`; or a `std::bad_alloc`, if there is no memory for the
+    /// text of the first.
     static std::exception_ptr from(wait_error why) noexcept {
-        if (why == wait_error::stopped) return std::make_exception_ptr(stopped_error{});
-        return std::make_exception_ptr(wait_failed{why});
+        if (why != wait_error::stopped) return std::make_exception_ptr(wait_failed{why});
+        try {
+            return std::make_exception_ptr(stopped_error{});
+        } catch (...) {
+            return std::current_exception();
+        }
     }
 };
 
