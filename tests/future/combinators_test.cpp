@@ -1,6 +1,8 @@
 // Continuations that handle failures and look at results, and futures made of several.
 #include "future/failures.hpp"
 
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
 #include <fairlead/future/promise.hpp>
 #include <fairlead/future/shared_future.hpp>
 #include <fairlead/future/zip.hpp>
