@@ -1,4 +1,4 @@
-// One future of several: `zip` for a few of different types, `sequence` for a range of one type.
+// One future of several: `zip` for a few of different types, `sequence` for a container of one type.
 //
 //     co_await fl::zip(load(a), load(b));                       // std::tuple
 //     co_await fl::sequence(std::move(loads));                  // std::vector
@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <expected>
 #include <memory>
-#include <ranges>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -141,14 +140,14 @@ private:
     std::unique_ptr<arrival[]> arrivals_;
 };
 
-template <class Value, bool Settled, std::ranges::input_range Range>
-[[nodiscard]] auto gather(Range&& range) {
-    using one = std::ranges::range_value_t<Range>;
+template <class Value, bool Settled, class Container>
+[[nodiscard]] auto gather(Container& container) {
+    using one = typename Container::value_type;
     using T = typename one::value_type;
     using E = typename one::failure_type;
     std::vector<consumer<T, E>> sources;
-    if constexpr (std::ranges::sized_range<Range>) sources.reserve(std::ranges::size(range));
-    for (auto&& each : range) sources.push_back(one{std::move(each)}.release());
+    sources.reserve(container.size());
+    for (one& each : container) sources.push_back(each.release());
     auto [promise, result] = make_promise<Value, E>();
     (new sequenced<T, E, Value, Settled>{std::move(promise), std::move(sources)})->begin();
     return std::move(result);
@@ -160,15 +159,11 @@ using values_of = std::conditional_t<std::is_void_v<T>, void, std::vector<value_
 }  // namespace futures
 /// @endcond
 
-/// A range of futures of one type, such as a `std::vector`.
-template <class Range>
-concept range_of_futures =
-    std::ranges::input_range<Range> && requires(std::ranges::range_value_t<Range>& one) {
-        {
-            std::move(one)
-        } -> std::same_as<future<typename std::ranges::range_value_t<Range>::value_type,
-                                 typename std::ranges::range_value_t<Range>::failure_type>&&>;
-    };
+/// A container of futures of one type, such as a `std::vector`.
+template <class Container>
+concept container_of_futures = std::same_as<typename Container::value_type,
+                                            future<typename Container::value_type::value_type,
+                                                   typename Container::value_type::failure_type>>;
 
 /// The values of all the futures, or the first failure in time. `E`: the failure type of the
 /// result, that of the first future unless it is named; `failure_traits<E>` converts failures of
@@ -183,20 +178,20 @@ template <class E = void, class T, class From, class... U, class... OtherFrom>
     return std::move(result);
 }
 
-/// The values of all the futures of a range, in its order, as a `std::vector`; void for futures of
-/// void. Or the first failure in time. An empty range is there at once.
-template <range_of_futures Range>
-[[nodiscard]] auto sequence(Range range) {
-    using one = std::ranges::range_value_t<Range>;
-    return futures::gather<futures::values_of<typename one::value_type>, false>(range);
+/// The values of all the futures of a container, in its order, as a `std::vector`; void for futures of
+/// void. Or the first failure in time. That of an empty container is there at once.
+template <container_of_futures Container>
+[[nodiscard]] auto sequence(Container all) {
+    using one = typename Container::value_type;
+    return futures::gather<futures::values_of<typename one::value_type>, false>(all);
 }
 
-/// The results of all the futures of a range, in its order, as a `std::vector` of `std::expected`,
+/// The results of all the futures of a container, in its order, as a `std::vector` of `std::expected`,
 /// once all are there. No failure of theirs is its failure.
-template <range_of_futures Range>
-[[nodiscard]] auto sequence_settled(Range range) {
-    using one = std::ranges::range_value_t<Range>;
-    return futures::gather<std::vector<typename one::result_type>, true>(range);
+template <container_of_futures Container>
+[[nodiscard]] auto sequence_settled(Container all) {
+    using one = typename Container::value_type;
+    return futures::gather<std::vector<typename one::result_type>, true>(all);
 }
 
 }  // namespace fairlead
