@@ -1,4 +1,4 @@
-// One future of several: `zip` for a few of different types, `sequence` for a container of one type.
+// One future of several: `zip` for a few of any types, `sequence` for a container of one type.
 //
 //     co_await fl::zip(load(a), load(b));                       // std::tuple
 //     co_await fl::sequence(std::move(loads));                  // std::vector
@@ -178,7 +178,7 @@ template <class E = void, class T, class From, class... U, class... OtherFrom>
     return std::move(result);
 }
 
-/// The values of all the futures of a container, in its order, as a `std::vector`; void for futures of
+/// The values of all the futures of a container, in order, as a `std::vector`; void for futures of
 /// void. Or the first failure in time. That of an empty container is there at once.
 template <container_of_futures Container>
 [[nodiscard]] auto sequence(Container all) {
@@ -186,7 +186,7 @@ template <container_of_futures Container>
     return futures::gather<futures::values_of<typename one::value_type>, false>(all);
 }
 
-/// The results of all the futures of a container, in its order, as a `std::vector` of `std::expected`,
+/// The results of all the futures of a container, in order, as a `std::vector` of `std::expected`,
 /// once all are there. No failure of theirs is its failure.
 template <container_of_futures Container>
 [[nodiscard]] auto sequence_settled(Container all) {
