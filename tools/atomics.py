@@ -15,7 +15,7 @@ import tree
 
 SEAM = pathlib.Path("include/fairlead/detail/sync/atomic.hpp")
 UMBRELLA = pathlib.Path("include/fairlead/fairlead.hpp")
-MODULES_WITH_ATOMICS = {"os", "sync", "lockfree", "sched", "coro", "io"}
+MODULES_WITH_ATOMICS = {"os", "sync", "lockfree", "sched", "coro", "future", "io"}
 CHECKED_FOLDERS = ("include", "src", "apps", "examples")
 
 STANDARD_ATOMICS = re.compile(

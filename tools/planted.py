@@ -41,11 +41,13 @@ LIMIT_S = 120  # for the test of a mutant, unless the mutant is known to hang
 MODULES = ("base", "os", "sync", "sched", "coro")
 # What a program of tests needs beside them: those of some folders, further modules and files of the
 # tests.
-FURTHER_MODULES = {"io": ("io",), "wait": ("wait",), "faults": ("io",), "stress": ("io",), "conformance": ("io",)}
+FURTHER_MODULES = {"io": ("io",), "wait": ("wait",), "future": ("future",), "faults": ("io", "future"),
+                   "stress": ("io",), "conformance": ("io",)}
 FURTHER_FILES = {"faults": ("tests/faults/faults.cpp",)}
 # The model tests compile the library against the checker, as tests/model/CMakeLists.txt says.
-OF_THE_CHECKER = ("src/base/assert.cpp", "src/os/cpu.cpp", "src/os/process.cpp", "tests/model/monitor.cpp")
-NOT_OF_THE_CHECKER = ("monitor.cpp", "blocked_step.cpp")
+OF_THE_CHECKER = ("src/base/assert.cpp", "src/os/cpu.cpp", "src/os/process.cpp", "tests/model/monitor.cpp",
+                  "tests/model/live_count.cpp")
+NOT_OF_THE_CHECKER = ("monitor.cpp", "blocked_step.cpp", "live_count.cpp")
 
 
 class PlantedError(Exception):
@@ -80,7 +82,8 @@ def sources_of(root, copy, test):
     """The files of the library, of the tests, and of the checker, if it is a model test."""
     folder = test.parts[1]
     if folder == "model":
-        files = [path for module in ("coro", "sched", "sync") for path in sorted((copy / "src" / module).glob("*.cpp"))
+        files = [path for module in ("coro", "future", "sched", "sync")
+                 for path in sorted((copy / "src" / module).glob("*.cpp"))
                  if path.name not in NOT_OF_THE_CHECKER]
         files += [(copy if each.startswith("src/") else root) / each for each in OF_THE_CHECKER]
         return files, [root / test], sorted((root / "tests/model/checker").glob("*.cpp"))

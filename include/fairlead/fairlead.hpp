@@ -20,6 +20,12 @@
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/coro/with_scope.hpp>
+#include <fairlead/future/failure_traits.hpp>
+#include <fairlead/future/future.hpp>
+#include <fairlead/future/promise.hpp>
+#include <fairlead/future/run.hpp>
+#include <fairlead/future/shared_future.hpp>
+#include <fairlead/future/zip.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/io/tcp.hpp>

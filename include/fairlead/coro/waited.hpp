@@ -16,6 +16,7 @@ enum class wait_error : std::uint8_t {
     closed,   ///< what it waits for was closed, and will not come
     /// A call that does not wait would have to: a channel is full, or empty.
     would_wait,
+    broken,  ///< what was to give it is gone: a promise was destroyed without a result
 };
 
 /// What a wait gives: a value, or why there is none.
