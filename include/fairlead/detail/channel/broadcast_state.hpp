@@ -13,7 +13,7 @@
 //   2. `unread` of a place is the number of subscriptions whose cursor is at or before its value.
 //   3. A subscription waits only with its cursor at `end`. A send gives the value to all that wait.
 //   4. With `lag::wait`: no cursor is before `oldest`. A sender waits only while the ring is full
-//      and its oldest value is unread; a later sender does not overtake it.
+//      and its oldest value is unread: so a later sender does not overtake it.
 //   5. Once it is closed no send and no subscription waits.
 //
 // What a receive gives is a share of the value: no value is copied, and no destructor of a value
@@ -182,7 +182,7 @@ private:
         FAIRLEAD_ASSERT(static_cast<bool>(value), "what is sent to a broadcast is a value");
         const std::lock_guard lock{mutex_};
         if (closed_) return std::unexpected{wait_error::closed};
-        if (senders_.empty() && has_room()) {
+        if (has_room()) {  // so no sender waits
             publish(value, told);
             return {};
         }

@@ -7,7 +7,7 @@
 // A side keeps its share until its close has returned. So the channel lives while a close of it
 // tells waits, though what is told may end the last handle of the other side.
 //
-// Model test: shared_channel_test.cpp.
+// Model test: channel_ends_test.cpp.
 #pragma once
 
 #include <fairlead/channel/channel.hpp>
