@@ -257,7 +257,7 @@ private:
 };
 
 TEST(FanoutAgainstModels, ABroadcastDoesWhatItSays) {
-    test::for_each_seed(300, [](std::mt19937_64& random) {
+    test::for_each_seed(1000, [](std::mt19937_64& random) {
         broadcast_run run{random};
         for (int i = 0; i != 200 && !testing::Test::HasFailure(); ++i) {
             run.operate();
@@ -434,7 +434,7 @@ private:
 };
 
 TEST(FanoutAgainstModels, AWatchDoesWhatItSays) {
-    test::for_each_seed(300, [](std::mt19937_64& random) {
+    test::for_each_seed(1000, [](std::mt19937_64& random) {
         watch_run run{random};
         for (int i = 0; i != 200 && !testing::Test::HasFailure(); ++i) {
             run.operate();
