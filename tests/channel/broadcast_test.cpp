@@ -289,6 +289,32 @@ TEST(Broadcast, AWaitIsGivenItsValueThoughItIsOverwritten) {
     EXPECT_EQ(sub.take_skipped(), 2U);
 }
 
+// A task is destroyed with its scheduler while it waits, or after it was given a value.
+TEST(Broadcast, WhatWaitsLeavesWithItsScheduler) {
+    broadcast<int> one{1, lag::wait};
+    auto sub = one.subscribe();
+    for (const bool granted : {false, true}) {
+        {
+            scheduler home{{.stop_limit = 0ms, .run_on_caller = true}};
+            const auto receives = [&]() -> task<> { static_cast<void>(co_await sub.receive()); };
+            spawn(home, receives()).detach();
+            home.run_until_idle();
+            if (granted) {
+                EXPECT_TRUE(one.try_send(1));
+            }
+        }
+        EXPECT_EQ(sub.try_receive().error(), wait_error::would_wait);
+    }
+    EXPECT_TRUE(one.try_send(2));
+    {
+        scheduler home{{.stop_limit = 0ms, .run_on_caller = true}};
+        const auto sends = [&]() -> task<> { static_cast<void>(co_await one.send(3)); };
+        spawn(home, sends()).detach();
+        home.run_until_idle();
+    }
+    EXPECT_EQ(drained(sub), values{2}) << "the sender's value has gone with it";
+}
+
 // --- values --------------------------------------------------------------------------------------
 
 // A value whose destructor uses the broadcast: it would wait for itself under a lock.

@@ -204,6 +204,26 @@ TEST(Watch, UpdatesOfThreadsAreNotLost) {
     EXPECT_EQ(*one.get(), 8000);
 }
 
+// A task is destroyed with its scheduler while it waits, or after it was woken: then the value is
+// still to be seen.
+TEST(Watch, WhatWaitsLeavesWithItsScheduler) {
+    watch<int> one{1};
+    auto mine = one.subscribe(initial::seen);
+    for (const bool woken : {false, true}) {
+        {
+            scheduler home{{.stop_limit = 0ms, .run_on_caller = true}};
+            const auto waits = [&]() -> task<> { static_cast<void>(co_await mine.changed()); };
+            spawn(home, waits()).detach();
+            home.run_until_idle();
+            if (woken) {
+                EXPECT_TRUE(one.set(2));
+            }
+        }
+        EXPECT_EQ(mine.has_changed(), woken);
+    }
+    EXPECT_EQ(**mine.try_changed(), 2);
+}
+
 // --- races ---------------------------------------------------------------------------------------
 
 TEST(Watch, TheLastValueIsNeverMissed) {
