@@ -17,6 +17,7 @@ public:
         : broadcast_sender<T>{std::move(value)}, of_{of} {}
 
     [[nodiscard]] bool enter() noexcept { return of_.enter(*this); }
+    [[nodiscard]] bool try_enter() noexcept { return of_.try_enter(*this); }
     [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
     [[nodiscard]] waited<void> collect(std::optional<wait_error> early) noexcept {
         if (this->take_grant()) return {};
@@ -43,7 +44,15 @@ public:
         is_waiting_ = has_entered_ = true;
         return of_.enter(*this);
     }
-    [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
+    [[nodiscard]] bool try_enter() noexcept {
+        FAIRLEAD_ASSERT(!is_waiting_, "a subscription was asked twice at the same time");
+        return of_.try_enter(*this);
+    }
+    // Of a branch of a select it is the end, also if the wait was dropped before.
+    [[nodiscard]] bool leave() noexcept {
+        end();
+        return of_.leave(*this);
+    }
     [[nodiscard]] waited<held<const T>> collect(std::optional<wait_error> early) noexcept {
         end();
         if (this->take_grant()) return this->take_value();

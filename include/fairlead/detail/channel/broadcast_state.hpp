@@ -80,16 +80,20 @@ public:
 
     /// Whether it waits; otherwise the send is over.
     [[nodiscard]] bool enter(sender& wait) noexcept {
-        sync::waiter_list told;
-        const waited<void> so_far = locked_send(wait.value_, &wait, told);
-        told.tell_all();
-        if (so_far) sync::waiter_list::grant(wait);
-        return !so_far && so_far.error() == wait_error::would_wait;
+        return begin(wait, true) == beginning::waits;
+    }
+    /// Without a wait. False: it would have to.
+    [[nodiscard]] bool try_enter(sender& wait) noexcept {
+        return begin(wait, false) == beginning::over;
     }
     /// Without a wait. `value` is what was overwritten, or none, if it was sent.
     waited<void> try_send(held<const T>& value) noexcept {
         sync::waiter_list told;
-        const waited<void> sent = locked_send(value, nullptr, told);
+        const waited<void> sent = [&]() noexcept -> waited<void> {
+            const std::lock_guard lock{mutex_};
+            if (!closed_ && !has_room()) return std::unexpected{wait_error::would_wait};
+            return send(value, told);
+        }();
         told.tell_all();
         return sent;
     }
@@ -121,17 +125,21 @@ public:
 
     /// Whether it waits; otherwise the receive is over.
     [[nodiscard]] bool enter(receiver& wait) noexcept {
-        sync::waiter_list told;
-        const waited<void> so_far = locked_receive(wait.at_, wait.value_, &wait, told);
-        told.tell_all();
-        if (so_far) sync::waiter_list::grant(wait);
-        return !so_far && so_far.error() == wait_error::would_wait;
+        return begin(wait, true) == beginning::waits;
+    }
+    /// Without a wait. False: it would have to.
+    [[nodiscard]] bool try_enter(receiver& wait) noexcept {
+        return begin(wait, false) == beginning::over;
     }
     /// Without a wait.
     waited<held<const T>> try_receive(cursor& at) noexcept {
         sync::waiter_list told;
         held<const T> value;
-        const waited<void> received = locked_receive(at, value, nullptr, told);
+        const waited<void> received = [&]() noexcept -> waited<void> {
+            const std::lock_guard lock{mutex_};
+            if (!closed_ && at.next == end_) return std::unexpected{wait_error::would_wait};
+            return receive(at, value, told);
+        }();
         told.tell_all();
         if (!received) return std::unexpected{received.error()};
         return value;
@@ -177,31 +185,54 @@ private:
         return capacity;
     }
 
-    // If `wait` is given it begins to wait where the result is `would_wait`.
-    waited<void> locked_send(held<const T>& value, sender* wait, sync::waiter_list& told) noexcept {
-        FAIRLEAD_ASSERT(static_cast<bool>(value), "what is sent to a broadcast is a value");
-        const std::lock_guard lock{mutex_};
-        if (closed_) return std::unexpected{wait_error::closed};
-        if (has_room()) {  // so no sender waits
-            publish(value, told);
-            return {};
+    enum class beginning : std::uint8_t { over, waits, would_wait };
+
+    // Ends the wait of a send or a receive if it need not wait. A branch of a select is claimed
+    // first; if another branch has ended, the wait is over without a grant.
+    template <class Wait>
+    beginning begin(Wait& wait, bool may_wait) noexcept {
+        sync::waiter_list told;
+        beginning how = beginning::over;
+        {
+            const std::lock_guard lock{mutex_};
+            if (!ends_at_once(wait)) {
+                how = may_wait ? beginning::waits : beginning::would_wait;
+                if (may_wait) line_of(wait).push_back(wait);
+            } else if (wait.claim() && ended(wait, told)) {
+                sync::waiter_list::grant(wait);
+            }
         }
-        if (wait != nullptr) senders_.push_back(*wait);
-        return std::unexpected{wait_error::would_wait};
+        told.tell_all();
+        return how;
+    }
+    [[nodiscard]] bool ends_at_once(const sender&) noexcept { return closed_ || has_room(); }
+    [[nodiscard]] bool ends_at_once(const receiver& wait) const noexcept {
+        return closed_ || wait.at_.next != end_;
+    }
+    [[nodiscard]] bool ended(sender& wait, sync::waiter_list& told) noexcept {
+        return send(wait.value_, told).has_value();
+    }
+    [[nodiscard]] bool ended(receiver& wait, sync::waiter_list& told) noexcept {
+        return receive(wait.at_, wait.value_, told).has_value();
+    }
+    [[nodiscard]] sync::waiter_list& line_of(const sender&) noexcept { return senders_; }
+    [[nodiscard]] sync::waiter_list& line_of(const receiver&) noexcept { return receivers_; }
+
+    // There is room, so no sender waits; or it is closed.
+    waited<void> send(held<const T>& value, sync::waiter_list& told) noexcept {
+        FAIRLEAD_ASSERT(static_cast<bool>(value), "what is sent to a broadcast is a value");
+        if (closed_) return std::unexpected{wait_error::closed};
+        publish(value, told);
+        return {};
     }
 
-    waited<void> locked_receive(cursor& at, held<const T>& into, receiver* wait,
-                                sync::waiter_list& told) noexcept {
-        const std::lock_guard lock{mutex_};
+    // There is a value, or it is closed.
+    waited<void> receive(cursor& at, held<const T>& into, sync::waiter_list& told) noexcept {
         if (at.next < oldest() && !catch_up(at)) return std::unexpected{wait_error::closed};
-        if (at.next != end_) {
-            read(at, into);
-            admit_senders(told);
-            return {};
-        }
-        if (closed_) return std::unexpected{wait_error::closed};
-        if (wait != nullptr) receivers_.push_back(*wait);
-        return std::unexpected{wait_error::would_wait};
+        if (at.next == end_) return std::unexpected{wait_error::closed};
+        read(at, into);
+        admit_senders(told);
+        return {};
     }
 
     [[nodiscard]] std::uint64_t oldest() const noexcept {
@@ -236,16 +267,18 @@ private:
         std::swap(into.value, value);
         into.unread = subscriptions_;
         ++end_;
-        while (!receivers_.empty()) {
-            auto& first = static_cast<receiver&>(*receivers_.front());
+        while (sync::waiter* const waits = receivers_.claim_first()) {
+            auto& first = static_cast<receiver&>(*waits);
             read(first.at_, first.value_);
             receivers_.grant_first(told);
         }
     }
 
     void admit_senders(sync::waiter_list& told) noexcept {
-        while (!senders_.empty() && has_room()) {
-            publish(static_cast<sender&>(*senders_.front()).value_, told);
+        while (has_room()) {
+            sync::waiter* const first = senders_.claim_first();
+            if (first == nullptr) return;
+            publish(static_cast<sender&>(*first).value_, told);
             senders_.grant_first(told);
         }
     }

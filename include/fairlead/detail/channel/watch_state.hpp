@@ -117,8 +117,13 @@ public:
             waiting_.push_back(wait);
             return true;
         }
-        if (version_ != wait.seen_) sync::waiter_list::grant(wait);
+        static_cast<void>(end_at_once(wait));
         return false;
+    }
+    /// Without a wait. False: it would have to.
+    [[nodiscard]] bool try_enter(watch_waiter& wait) noexcept {
+        const std::lock_guard lock{mutex_};
+        return (version_ != wait.seen_ || closed_) && end_at_once(wait);
     }
     [[nodiscard]] bool leave(watch_waiter& wait) noexcept {
         const std::lock_guard lock{mutex_};
@@ -165,6 +170,13 @@ public:
     }
 
 private:
+    // False: it is a branch of a select that has ended by another branch.
+    [[nodiscard]] bool end_at_once(watch_waiter& wait) noexcept {
+        if (!wait.claim()) return false;
+        if (version_ != wait.seen_) sync::waiter_list::grant(wait);
+        return true;
+    }
+
     sync::mutex mutex_;
     bool closed_ = false;  // guarded by mutex_, as the next ones
     sync::waiter_list waiting_;
@@ -186,7 +198,15 @@ public:
         is_waiting_ = has_entered_ = true;
         return of_.enter(*this);
     }
-    [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
+    [[nodiscard]] bool try_enter() noexcept {
+        FAIRLEAD_ASSERT(!is_waiting_, "a watcher was asked twice at the same time");
+        return of_.try_enter(*this);
+    }
+    // Of a branch of a select it is the end, also if the wait was dropped before.
+    [[nodiscard]] bool leave() noexcept {
+        end();
+        return of_.leave(*this);
+    }
     [[nodiscard]] waited<held<const T>> collect(std::optional<wait_error> early) noexcept {
         end();
         if (take_grant()) return of_.see(seen());
