@@ -5,6 +5,7 @@
 #include "model/tasks.hpp"
 
 #include <fairlead/channel/broadcast.hpp>
+#include <fairlead/coro/select.hpp>
 #include <fairlead/coro/spawn.hpp>
 
 #include <gtest/gtest.h>
@@ -219,6 +220,33 @@ TEST(ModelBroadcast, WhatWasToldMayDestroyTheBroadcast) {
 }
 
 // --- as a whole ----------------------------------------------------------------------------------
+
+// A select over two subscriptions: the branch that has not ended loses no value.
+TEST(ModelBroadcast, ASelectTakesFromOneSubscription) {
+    model::expect_passes_by_priorities([] {
+        broadcast<int> a{2};
+        broadcast<int> b{2};
+        auto from_a = a.subscribe();
+        auto from_b = b.subscribe();
+        plain<int> got{0};
+        {
+            scheduler scheduler{{.workers = 2}};
+            const auto receives = [&]() -> task<int> {
+                const auto value = [](const auto& next) { return **next; };
+                const auto selected =
+                    co_await select(on(from_a.receive(), value), on(from_b.receive(), value));
+                co_return selected.value();
+            };
+            auto receiving = spawn(scheduler, receives());
+            require(a.try_send(1).has_value() && b.try_send(10).has_value(), "sent");
+            got = receiving.get();
+        }
+        int left = 0;
+        if (const auto next = from_a.try_receive()) left += **next;
+        if (const auto next = from_b.try_receive()) left += **next;
+        require(got + left == 11, "each value is at one place");
+    });
+}
 
 // Tasks send and receive with a deadline, and a stop at any time.
 TEST(ModelBroadcast, TasksLoseNothingToStopsAndDeadlines) {
