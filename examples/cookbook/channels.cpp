@@ -1,4 +1,5 @@
-// Values between tasks: a worker pool with results, batches, permits, and what is dropped.
+// Values between tasks: a worker pool with results, batches, permits, what is dropped, and counted
+// ends.
 #include <fairlead/fairlead.hpp>
 
 #include <array>
@@ -86,6 +87,31 @@ fl::task<> make(fl::channel<std::string>& into) {
 }
 // [/permit]
 
+// [ends]
+// A parameter lives as long as the frame. A local variable ends with the body: then the channel
+// knows that this producer is gone.
+fl::task<> produce(fl::sender<int> given, int first, int last) {
+    const auto into = std::move(given);
+    for (int i = first; i != last; ++i) {
+        if (!co_await into.send(int{i})) co_return;  // no receiver is left
+    }
+}
+
+// Two producers; their ends close the channel, without a count of them.
+fl::task<int> sum_of_two(fl::scheduler& home) {
+    auto [into, from] = fl::make_channel<int>(16);
+    fl::spawn(home, produce(into, 0, 50)).detach();
+    fl::spawn(home, produce(std::move(into), 50, 100)).detach();
+    int total = 0;
+    while (const auto next = co_await from.receive()) total += *next;
+    co_return total;
+}
+// [/ends]
+
+bool test_ends(fl::scheduler& scheduler) {
+    return fl::block_on(scheduler, sum_of_two(scheduler)) == 99 * 100 / 2;
+}
+
 bool test_pool(fl::scheduler& scheduler) {
     return fl::block_on(scheduler, sum_of_squares(100)) == 99 * 100 * 199 / 6;
 }
@@ -128,7 +154,8 @@ bool test_drops() {
 int main() {
     fl::scheduler scheduler{{.workers = 2}};
     const bool passed = test_pool(scheduler) && test_batches(scheduler) &&
-                        test_deadline(scheduler) && test_permit(scheduler) && test_drops();
+                        test_deadline(scheduler) && test_permit(scheduler) && test_drops() &&
+                        test_ends(scheduler);
     std::puts(passed ? "all as expected" : "something went wrong");
     return passed ? 0 : 1;
 }

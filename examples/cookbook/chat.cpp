@@ -1,13 +1,11 @@
-// A chat room over TCP. Each client has a channel of lines that it has still to be sent; a client
-// that does not read falls behind, and is dropped. The program is the server and its clients.
+// A chat room over TCP: each line is broadcast to all clients. A client that does not read falls
+// behind, and is dropped. The program is the server and its clients.
 #include <fairlead/fairlead.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdio>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,53 +18,25 @@ using namespace std::chrono_literals;
 namespace {
 
 // [room]
-using line = std::shared_ptr<const std::string>;  // one text for all clients
-
-// The lines that a client has still to be sent. A client that is 64 lines behind is too slow.
-struct client {
-    fl::channel<line> outbox{64};
-};
-
-class room {
-public:
-    // No step waits inside, and any worker may run it: a mutex for some instructions is enough.
-    std::list<client>::iterator enter() {
-        const std::lock_guard lock{mutex_};
-        return clients_.emplace(clients_.end());
-    }
-    void leave(std::list<client>::iterator who) {
-        const std::lock_guard lock{mutex_};
-        clients_.erase(who);
-    }
-
-    // Never waits for a client.
-    void say(std::string text) {
-        const auto shared = std::make_shared<const std::string>(std::move(text));
-        const std::lock_guard lock{mutex_};
-        for (client& each : clients_) {
-            const auto sent = each.outbox.try_send(line{shared});
-            if (!sent) each.outbox.close();  // its writer ends when it has sent the rest
-        }
-    }
-
-private:
-    std::mutex mutex_;
-    std::list<client> clients_;
+// All clients get the same lines. A client that is 64 lines behind is too slow, and is dropped.
+struct room {
+    fl::broadcast<std::string> lines{64, fl::lag::close};
 };
 // [/room]
 
 // [session]
-// Sends a client what is said, until its channel is closed.
-fl::task<> write(io::tcp_stream& peer, fl::channel<line>& outbox) {
-    while (const auto next = co_await outbox.receive()) {
+// Sends a client what is said, until it has fallen behind or does not take a line for some seconds.
+fl::task<> write(io::tcp_stream& peer, fl::subscription<std::string>& lines, fl::scope& both) {
+    while (const auto next = co_await lines.receive()) {
         if (!co_await peer.write_all(std::as_bytes(std::span{**next}), fl::clock::now() + 5s))
             break;
     }
     static_cast<void>(peer.shutdown_send());
+    both.request_stop();
 }
 
-// Says what a client sends, until the client ends or is dropped.
-fl::task<> read(io::tcp_stream& peer, room& in, fl::channel<line>& outbox) {
+// Says what a client sends, until the client ends. Never waits for the other clients.
+fl::task<> read(io::tcp_stream& peer, room& in, fl::scope& both) {
     std::array<char, 512> buffer;
     std::string begun;  // a line that has not ended
     for (;;) {
@@ -74,21 +44,21 @@ fl::task<> read(io::tcp_stream& peer, room& in, fl::channel<line>& outbox) {
         if (!size || *size == 0) break;
         begun.append(buffer.data(), *size);
         for (std::size_t end; (end = begun.find('\n')) != std::string::npos;) {
-            in.say(begun.substr(0, end + 1));
+            in.lines.try_send(begun.substr(0, end + 1));
             begun.erase(0, end + 1);
         }
     }
-    outbox.close();  // the writer ends
+    both.request_stop();
 }
 
+// When one of the two has ended, it stops the other.
 fl::task<> session(io::tcp_stream peer, room& in) {
-    const auto me = in.enter();
+    auto lines = in.lines.subscribe();
     co_await fl::with_scope([&](fl::scope& both) -> fl::task<> {
-        both.spawn(read(peer, in, me->outbox), {.name = "read"});
-        co_await write(peer, me->outbox);
-        both.request_stop();  // ends the read of a client that was dropped
+        both.spawn(read(peer, in, both), {.name = "read"});
+        both.spawn(write(peer, lines, both), {.name = "write"});
+        co_return;
     });
-    in.leave(me);
 }
 
 fl::task<> serve(io::tcp_listener listener, room& in) {

@@ -1,12 +1,20 @@
 // Everything of the library. Start here: sched/scheduler.hpp, then coro/task.hpp, then io/tcp.hpp.
 #pragma once
 
+#include <fairlead/channel/broadcast.hpp>
 #include <fairlead/channel/channel.hpp>
 #include <fairlead/channel/channel_permit.hpp>
 #include <fairlead/context/context.hpp>
 #include <fairlead/context/trace.hpp>
 #include <fairlead/context/with_deadline.hpp>
 #include <fairlead/context/with_error_sink.hpp>
+#include <fairlead/channel/held.hpp>
+#include <fairlead/channel/make_channel.hpp>
+#include <fairlead/channel/receiver.hpp>
+#include <fairlead/channel/sender.hpp>
+#include <fairlead/channel/subscription.hpp>
+#include <fairlead/channel/watch.hpp>
+#include <fairlead/channel/watcher.hpp>
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/blocking.hpp>
