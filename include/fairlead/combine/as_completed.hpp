@@ -180,7 +180,7 @@ private:
     std::optional<scope> workers_;
 };
 
-/// The results of `tasks` in the order in which the tasks end, of which at most `bound` run at once.
+/// The results of `tasks` in the order in which the tasks end. At most `bound` run at once.
 /// To be awaited one by one: see `completions`. Allocates room for the results; throws
 /// `std::bad_alloc`.
 template <awaitable Child>

@@ -20,7 +20,7 @@ struct drop {
 }  // namespace combine
 
 /// The first argument of `when_any` and `race`, for results that must not get lost, such as an open
-/// connection: `when_any(fl::on_loser(give_back), connect(a), connect(b))`. When all have ended, the
+/// connection: `when_any(fl::on_loser(give_back), connect(a), connect(b))`. After all ends the
 /// waiting task calls `sink(index, settled)` for each child but the winner, in order. Without it
 /// the results of losers are destroyed.
 template <class F>

@@ -1,6 +1,6 @@
 // Any awaitable as a coroutine: what `when_all`, `when_any` and `race` take as a child.
 //
-// A task stays what it is. An awaitable that can be moved is moved into a coroutine. Any other, such
+// A task stays what it is. An awaitable that can be moved is moved into a coroutine. Another, such
 // as the wait for a channel, is awaited where it is: it is part of the expression that awaits the
 // combinator, and lives as long.
 #pragma once

@@ -123,7 +123,7 @@ private:
         if (running_.fetch_sub(ended, sync::acq_rel) == ended) waiting->complete();
     }
 
-    // Starts the next child in place of one that has ended. After a stop: how many have not begun,
+    // Starts the next child after an end. After a stop: how many children have not begun,
     // and never will. A child that is posted in the same moment as the stop begins, and hears it.
     [[nodiscard]] std::size_t start_next() noexcept {
         basic_task* next = nullptr;
