@@ -12,6 +12,7 @@
 #include <utility>
 
 namespace fairlead {
+/// @cond internal
 namespace combine {
 
 template <class Range>
@@ -42,6 +43,7 @@ task<fold_step<Range, Value, Step>> fold_over(Range range, Value first, Step ste
 }
 
 }  // namespace combine
+/// @endcond
 
 /// Awaits `value = step(std::move(value), element)` for each element of `range`, in order, from
 /// `first` on, and gives the last value. A step gives a task or any other awaitable. The first

@@ -5,6 +5,7 @@
 #include <utility>
 
 namespace fairlead {
+/// @cond internal
 namespace combine {
 
 template <class F>
@@ -18,6 +19,7 @@ struct drop {
 };
 
 }  // namespace combine
+/// @endcond
 
 /// The first argument of `when_any` and `race`, for results that must not get lost, such as an open
 /// connection: `when_any(fl::on_loser(give_back), connect(a), connect(b))`. After all ends the

@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace fairlead {
+/// @cond internal
 namespace combine {
 
 // A success decides, and stops the rest.
@@ -72,6 +73,7 @@ template <class... Child>
 concept of_one_expected = sizeof...(Child) != 0 && coro::is_expected<one_of_awaited<Child...>>;
 
 }  // namespace combine
+/// @endcond
 
 /// Runs the children at the same time, each as a task. When the first of them succeeds, the rest
 /// are asked to stop. Waits until all have ended, and gives the result of the first success. Fails

@@ -14,6 +14,7 @@
 #include <utility>
 
 namespace fairlead {
+/// @cond internal
 namespace combine {
 
 template <class Step>
@@ -40,6 +41,7 @@ template <class Step>
 using repeated = typename loop_result<step_result<Step>>::type;
 
 }  // namespace combine
+/// @endcond
 
 /// Awaits `step()`, or `step(index)` with an index from 0, `count` times, one after the other. A
 /// step gives a task or any other awaitable. The first failure ends the loop: an exception is

@@ -37,6 +37,7 @@ inline duration retry_policy::delay_before(std::uint32_t number, time_point begu
     return duration{static_cast<duration::rep>(delay * (1 - jitter * part))};
 }
 
+/// @cond internal
 namespace combine {
 
 // Every failure is worth another attempt.
@@ -106,6 +107,7 @@ bool is_worth_as_result(RetryIf& retry_if, const T& result) {
 }
 
 }  // namespace combine
+/// @endcond
 
 /// Awaits `make()`, or `make(number)` with the number of the attempt from 1, which gives a task or
 /// any other awaitable; and awaits a new one when it fails, as `policy` says. Gives the result of

@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace fairlead {
+/// @cond internal
 namespace combine {
 
 template <class Result>
@@ -77,6 +78,7 @@ task<all_ok<Bodies>> all_ok_of(Bodies bodies, max_concurrency bound = {}) {
 }
 
 }  // namespace combine
+/// @endcond
 
 /// `when_all` for children that give a `std::expected`: an error counts as a failure. Gives
 /// `std::expected` of the tuple of the values, `std::monostate` for `void`, or the first error in

@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace fairlead {
+/// @cond internal
 namespace combine {
 
 template <class Bodies>
@@ -25,6 +26,7 @@ task<typename coro::children<Bodies>::all_settled> settle_all(Bodies bodies,
 }
 
 }  // namespace combine
+/// @endcond
 
 /// Runs the children at the same time, each as a task, and waits until all have ended. Gives how
 /// each has ended, in the order of the arguments: a `std::tuple` of `settled`. A failure of a child

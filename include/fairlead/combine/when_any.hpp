@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace fairlead {
+/// @cond internal
 namespace combine {
 
 template <class Bodies, class Sink>
@@ -36,6 +37,7 @@ using any_of_types =
     completion<typename coro::children<coro::some_tasks<coro::awaited_t<Child>...>>::one>;
 
 }  // namespace combine
+/// @endcond
 
 /// Runs the children at the same time, each as a task. When the first of them ends, with a result,
 /// a failure or a stop, the rest are asked to stop. Waits until all have ended, and gives the first

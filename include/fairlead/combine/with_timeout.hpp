@@ -15,6 +15,7 @@
 #include <utility>
 
 namespace fairlead {
+/// @cond internal
 namespace combine {
 
 // A child that gives `waited` says so itself that it was stopped.
@@ -59,6 +60,7 @@ task<timed<T>> await_for(time_span limit, task<T> body) {
 }
 
 }  // namespace combine
+/// @endcond
 
 /// Runs `child` as a task, and asks it to stop at `deadline`. Waits until it has ended, and gives
 /// `waited` of its result:
