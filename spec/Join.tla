@@ -1,5 +1,5 @@
 ------------------------------- MODULE Join -------------------------------
-(* A spawned coroutine and its handle: coro/spawn.hpp; and children that are counted: coro/when_all.hpp.
+(* A spawned coroutine and its handle: coro/spawn.hpp; and children that are counted: coro/child_group.hpp.
 
    The end and the handle meet at one word: nobody, joins, detached, ended. Each changes it once, and who comes
    second frees, or has the result: with the handle that is who takes it. Who joins may be a coroutine that is
@@ -101,7 +101,7 @@ Detach == /\ handle \in {"has", "withdrawn"} /\ TouchesTask
           /\ UNCHANGED <<result, joiner, ender, told, gone, group>>
 Handle == AskEnded \/ WriteJoiner \/ Join \/ WriteLate \/ Told \/ Take \/ (Detach /\ handle = "withdrawn")
 
-\* --- children: all_children::start, child_ended -------------------------------------------------------------
+\* --- children: child_group::start, child_ended -------------------------------------------------------------
 TouchesGroup == touched' = (touched \/ parent = "gone")
 \* It fails: it asks each of the others to stop, while it counts itself as running; or it ends well.
 EndWell(c) == /\ child[c] = "run" /\ child' = [child EXCEPT ![c] = "count"] /\ TouchesGroup

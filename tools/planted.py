@@ -41,8 +41,8 @@ LIMIT_S = 120  # for the test of a mutant, unless the mutant is known to hang
 MODULES = ("base", "os", "sync", "sched", "coro")
 # What a program of tests needs beside them: those of some folders, further modules and files of the
 # tests.
-FURTHER_MODULES = {"io": ("io",), "wait": ("wait",), "future": ("future",), "faults": ("io", "future"),
-                   "stress": ("io",), "conformance": ("io",)}
+FURTHER_MODULES = {"io": ("io",), "wait": ("wait",), "combine": ("wait",), "future": ("future",),
+                   "faults": ("io", "future"), "stress": ("io",), "conformance": ("io",)}
 FURTHER_FILES = {"faults": ("tests/faults/faults.cpp",)}
 # The model tests compile the library against the checker, as tests/model/CMakeLists.txt says.
 OF_THE_CHECKER = ("src/base/assert.cpp", "src/os/cpu.cpp", "src/os/process.cpp", "tests/model/monitor.cpp",

@@ -1,5 +1,5 @@
 ----------------------------- MODULE JoinTrace -----------------------------
-(* Traces of coro/spawn.hpp: thread 1 ends a spawned task, thread 2 has its handle; and of coro/when_all.hpp: threads
+(* Traces of coro/spawn.hpp: thread 1 ends a spawned task, thread 2 has its handle; and of coro/child_group.hpp: threads
    3, 4 and 5 are children, thread 6 waits for them. *)
 EXTENDS Join, Trace
 

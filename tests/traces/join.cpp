@@ -178,24 +178,23 @@ private:
             children_[i].set_callback([this, i](callback_task& child) { end(i, child); });
             tasks[i] = &children_[i];
         }
-        co_await coro::all_ended{group_, tasks, never};
+        co_await coro::all_ended{group_, tasks, never, tasks.size()};
         calls_.note_done(parent, "goes_on", 0, [] {});
     }
 
     // In its first step or a later one.
     void end(std::size_t index, basic_task& child) {
-        using ending = coro::all_children::ending;
         if (choose(2) == 0) return scheduler::current()->post(child);
         const std::size_t thread = first_child + index;
         calls_.note(thread, "asked", 0, [&] { return child.stop_requested(); });
         const bool fails = choose(2) == 0;
         calls_.note_done(thread, "child_ended", fails, [&] {
-            group_.child_ended(child, fails ? ending::failed : ending::with_result);
+            group_.child_ended(child, fails ? coro::child_failed : coro::child_succeeded);
         });
     }
 
     history& calls_;
-    coro::all_children group_;
+    coro::child_group group_{{.name = "when_all", .stops = coro::child_failed}};
     std::array<callback_task, 3> children_;
 };
 

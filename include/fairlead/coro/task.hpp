@@ -64,6 +64,12 @@ public:
         return std::move(value_);
     }
 
+    /// What `take` would give.
+    [[nodiscard]] const T& value() const noexcept {
+        FAIRLEAD_ASSERT(holds_ == a_value, "the result of a coroutine that has none");
+        return value_;
+    }
+
 private:
     void reset() noexcept {
         if (holds_ == a_failure) std::destroy_at(&failure_);
