@@ -10,6 +10,7 @@
 #include <fairlead/coro/fork_join.hpp>
 #include <fairlead/coro/permit_in.hpp>
 #include <fairlead/coro/scope.hpp>
+#include <fairlead/coro/select.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>

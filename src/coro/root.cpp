@@ -60,7 +60,7 @@ bool root::interrupt_awaited() noexcept {
     // A step that a stop has posted at once reports `expired`, too: so the stop is told first, and
     // `expired` is not asked in this step.
     if (!told_stop_ && hears_stop()) return tell_stop_once();
-    if (deadline_ == never || !expired()) return false;
+    if (deadline_ == never || !expired()) return until_ == until::agreement && awaited_->is_woken();
     deadline_ = never;
     return awaited_->interrupt(interruption::deadline);
 }

@@ -36,12 +36,25 @@ namespace sched {
 
 // --- a wait for a permit -------------------------------------------------------------------------
 
+void permit_waiter::hold(group& of) noexcept {
+    if (waits_for_ != nullptr) return;
+    waits_for_ = &static_cast<group_state&>(access::home_of(of));
+    waits_for_->hold();
+}
+
 bool permit_waiter::begin(group& of) noexcept {
-    auto& from = static_cast<group_state&>(access::home_of(of));
-    from.hold();
-    waits_for_ = &from;
+    hold(of);
     // A group that drops its oldest tasks never has a wait.
-    return from.drops_to == nullptr && from.permits.enter(*this);
+    if (waits_for_->drops_to == nullptr) return waits_for_->permits.enter(*this);
+    if (claim()) sync::waiter_list::grant(*this);
+    return false;
+}
+
+bool permit_waiter::try_begin(group& of) noexcept {
+    hold(of);
+    if (waits_for_->drops_to == nullptr) return waits_for_->permits.try_enter(*this);
+    if (claim()) sync::waiter_list::grant(*this);
+    return was_granted();
 }
 
 bool permit_waiter::withdraw() noexcept {
@@ -53,7 +66,8 @@ bool permit_waiter::withdraw() noexcept {
 permit permit_waiter::take() noexcept {
     if (waits_for_ == nullptr) return {};
     group_state& from = *std::exchange(waits_for_, nullptr);
-    permit granted{from};
+    permit granted;
+    if (take_grant()) granted = permit{from};
     from.let_go();
     return granted;
 }

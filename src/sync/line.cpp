@@ -32,6 +32,34 @@ bool line::enlist(waiter& wait) noexcept {
     return true;
 }
 
+// A grant by another exchange could fail after the claim, so the word is frozen first. [LN1]
+bool line::enlist_branch(waiter& wait) noexcept {
+    waiter_list granted;
+    {
+        std::lock_guard lock{mutex_};
+        // acquire: as in try_take. [LN1] A return that comes after this sees `has_waiters`. [LN2]
+        if ((word_.fetch_or(has_waiters, acquire) & closed) != 0) {
+            word_.fetch_and(~has_waiters, relaxed);  // a closed line has no waits
+            if (wait.claim()) waiter_list::close(wait);
+            return false;
+        }
+        waiters_.push_back(wait);
+        grant_first_ones(granted);
+        if (waiter_list::waits(wait)) return true;
+        if (waiter_list::has_ended(wait)) granted.forget(wait);
+    }
+    granted.tell_all();
+    return false;
+}
+
+bool line::try_enter(waiter& wait) noexcept {
+    if (!try_grant(wait)) {
+        if (!is_closed()) return false;
+        waiter_list::close(wait);
+    }
+    return wait.claim();
+}
+
 bool line::withdraw(waiter& wait) noexcept {
     waiter_list granted;
     {
@@ -113,7 +141,12 @@ void line::grant_first_ones(waiter_list& granted) noexcept {
     std::uint64_t word = word_.load(relaxed);
     if ((word & has_waiters) == 0) return;
     while (!waiters_.empty() && has_free(word, first().needs_)) {
-        word += first().takes_ * one_taken;
+        const std::uint64_t takes = first().takes_;
+        if (!first().claim()) {
+            waiters_.drop_first();
+            continue;
+        }
+        word += takes * one_taken;
         waiters_.grant_first(granted);
     }
     if (waiters_.empty()) word &= ~has_waiters;

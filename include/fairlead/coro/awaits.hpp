@@ -5,6 +5,7 @@
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/coro/select_wait.hpp>
 
 #include <coroutine>
 #include <exception>
@@ -40,10 +41,34 @@ private:
     };
 };
 
+// A branch of a select that has nothing but a deadline.
+class time_branch : public select_branch {
+public:
+    [[nodiscard]] bool try_enter() final { return false; }
+    [[nodiscard]] bool enter() final { return true; }
+    [[nodiscard]] bool leave() noexcept final { return true; }
+    static void collect(std::optional<wait_error>) noexcept {}
+
+protected:
+    ~time_branch() = default;
+};
+
 // Sleeps until a deadline; throws `stopped_error` if the task was asked to stop.
 class sleep {
 public:
     explicit sleep(time_point deadline) noexcept : deadline_{deadline} {}
+
+    // As a branch of a select: its deadline.
+    class as_branch final : public time_branch {
+    public:
+        explicit as_branch(const sleep& wait) noexcept : wait_{wait} {}
+        [[nodiscard]] time_point begin(select_wait&, sync::choice::branch) override {
+            return wait_.deadline_;
+        }
+
+    private:
+        const sleep& wait_;
+    };
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>
@@ -67,6 +92,18 @@ private:
 class delay {
 public:
     explicit delay(duration length) noexcept : length_{length} {}
+
+    // As a branch of a select: its deadline.
+    class as_branch final : public time_branch {
+    public:
+        explicit as_branch(const delay& wait) noexcept : wait_{wait} {}
+        [[nodiscard]] time_point begin(select_wait& of, sync::choice::branch) override {
+            return after(of.waiting().home().now(), wait_.length_);
+        }
+
+    private:
+        const delay& wait_;
+    };
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <on_a_root Promise>

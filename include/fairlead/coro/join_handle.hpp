@@ -3,6 +3,7 @@
 
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/waited.hpp>
+#include <fairlead/detail/coro/select_wait.hpp>
 #include <fairlead/detail/coro/spawned.hpp>
 #include <fairlead/detail/coro/thread_wait.hpp>
 
@@ -106,6 +107,43 @@ public:
             bottom.await_operation(*this);
             return true;
         }
+
+        // A reference to such a wait, as a branch of a select. A stop ends the select.
+        class as_branch final : public coro::select_branch, coro::joiner {
+        public:
+            explicit as_branch(joining& wait) noexcept : wait_{wait} {}
+
+            [[nodiscard]] time_point begin(coro::select_wait& of,
+                                           sync::choice::branch number) override {
+                of_ = &of;
+                number_ = number;
+                wait_.waiting_task_ = &of.waiting();
+                return wait_.deadline_;
+            }
+            [[nodiscard]] bool try_enter() override {
+                return wait_.handle_.ended() && of_->choice().claim(number_);
+            }
+            // Claimed or not: the task has ended, and stays so.
+            [[nodiscard]] bool enter() override {
+                if (wait_.handle_.started().join(*this)) return true;
+                static_cast<void>(of_->choice().claim(number_));
+                return false;
+            }
+            [[nodiscard]] bool leave() noexcept override {
+                return wait_.handle_.started().withdraw();
+            }
+            [[nodiscard]] waited<T> collect(std::optional<wait_error> early) {
+                if (early) return std::unexpected{*early};
+                return wait_.take_waited();
+            }
+
+        private:
+            void tell() noexcept override { of_->tell(number_); }
+
+            joining& wait_;
+            coro::select_wait* of_ = nullptr;
+            sync::choice::branch number_ = 0;
+        };
 
     protected:
         ~joining() = default;

@@ -28,7 +28,10 @@ class permit_operation : public sched::permit_waiter {
 public:
     explicit permit_operation(group& of) noexcept : of_{of} {}
 
+    using permit_waiter::set_choice;
+
     [[nodiscard]] bool enter() noexcept { return begin(of_); }
+    [[nodiscard]] bool try_enter() noexcept { return try_begin(of_); }
     [[nodiscard]] bool leave() noexcept { return permit_waiter::withdraw(); }
 
     [[nodiscard]] waited<permit> collect(std::optional<wait_error> early) noexcept {

@@ -15,7 +15,9 @@
 #pragma once
 
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/waited.hpp>
 #include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/coro/select_wait.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/epoll_driver.hpp>
@@ -52,6 +54,14 @@ public:
         return true;
     }
 
+    // For a select, of whose task `bottom` is the root. Gives the deadline.
+    [[nodiscard]] time_point begin_in(coro::root& bottom) noexcept {
+        bottom_ = &bottom;
+        check_driver(bottom);
+        return deadline_;
+    }
+    [[nodiscard]] bool may_try_now() const noexcept { return try_now_; }
+
 protected:
     // `try_now`: it may succeed before an edge comes.
     waiting_operation(const descriptor& on, wait_source& source, time_point deadline,
@@ -72,8 +82,35 @@ private:
     coro::root* bottom_ = nullptr;
 };
 
+// Such an operation as a branch of a select.
+template <class Operation>
+class operation_branch final : public coro::select_branch {
+public:
+    explicit operation_branch(Operation& operation) noexcept : operation_{operation} {}
+
+    [[nodiscard]] time_point begin(coro::select_wait& of, sync::choice::branch number) override {
+        of_ = &of;
+        number_ = number;
+        return operation_.begin_in(of.waiting());
+    }
+    [[nodiscard]] bool try_enter() override {
+        return operation_.may_try_now() && operation_.attempt() && of_->choice().claim(number_);
+    }
+    [[nodiscard]] bool enter() override { return true; }
+    [[nodiscard]] bool leave() noexcept override { return true; }
+    [[nodiscard]] coro::retried_operation* retried() noexcept override { return &operation_; }
+    [[nodiscard]] auto collect(std::optional<wait_error>) { return operation_.await_resume(); }
+
+private:
+    Operation& operation_;
+    coro::select_wait* of_ = nullptr;
+    sync::choice::branch number_ = 0;
+};
+
 class read_operation final : public waiting_operation {
 public:
+    using as_branch = operation_branch<read_operation>;
+
     // A read that got less than it asked for has emptied the socket: an edge will tell of more.
     read_operation(const descriptor& on, bool& drained, std::span<std::byte> buffer,
                    time_point deadline) noexcept
@@ -93,6 +130,8 @@ private:
 
 class write_operation final : public waiting_operation {
 public:
+    using as_branch = operation_branch<write_operation>;
+
     write_operation(const descriptor& on, std::span<const std::byte> data,
                     time_point deadline) noexcept
         : waiting_operation{on, on.writable(), deadline, true}, rest_{data} {}

@@ -90,8 +90,12 @@ public:
     permit_waiter(const permit_waiter&) = delete;
     permit_waiter& operator=(const permit_waiter&) = delete;
 
-    /// True: the wait has begun, and `tell` will be called. False: there is a permit already.
+    /// True: the wait has begun, and `tell` will be called. False: there is a permit already; or it
+    /// is a branch of a select that has ended.
     [[nodiscard]] bool begin(group& of) noexcept;
+
+    /// Gets a permit at once, and claims a branch of a select. False: it would have to wait.
+    [[nodiscard]] bool try_begin(group& of) noexcept;
 
     /// Ends the wait without a permit. False: there is a permit, or `tell` is about to be called.
     [[nodiscard]] bool withdraw() noexcept;
@@ -104,6 +108,8 @@ protected:
     ~permit_waiter() { static_cast<void>(take()); }
 
 private:
+    void hold(group& of) noexcept;
+
     // From `begin` until `withdraw` or `take`, and kept alive meanwhile.
     group_state* waits_for_ = nullptr;
 };

@@ -9,7 +9,10 @@
 //      hands its value to the first receiver that waits.
 //   3. A sender waits only while there is no free place: a receive admits the value of the first
 //      sender that waits. So nothing overtakes a wait.
-//   4. Once the channel is closed no sender waits; and no receiver, unless a reserved place may
+//   4. A wait that is a branch of a select is claimed before a value moves; see choice.hpp. Where a
+//      value has no free place on its way, its sender and its receiver must both be claimed: so two
+//      selects meet only in a free place. They both wait while all places are reserved.
+//   5. Once the channel is closed no sender waits; and no receiver, unless a reserved place may
 //      still bring an element, which it does not if the channel drops what is left.
 //
 // No operation drops an element or calls `on_dropped`. But elements are moved here: so the moves of
@@ -36,6 +39,7 @@ enum class [[nodiscard]] progress : std::uint8_t {
     waits,   // its wait has begun
     closed,  // the channel is; for a receive: and drained
     full,    // or empty: it would have to wait
+    left,    // it is a branch of a select that has ended by another branch
 };
 
 template <class T>
@@ -58,6 +62,10 @@ public:
     /// no send of values waits in this channel. Throws `std::bad_alloc` in an unbounded channel,
     /// and the value stays.
     progress send(sender_wait<T>& wait, bool never_waits, sync::waiter_list& told) {
+        if (wait.has_choice()) {
+            if (!can_send(wait, never_waits)) return progress::full;
+            if (!wait.claim()) return progress::left;
+        }
         if (closed_) return progress::closed;
         if (wait.reserves()) {
             if (!senders_.empty() || !has_room()) return progress::full;
@@ -68,12 +76,13 @@ public:
         // It does not overtake. But where no send waits, only reservations do: for a free place, of
         // which there is none for this send either.
         if (!senders_.empty() && !never_waits) return progress::full;
-        while (!wait.is_done() && !receivers_.empty()) {
-            receiver_wait<T>& first = first_receiver();
+        while (!wait.is_done()) {
+            receiver_wait<T>* const first = claim_receiver();
+            if (first == nullptr) break;
             do {
-                first.put(std::move(*wait.next_));
+                first->put(std::move(*wait.next_));
                 ++wait.next_;
-            } while (!wait.is_done() && !first.is_full());
+            } while (!wait.is_done() && !first->is_full());
             receivers_.grant_first(told);
         }
         for (; !wait.is_done(); ++wait.next_) {
@@ -95,13 +104,13 @@ public:
 
     /// Uses a reserved place. Throws as `send`, and then the place stays.
     void send_reserved(T&& value, sync::waiter_list& told) {
-        if (receivers_.empty()) {
-            elements_.push(std::move(value));
-            --reserved_;
-        } else {
-            first_receiver().put(std::move(value));
+        if (receiver_wait<T>* const first = claim_receiver()) {
+            first->put(std::move(value));
             receivers_.grant_first(told);
             give_back_reserved(told);
+        } else {
+            elements_.push(std::move(value));
+            --reserved_;
         }
     }
 
@@ -115,12 +124,20 @@ public:
 
     /// Takes the oldest elements there are, up to the size of `wait`.
     progress receive(receiver_wait<T>& wait, sync::waiter_list& told) noexcept {
+        if (wait.has_choice()) {
+            if (!can_receive()) return progress::full;
+            if (!wait.claim()) return progress::left;
+        }
         const T* const before = wait.next_;
         for (; !wait.is_full() && !elements_.empty(); elements_.pop()) {
             wait.put(std::move(elements_.front()));
         }
         // All places are reserved: a value needs none on its way from a sender that waits.
-        while (!wait.is_full() && has_waiting_value()) take_first_value(wait, told);
+        while (!wait.is_full()) {
+            sender_wait<T>* const first = claim_value();
+            if (first == nullptr) break;
+            take_value(*first, wait, told);
+        }
         if (wait.next_ == before) return is_drained() ? progress::closed : progress::full;
         admit_senders(told);
         return progress::done;  // no other receiver waits: there was something for this one
@@ -177,42 +194,97 @@ private:
     [[nodiscard]] bool is_drained() const noexcept {
         return closed_ && elements_.empty() && (reserved_ == 0 || drops_);
     }
-    [[nodiscard]] bool has_waiting_value() const noexcept {
-        return !senders_.empty() && !first_sender().reserves();
-    }
     [[nodiscard]] sender_wait<T>& first_sender() const noexcept {
         return static_cast<sender_wait<T>&>(*senders_.front());
     }
-    [[nodiscard]] receiver_wait<T>& first_receiver() const noexcept {
-        return static_cast<receiver_wait<T>&>(*receivers_.front());
+
+    // The first receiver that is there to stay, which must be granted; null if there is none.
+    [[nodiscard]] receiver_wait<T>* claim_receiver() noexcept {
+        return static_cast<receiver_wait<T>*>(receivers_.claim_first());
+    }
+    // The same for a sender with a value before which no reservation waits.
+    [[nodiscard]] sender_wait<T>* claim_value() noexcept {
+        while (!senders_.empty() && !first_sender().reserves()) {
+            if (first_sender().claim()) return &first_sender();
+            senders_.drop_first();
+        }
+        return nullptr;
     }
 
-    void take_first_value(receiver_wait<T>& into, sync::waiter_list& told) noexcept {
-        sender_wait<T>& first = first_sender();
-        into.put(std::move(*first.next_));
-        ++first.next_;
-        if (first.is_done()) senders_.grant_first(told);
+    // Whether a receiver waits that is no branch of a select, and so can be given a value for sure.
+    [[nodiscard]] bool has_sure_receiver() const noexcept {
+        const sync::waiter* at = receivers_.front();
+        while (at != nullptr && at->has_choice()) at = sync::waiter_list::next(*at);
+        return at != nullptr;
+    }
+    // The same for a sender with a value.
+    [[nodiscard]] bool has_sure_value() const noexcept {
+        const sync::waiter* at = senders_.front();
+        while (at != nullptr && at->has_choice() &&
+               !static_cast<const sender_wait<T>*>(at)->reserves()) {
+            at = sync::waiter_list::next(*at);
+        }
+        return at != nullptr && !static_cast<const sender_wait<T>*>(at)->reserves();
+    }
+
+    // For branches of a select: whether the operation ends at once for sure.
+    [[nodiscard]] bool can_send(const sender_wait<T>& wait, bool never_waits) const noexcept {
+        if (closed_ || (never_waits && !wait.reserves())) return true;
+        if (!senders_.empty()) return false;
+        return has_room() || (!wait.reserves() && has_sure_receiver());
+    }
+    [[nodiscard]] bool can_receive() const noexcept {
+        return !elements_.empty() || is_drained() || has_sure_value();
+    }
+
+    void take_value(sender_wait<T>& from, receiver_wait<T>& into,
+                    sync::waiter_list& told) noexcept {
+        into.put(std::move(*from.next_));
+        ++from.next_;
+        if (from.is_done()) senders_.grant_first(told);
     }
 
     // What waits has a bound: a push does not allocate.
     void admit_senders(sync::waiter_list& told) noexcept {
         while (!senders_.empty()) {
-            sender_wait<T>& first = first_sender();
-            if (!first.reserves() && !receivers_.empty()) {
-                take_first_value(first_receiver(), told);
-                receivers_.grant_first(told);
+            if (!has_room()) {
+                if (!hand_over(told)) return;
                 continue;
             }
-            if (!has_room()) return;
-            if (first.reserves()) {
+            sender_wait<T>& first = first_sender();
+            if (!first.claim()) {
+                senders_.drop_first();
+            } else if (first.reserves()) {
                 ++reserved_;
+                senders_.grant_first(told);
+            } else if (receiver_wait<T>* const into = claim_receiver()) {
+                take_value(first, *into, told);
+                receivers_.grant_first(told);
             } else {
                 elements_.push(std::move(*first.next_));
                 ++first.next_;
-                if (!first.is_done()) continue;
+                if (first.is_done()) senders_.grant_first(told);
             }
-            senders_.grant_first(told);
         }
+    }
+
+    // The first value that waits goes to the first receiver that waits, without a free place. The
+    // claim of the second of the two cannot fail. False: there is no such pair.
+    [[nodiscard]] bool hand_over(sync::waiter_list& told) noexcept {
+        if (first_sender().reserves() || receivers_.empty()) return false;
+        receiver_wait<T>* into = nullptr;
+        sender_wait<T>* from = nullptr;
+        if (has_sure_value()) {
+            into = claim_receiver();
+            if (into != nullptr) from = claim_value();
+        } else if (has_sure_receiver()) {
+            from = claim_value();
+            if (from != nullptr) into = claim_receiver();
+        }
+        if (from == nullptr || into == nullptr) return false;
+        take_value(*from, *into, told);
+        receivers_.grant_first(told);
+        return true;
     }
 
     void end_if_drained(sync::waiter_list& told) noexcept {

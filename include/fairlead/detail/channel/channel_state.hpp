@@ -69,7 +69,9 @@ public:
                 std::lock_guard lock{mutex_};
                 progress so_far = flow_.send(wait, drops(), told.ended);
                 if (so_far != progress::full || !drops() || wait.reserves()) {
-                    if (so_far == progress::full && may_wait && policy_ != when_full::refuse) {
+                    if (so_far == progress::full && may_wait) {
+                        if (policy_ == when_full::refuse)
+                            return wait.claim() ? so_far : progress::left;
                         flow_.begin_wait(wait);
                         so_far = progress::waits;
                     }

@@ -20,12 +20,14 @@ namespace fairlead::channels {
 template <class T, class Wait>
 class operation : public Wait {
 public:
-    [[nodiscard]] bool enter() { return try_enter(true); }
-    [[nodiscard]] bool try_enter(bool may_wait) {
-        FAIRLEAD_ASSERT(!entry_, "a wait for a channel was awaited twice");
-        entry_ = progress::closed;  // also if it throws
-        entry_ = of_.enter(*this, may_wait);
+    [[nodiscard]] bool enter() {
+        proceed(true);
         return entry_ == progress::waits;
+    }
+    // Ends at once, or does not begin: false.
+    [[nodiscard]] bool try_enter() {
+        proceed(false);
+        return entry_ != progress::full;
     }
     [[nodiscard]] bool leave() noexcept { return of_.leave(*this); }
 
@@ -42,6 +44,12 @@ protected:
     [[nodiscard]] channel_state<T>& of() const noexcept { return of_; }
 
 private:
+    void proceed(bool may_wait) {
+        FAIRLEAD_ASSERT(!entry_ || this->has_choice(), "a wait for a channel was awaited twice");
+        entry_ = progress::closed;  // also if it throws
+        entry_ = of_.enter(*this, may_wait);
+    }
+
     channel_state<T>& of_;
     std::optional<progress> entry_;
 };
@@ -68,17 +76,27 @@ protected:
 template <class T>
 class send_many_operation : public sending<T> {
 public:
+    // What was sent before another branch of a select has ended could not be taken back.
+    static constexpr bool is_partial = true;
+
     send_many_operation(channel_state<T>& of, std::span<T> values) noexcept
         : sending<T>{of, values}, first_{values.data()} {}
 
-    [[nodiscard]] bool enter() { return try_enter(true); }
     // What was sent before the memory ran out is the result.
-    [[nodiscard]] bool try_enter(bool may_wait) {
+    [[nodiscard]] bool enter() {
         try {
-            return sending<T>::try_enter(may_wait);
+            return sending<T>::enter();
         } catch (const std::bad_alloc&) {
             if (this->next() == first_) throw;
             return false;
+        }
+    }
+    [[nodiscard]] bool try_enter() {
+        try {
+            return sending<T>::try_enter();
+        } catch (const std::bad_alloc&) {
+            if (this->next() == first_) throw;
+            return true;
         }
     }
 
@@ -181,7 +199,7 @@ private:
 template <class Operation, class State, class... Args>
 [[nodiscard]] auto try_now(State& state, Args&&... args) {
     never_waits<Operation> once{state, std::forward<Args>(args)...};
-    static_cast<void>(once.try_enter(false));
+    static_cast<void>(once.try_enter());
     return once.collect(std::nullopt);
 }
 

@@ -35,6 +35,10 @@ public:
         return true;
     }
 
+    /// `holder` was woken while it waits for an agreement, by a source that it waits for or by a
+    /// wake-up. Whether its wait ends.
+    [[nodiscard]] virtual bool is_woken() noexcept { return false; }
+
     /// The root is to be destroyed. True: it will not be completed any more.
     [[nodiscard]] virtual bool withdraw() noexcept { return false; }
 

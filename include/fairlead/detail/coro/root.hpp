@@ -138,6 +138,9 @@ public:
     /// Whether a join of a fork asks for its slice: each 16th does.
     [[nodiscard]] bool join_is_safepoint() noexcept { return ++joins_ % 16 == 0; }
 
+    /// How many selects the task has begun, modulo 256.
+    [[nodiscard]] std::uint8_t next_choice() noexcept { return choices_++; }
+
     /// After `retry_at`: other tasks have their turn before the next attempt.
     void take_turn_first() noexcept { turn_first_ = true; }
 
@@ -285,6 +288,7 @@ private:
     what_next next_ = what_next::wait;
     std::uint8_t budget_ = 0;
     std::uint8_t joins_ = 0;
+    std::uint8_t choices_ = 0;
     bool turn_first_ = false;
     bool is_shielded_ : 1 = false;  // one byte with the next three
     bool inherits_shield_ : 1 = false;

@@ -11,6 +11,8 @@
 //     bool enter()     tries; true: it waits, and `tell` will be called, or `leave` ends the wait
 //     bool leave()     ends the wait; false: it has ended, and `tell` was or is about to be called
 //     collect(error)   the result; `error`: why the wait has ended early, if it has
+// and, for a wait that can be a branch of a select, which claims it when it ends,
+//     try_enter()      tries; true: it has ended. Before any branch of the select waits
 // `operation_on` makes one of a structure whose waits end by a grant or a close.
 //
 // A wait that need not begin, by a task whose budget is used up, takes its turn with what it has. A
@@ -29,6 +31,7 @@
 #include <fairlead/detail/coro/awaited_operation.hpp>
 #include <fairlead/detail/coro/foreign_wait.hpp>
 #include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/coro/select_wait.hpp>
 #include <fairlead/detail/coro/thread_wait.hpp>
 #include <fairlead/detail/sync/waiter_list.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -54,6 +57,11 @@ public:
         : Of::waiter{std::forward<Args>(args)...}, of_{of} {}
 
     [[nodiscard]] bool enter() noexcept { return of_.enter(*this); }
+    [[nodiscard]] bool try_enter() noexcept
+        requires requires(Of& of, typename Of::waiter& wait) { of.try_enter(wait); }
+    {
+        return of_.try_enter(*this);
+    }
     [[nodiscard]] bool leave() noexcept { return of_.withdraw(*this); }
 
     [[nodiscard]] waited<void> collect(std::optional<wait_error> early) noexcept {
@@ -98,6 +106,36 @@ public:
     }
 
     [[nodiscard]] auto await_resume() { return Operation::collect(early_); }
+
+    /// @cond internal
+    // A reference to such a wait, as a branch of a select.
+    class as_branch final : public select_branch {
+    public:
+        explicit as_branch(task_wait& wait) noexcept : wait_{wait} {
+            static_assert(
+                requires { wait.try_enter(); },
+                "this wait cannot be a branch of a select: spawn a task for it, and join that");
+        }
+
+        [[nodiscard]] time_point begin(select_wait& of, sync::choice::branch number) override {
+            wait_.waiting_ = &of.waiting();
+            wait_.set_choice(of.choice(), number);
+            return wait_.deadline_;
+        }
+        [[nodiscard]] bool try_enter() override { return wait_.try_enter(); }
+        [[nodiscard]] bool enter() override { return wait_.enter(); }
+        [[nodiscard]] bool leave() noexcept override {
+            static_cast<void>(wait_.leave());  // false: it was dropped from the FIFO before
+            return true;
+        }
+        [[nodiscard]] auto collect(std::optional<wait_error> early) {
+            return wait_.collect(early);
+        }
+
+    private:
+        task_wait& wait_;
+    };
+    /// @endcond
 
 private:
     void tell() noexcept override { waiting_->complete(); }

@@ -22,7 +22,9 @@
 //      FIFO decides, under the mutex.
 //   4. A first waiter for which enough is free does not stay: a return of permits, a withdrawal, a
 //      close and a higher bound look at the first one in the same critical section.
-//   5. A grant is told after the mutex was unlocked, and from then on the teller touches only the
+//   5. A wait that is a branch of a select is in the FIFO before it is granted, and is claimed then:
+//      while `has_waiters` is set nothing else can take what it needs.
+//   6. A grant is told after the mutex was unlocked, and from then on the teller touches only the
 //      waiters that it still has to tell. So what was told may destroy the line, if no other wait
 //      can still withdraw.
 //
@@ -130,17 +132,13 @@ public:
     /// Begins a wait unless enough is free. True: it waits, and `tell` will be called, or
     /// `withdraw` ends the wait. False: it is over, by a grant or because the line is closed.
     [[nodiscard]] bool enter(waiter& wait) noexcept {
-        std::uint64_t word = word_.load(relaxed);
-        while ((word & (has_waiters | closed)) == 0 && has_free(word, wait.needs_)) {
-            // acquire: as in try_take. [LN2]
-            if (word_.compare_exchange_weak(word, word + wait.takes_ * one_taken, acquire,
-                                            relaxed)) {
-                waiter_list::grant(wait);
-                return false;
-            }
-        }
-        return enlist(wait);
+        if (wait.has_choice()) return enlist_branch(wait);
+        return !try_grant(wait) && enlist(wait);
     }
+
+    /// Ends `wait` at once, by a grant or because the line is closed. False: it would have to wait.
+    /// A branch of a select is claimed by it, so no other branch of that may wait.
+    [[nodiscard]] bool try_enter(waiter& wait) noexcept;
 
     /// Ends a wait without a grant. False: it has ended, and `tell` was called or is about to be.
     [[nodiscard]] bool withdraw(waiter& wait) noexcept;
@@ -176,7 +174,21 @@ private:
         return taken(word) + permits <= bound_.load(relaxed);
     }
 
+    [[nodiscard]] bool try_grant(waiter& wait) noexcept {
+        std::uint64_t word = word_.load(relaxed);
+        while ((word & (has_waiters | closed)) == 0 && has_free(word, wait.needs_)) {
+            // acquire: as in try_take. [LN2]
+            if (word_.compare_exchange_weak(word, word + wait.takes_ * one_taken, acquire,
+                                            relaxed)) {
+                waiter_list::grant(wait);
+                return true;
+            }
+        }
+        return false;
+    }
+
     [[nodiscard]] bool enlist(waiter& wait) noexcept;
+    [[nodiscard]] bool enlist_branch(waiter& wait) noexcept;
     void give_back_to_waiters(std::uint32_t permits) noexcept;
     bool give_back_to_waiters_if_taken() noexcept;
     void grant_first_ones(waiter_list& granted) noexcept;

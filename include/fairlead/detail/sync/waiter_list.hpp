@@ -9,13 +9,16 @@
 // Invariants
 //   1. A waiter ends once: by a grant, by a close, or by its own withdrawal. Whether it is in the
 //      FIFO decides, under the mutex.
-//   2. A wait is told after the mutex was unlocked, and from then on the teller touches only the
+//   2. A wait that is a branch of a select is granted, or closed, only when it was claimed. Otherwise
+//      it is dropped: taken out, and not told. A value is put into a wait after `claim_first`.
+//   3. A wait is told after the mutex was unlocked, and from then on the teller touches only the
 //      waiters that it still has to tell. So the first one told may destroy the structure.
 //
 // No allocation. All but `tell_all` is called under the mutex of the structure.
 #pragma once
 
 #include <fairlead/detail/base/list.hpp>
+#include <fairlead/detail/sync/choice.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +31,17 @@ public:
     waiter() = default;
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
+
+    /// From now on it is a branch of a select.
+    void set_choice(choice& of, choice::branch branch) noexcept {
+        choice_ = &of;
+        branch_ = branch;
+    }
+    [[nodiscard]] bool has_choice() const noexcept { return choice_ != nullptr; }
+
+    /// Whether it may end now by a grant or a close, which must follow under the same mutex. False:
+    /// another branch of its select has ended.
+    [[nodiscard]] bool claim() noexcept { return choice_ == nullptr || choice_->claim(branch_); }
 
 protected:
     /// The wait has ended by a grant or a close. Called once by any thread, without a mutex; the
@@ -53,6 +67,8 @@ private:
 
     base::list_links<waiter> links_;  // in a FIFO; then in a chain of waits to be told
     state state_ = state::idle;       // guarded by the mutex of the structure while it is `waiting`
+    choice::branch branch_ = 0;
+    choice* choice_ = nullptr;  // null: it is no branch of a select
 };
 
 /// A FIFO of a structure; or a chain of waits that one thread still has to tell.
@@ -76,6 +92,35 @@ public:
         wait.state_ = waiter::state::idle;
         waits_.erase(wait);
         return true;
+    }
+
+    /// The wait behind `wait`, or null.
+    [[nodiscard]] static waiter* next(const waiter& wait) noexcept {
+        return base::list<waiter, &waiter::links_>::next(wait);
+    }
+
+    /// Drops waits from the front until one can be claimed, and gives it; null if there is none. It
+    /// must be granted under the same mutex.
+    [[nodiscard]] waiter* claim_first() noexcept {
+        for (waiter* first = front(); first != nullptr; first = front()) {
+            if (first->claim()) return first;
+            drop_first();
+        }
+        return nullptr;
+    }
+
+    /// The oldest wait leaves, and is not told: its select has ended by another branch.
+    void drop_first() noexcept { waits_.pop_front()->state_ = waiter::state::idle; }
+
+    /// Takes `wait`, which was granted or closed by this thread itself, out of a chain.
+    void forget(waiter& wait) noexcept { waits_.erase(wait); }
+    /// Whether the wait is in its FIFO.
+    [[nodiscard]] static bool waits(const waiter& wait) noexcept {
+        return wait.state_ == waiter::state::waiting;
+    }
+    /// Whether the wait has ended by a grant or a close.
+    [[nodiscard]] static bool has_ended(const waiter& wait) noexcept {
+        return wait.state_ == waiter::state::granted || wait.state_ == waiter::state::closed;
     }
 
     /// Grants the oldest wait, and puts it into `to_tell`. False: there is none.
@@ -103,8 +148,9 @@ public:
 
 private:
     bool end_first(waiter::state how, waiter_list& to_tell) noexcept {
-        waiter* const first = waits_.pop_front();
+        waiter* const first = claim_first();
         if (first == nullptr) return false;
+        waits_.erase(*first);
         first->state_ = how;
         to_tell.waits_.push_back(*first);
         return true;
