@@ -104,6 +104,12 @@ public:
     /// How many messages wait in it.
     [[nodiscard]] std::size_t length() noexcept { return core_->elements.length(); }
 
+    /// @cond internal
+    [[nodiscard]] const std::shared_ptr<messages::port_core<T>>& core() const noexcept {
+        return core_;
+    }
+    /// @endcond
+
 private:
     std::shared_ptr<messages::port_core<T>> core_;
 };

@@ -92,8 +92,8 @@ public:
         auto call = [this, f = std::move(f)](Q message) {
             return std::invoke(f, std::as_const(state_), std::move(message));
         };
-        return add<request<Q, R, E>>(
-            std::move(call), {.at_most = at_most, .gate = gate_.concurrent()}, capacity);
+        return add<request<Q, R, E>>(std::move(call),
+                                     {.at_most = at_most, .gate = gate_.concurrent()}, capacity);
     }
 
     /// Begins to handle requests, also those that queue. False: it was started before.
