@@ -24,6 +24,7 @@
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/message/choice.hpp>
 #include <fairlead/message/gate.hpp>
+#include <fairlead/message/join.hpp>
 #include <fairlead/message/port.hpp>
 #include <fairlead/message/receiver.hpp>
 #include <fairlead/message/request.hpp>
