@@ -39,8 +39,8 @@ struct choice_case {
     /// @endcond
 };
 
-/// A case of a choice: a message of `of` goes to `handler`, `f(T)` or `f(T, receiver_ref)`, plain or
-/// a coroutine; for a request also with the message alone, as in `port::receive_with`.
+/// A case of a choice: a message of `of` goes to `handler`, `f(T)` or `f(T, receiver_ref)`, plain
+/// or a coroutine; for a request also with the message alone, as in `port::receive_with`.
 template <class T, class F>
 [[nodiscard]] choice_case<T, std::decay_t<F>> from(port<T>& of, F&& handler) {
     return {of.core(), std::forward<F>(handler)};
@@ -160,9 +160,9 @@ receiver choice(executor where, choice_case<T, F>... cases) {
     return receiver{std::move(state)};
 }
 
-/// Takes `count` messages in total, and calls `handler(std::vector<T>...)`, plain or a coroutine, as
-/// a task of `where`, with the messages of each port. With fewer, if all ports are closed and empty,
-/// or the receiver ends, or the scheduler stops: what was taken is given. Allocates.
+/// Takes `count` messages in total, and calls `handler(std::vector<T>...)`, plain or a coroutine,
+/// as a task of `where`, with the messages of each port. With fewer, if all ports are closed and
+/// empty, or the receiver ends, or the scheduler stops: what was taken is given. Allocates.
 template <class F, class... T>
 receiver gather(executor where, std::size_t count, F handler, port<T>&... ports) {
     auto state = std::make_shared<messages::receiver_state>(where, 1, failure_sink{});

@@ -9,7 +9,8 @@
 // wait, and waits until all holds are gone. Then the first close has the teardown, which is alone.
 //
 // Which entries come in next is the policy of the gate:
-//     phase_fair        An exclusive entry that ends lets in all concurrent ones that wait; the last
+//     phase_fair        An exclusive entry that ends lets in all concurrent ones that wait; the
+//     last
 //                       of these lets in one exclusive one. Neither kind starves.
 //     arrival           In the order in which they began to wait. Concurrent entries that follow
 //                       each other come in together. Neither kind starves.
@@ -148,10 +149,10 @@ public:
         return coro::wait_on_thread<enter_operation>(deadline, line_, entry::shared);
     }
 
-    /// Closes the gate for good: entries that wait, and all later ones, end as `closed`. Waits until
-    /// nothing is inside: `waited<gate_hold>`, which is the teardown. `closed`: an earlier close
-    /// has the teardown, or waits for it. After `stopped` or `expired` the gate is closed, and the
-    /// teardown is left to the next close.
+    /// Closes the gate for good: entries that wait, and all later ones, end as `closed`. Waits
+    /// until nothing is inside: `waited<gate_hold>`, which is the teardown. `closed`: an earlier
+    /// close has the teardown, or waits for it. After `stopped` or `expired` the gate is closed,
+    /// and the teardown is left to the next close.
     [[nodiscard]] auto close(time_point deadline = never) noexcept {
         return coro::task_wait<close_operation>{deadline, line_};
     }

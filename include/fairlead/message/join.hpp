@@ -97,8 +97,8 @@ task<> work_on_each(std::shared_ptr<receiver_state> of, std::shared_ptr<F> handl
 
 /// Attaches a receiver to several different ports: `handler(T...)`, plain or a coroutine, is called
 /// with one message of each as a task of `where`. The options are those of a receiver, but for the
-/// gate, which a handler enters itself. It ends when one of its ports is closed and empty. Allocates;
-/// throws `std::bad_alloc`.
+/// gate, which a handler enters itself. It ends when one of its ports is closed and empty.
+/// Allocates; throws `std::bad_alloc`.
 template <class F, class... T>
     requires(sizeof...(T) > 1)
 receiver join(executor where, F handler, receiver_options options, port<T>&... ports) {

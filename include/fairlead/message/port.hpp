@@ -53,8 +53,8 @@ public:
     /// Attaches a receiver: its handlers run as tasks of `where`, a scheduler or a group.
     /// `handler`: `f(T)` or `f(T, receiver_ref)`, plain or a coroutine, which may end its receiver
     /// and close the port; for requests also with the message alone, and what it returns or throws
-    /// is the reply: a value, a `std::expected`, or a task of one. It is kept until the receiver has
-    /// ended. Throws `std::bad_alloc`.
+    /// is the reply: a value, a `std::expected`, or a task of one. It is kept until the receiver
+    /// has ended. Throws `std::bad_alloc`.
     template <class F>
     receiver receive_with(executor where, F&& handler, receiver_options options = {}) {
         return messages::attach<T>(where, core_, std::forward<F>(handler), std::move(options));

@@ -103,9 +103,9 @@ public:
         return true;
     }
 
-    /// Stops a service that runs: see the top. `deadline`: how long requests that queue are handled.
-    /// A handler that runs then is awaited all the same. A stop of the calling task ends the wait
-    /// for requests, too, as the deadline does. False: it was not running.
+    /// Stops a service that runs: see the top. `deadline`: how long requests that queue are
+    /// handled. A handler that runs then is awaited all the same. A stop of the calling task ends
+    /// the wait for requests, too, as the deadline does. False: it was not running.
     task<bool> stop(time_point deadline = never, service_rest rest = service_rest::drain) {
         if (!go_on(service_status::running, service_status::stopping)) co_return false;
         for (const auto& each : routes_) each->close(rest == service_rest::drop);

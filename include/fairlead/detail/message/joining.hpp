@@ -6,10 +6,12 @@
 //     otherwise:  watch the first channel that is empty, without taking, and try again
 //
 // Invariants
-//   1. Elements leave the channels only together, under all mutexes. So nothing is put back, and the
+//   1. Elements leave the channels only together, under all mutexes. So nothing is put back, and
+//   the
 //      order of each channel is kept.
 //   2. All joins lock in one order: joins over crossed sets of channels do not wait for each other.
-//   3. A join waits only in a channel that was empty under its mutex, and every element that comes to
+//   3. A join waits only in a channel that was empty under its mutex, and every element that comes
+//   to
 //      stay there ends the wait. So an arrival that makes all channels non-empty is not missed.
 //
 // Joins are told in the order in which their waits began. Receivers that wait in a channel get what

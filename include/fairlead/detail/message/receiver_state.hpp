@@ -35,8 +35,8 @@ namespace messages {
 
 class receiver_state {
 public:
-    /// `workers`: how many will end. `sink`: if it is empty, a failure goes to `on_unhandled` of the
-    /// scheduler.
+    /// `workers`: how many will end. `sink`: if it is empty, a failure goes to `on_unhandled` of
+    /// the scheduler.
     receiver_state(executor where, std::size_t workers, failure_sink sink)
         : workers_{workers}, where_{where}, sink_{std::move(sink)} {
         resumed.set();
