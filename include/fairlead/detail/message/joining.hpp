@@ -14,6 +14,8 @@
 //   to
 //      stay there ends the wait. So an arrival that makes all channels non-empty is not missed.
 //
+// Spec: JoinPorts in spec/MAP.md.
+//
 // Joins are told in the order in which their waits began. Receivers that wait in a channel get what
 // arrives before joins do.
 #pragma once
