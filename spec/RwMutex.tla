@@ -6,6 +6,9 @@
    the word changes only under the mutex [RW1]. Grants are told after the mutex was unlocked; the first thread told may destroy the
    line.
 
+   Policy: "phase" fair in phases; "arrival" one FIFO for both kinds, which is wl; "first" writers come first. With Endless the
+   threads ask again for ever.
+
    What is to hold
      Exclusion   an exclusive entry is alone
      Counted     the word has the entries of the threads
@@ -14,13 +17,15 @@
      Refused     nothing waits in a closed line but the teardown
      Once        one teardown is granted at most
      Untouched   no thread touches the line after it was destroyed
-     Ends        a wait ends if the holders leave                                     (liveness)
+     Ends        a wait ends if the holders leave; with Endless: nothing starves, but readers under "first"    (liveness)
      PhaseFair   the end of a writer lets in all readers that wait
      NonePasses  a reader does not enter past a writer that waits
+     InOrder     under "arrival" a thread does not enter past a wait
+     WritersFirst  under "first" no reader enters while a writer waits
      Kept        no writer comes between the two halves of a downgrade *)
 EXTENDS Integers, Sequences, FiniteSets
 
-CONSTANTS Readers, Writers, Closers, Asks, Bug
+CONSTANTS Readers, Writers, Closers, Asks, Policy, Endless, Bug
 
 VARIABLES shared, excl, flag, closed,  \* the word
           rl, wl, cl,                  \* the FIFOs: readers, writers, the teardown
@@ -40,6 +45,7 @@ Init == /\ shared = 0 /\ excl = FALSE /\ flag = FALSE /\ closed = FALSE
         /\ asks = [t \in All |-> IF t \in Closers THEN 1 ELSE Asks]
         /\ pc = [t \in All |-> "out"] /\ has = [t \in All |-> "n"] /\ chain = [t \in All |-> <<>>]
 
+Asked(t) == asks' = IF Endless THEN asks ELSE [asks EXCEPT ![t] = @ - 1]
 Go(t, to) == pc' = [pc EXCEPT ![t] = to]
 Kind(t) == IF t \in Readers THEN "r" ELSE "w"
 \* Bug 1: a reader does not look whether there are waits.
@@ -50,7 +56,7 @@ One(s) == IF s = <<>> THEN <<>> ELSE <<Head(s)>>
 Without(s, t) == SelectSeq(s, LAMBDA u : u # t)
 
 \* --- without the mutex ---------------------------------------------------------------------------------------------
-Enter(t) == /\ alive /\ pc[t] = "out" /\ asks[t] > 0 /\ Admits(t) /\ asks' = [asks EXCEPT ![t] = @ - 1]
+Enter(t) == /\ alive /\ pc[t] = "out" /\ asks[t] > 0 /\ Admits(t) /\ Asked(t)
             /\ Add(t) /\ has' = [has EXCEPT ![t] = Kind(t)] /\ Go(t, "in")
             /\ UNCHANGED <<flag, closed, fifos, torn, lock, alive, chain>>
 
@@ -71,32 +77,41 @@ Upgrade(t) == /\ alive /\ pc[t] = "in" /\ has[t] = "r" /\ t \in Readers /\ (shar
               /\ excl' = TRUE /\ shared' = shared - 1 /\ has' = [has EXCEPT ![t] = "w"]
               /\ UNCHANGED <<flag, closed, fifos, torn, lock, alive, asks, pc, chain>>
 
+\* The readers before the first writer of a FIFO.
+Leading(w) == SubSeq(w, 1, CHOOSE n \in 0..Len(w) : /\ \A i \in 1..n : w[i] \in Readers
+                                                    /\ n < Len(w) => w[n + 1] \in Writers)
+
 \* --- under the mutex -----------------------------------------------------------------------------------------------
 \* The rest of a critical section of `t`, of which `s` shared and `e` exclusive entries hold the line, and `r`, `w`, `c` wait.
 \* `first`: an exclusive entry has ended. `own`: has[t]. Bug 4: a writer comes first. Bug 5: only one reader comes in.
+\* Bug 14: readers pass writers under "arrival". Bug 15 is none: "first" starves readers. Bug 16: "first" is as "phase".
 \* Bug 6: the flag stays. Bug 7: the teardown does not wait for readers.
 Grant(t, s, e, r, w, c, first, own) ==
-    LET lets  == ~e /\ r # <<>> /\ ((first /\ ~(Bug = 4 /\ w # <<>>)) \/ w = <<>>)
-        in    == IF ~lets THEN <<>> ELSE IF Bug = 5 THEN One(r) ELSE r
+    LET fair  == (Policy = "phase" \/ Bug = 16) /\ first /\ ~(Bug = 4 /\ w # <<>>)
+        lets  == ~e /\ r # <<>> /\ (fair \/ w = <<>>)
+        run   == IF Policy # "arrival" \/ e THEN <<>>
+                 ELSE IF Bug = 14 THEN SelectSeq(w, LAMBDA u : u \in Readers) ELSE Leading(w)
+        in    == run \o (IF ~lets THEN <<>> ELSE IF Bug = 5 THEN One(r) ELSE r)
+        rest  == SelectSeq(w, LAMBDA u : u \notin Range(run))
         s2    == s + Len(in)
-        one   == IF e \/ s2 > 0 THEN <<>> ELSE One(w)
+        one   == IF e \/ s2 > 0 THEN <<>> ELSE One(rest)
         tear  == IF e \/ (s2 > 0 /\ Bug # 7) \/ one # <<>> THEN <<>> ELSE c
         alone == one \o tear
     IN /\ shared' = s2 /\ excl' = (e \/ alone # <<>>)
-       /\ rl' = SubSeq(r, Len(in) + 1, Len(r)) /\ wl' = SubSeq(w, Len(one) + 1, Len(w)) /\ cl' = SubSeq(c, Len(tear) + 1, Len(c))
+       /\ rl' = SubSeq(r, Len(in) - Len(run) + 1, Len(r)) /\ wl' = SubSeq(rest, Len(one) + 1, Len(rest)) /\ cl' = SubSeq(c, Len(tear) + 1, Len(c))
        /\ flag' = (rl' # <<>> \/ wl' # <<>> \/ cl' # <<>> \/ Bug = 6)
        /\ torn' = torn + Len(tear)
        /\ has' = [u \in All |-> IF u = t THEN own ELSE IF u \in Range(in) THEN "r" ELSE IF u \in Range(alone) THEN "w" ELSE has[u]]
        /\ chain' = [chain EXCEPT ![t] = in \o alone]
 
-Ask(t) == /\ alive /\ pc[t] = "out" /\ asks[t] > 0 /\ lock = -1 /\ asks' = [asks EXCEPT ![t] = @ - 1]
+Ask(t) == /\ alive /\ pc[t] = "out" /\ asks[t] > 0 /\ lock = -1 /\ Asked(t)
           /\ lock' = t /\ Go(t, "ask") /\ UNCHANGED <<word, fifos, torn, alive, has, chain>>
 Enlist(t) == /\ pc[t] = "ask" /\ lock' = -1 /\ UNCHANGED <<closed, cl, torn, alive, asks, chain>>
              /\ IF closed THEN Go(t, "out") /\ UNCHANGED <<shared, excl, flag, rl, wl, has>>
                 ELSE IF Admits(t)
                   THEN Add(t) /\ has' = [has EXCEPT ![t] = Kind(t)] /\ Go(t, "in") /\ UNCHANGED <<flag, rl, wl>>
                 ELSE /\ flag' = TRUE /\ Go(t, "waits") /\ UNCHANGED <<shared, excl, has>>
-                     /\ IF t \in Readers THEN rl' = Append(rl, t) /\ UNCHANGED wl ELSE wl' = Append(wl, t) /\ UNCHANGED rl
+                     /\ IF t \in Readers /\ Policy # "arrival" THEN rl' = Append(rl, t) /\ UNCHANGED wl ELSE wl' = Append(wl, t) /\ UNCHANGED rl
 
 \* Bug 8: does not look whether readers may come in. Bug 13: though it was granted.
 InFifo(t) == t \in Range(rl) \cup Range(wl) \cup Range(cl)
@@ -159,14 +174,17 @@ Spec == Init /\ [][Next]_vars /\ Fair
 Exclusion == excl => shared = 0
 Counted == /\ shared = Cardinality({t \in All : has[t] = "r"})
            /\ Cardinality({t \in All : has[t] = "w"}) = (IF excl THEN 1 ELSE 0)
-Served == /\ rl # <<>> => excl \/ wl # <<>>
+Served == /\ Policy = "arrival" => rl = <<>> /\ (wl # <<>> /\ Head(wl) \in Readers => excl)
+          /\ rl # <<>> => excl \/ wl # <<>>
           /\ ~excl /\ shared = 0 => rl = <<>> /\ wl = <<>> /\ cl = <<>>
 FlagIsTrue == flag = (rl # <<>> \/ wl # <<>> \/ cl # <<>>)
 Refused == closed => rl = <<>> /\ wl = <<>>
 Once == torn <= 1
 Untouched == ~alive => lock = -1 /\ \A t \in All : pc[t] \notin {"ask", "leave", "lower", "unlock", "waits"}
 Ends == \A t \in All : pc[t] = "waits" ~> pc[t] # "waits"
-PhaseFair == [][\A t \in All : has[t] = "w" /\ has'[t] # "w" => rl' = <<>>]_vars
+PhaseFair == [][Policy = "phase" => \A t \in All : has[t] = "w" /\ has'[t] # "w" => rl' = <<>>]_vars
+WritersFirst == [][Policy = "first" /\ wl' # <<>> => \A t \in Readers : has[t] = "n" => has'[t] # "r"]_vars
+InOrder == [][Policy = "arrival" => \A i \in 1..Len(wl) : has'[wl[i]] # "n" => \A j \in 1..i : has'[wl[j]] # "n" \/ pc'[wl[j]] # "waits"]_vars
 NonePasses == [][wl # <<>> => \A t \in Readers : pc[t] \in {"out", "ask"} => has'[t] = "n"]_vars
 Kept == [][\A t \in Writers : pc[t] = "lower" /\ pc'[t] # "lower" => has'[t] = "r"]_vars
 =============================================================================

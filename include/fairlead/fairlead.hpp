@@ -52,6 +52,13 @@
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/io/tcp.hpp>
+#include <fairlead/message/choice.hpp>
+#include <fairlead/message/gate.hpp>
+#include <fairlead/message/join.hpp>
+#include <fairlead/message/port.hpp>
+#include <fairlead/message/receiver.hpp>
+#include <fairlead/message/request.hpp>
+#include <fairlead/message/service.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/group.hpp>

@@ -89,10 +89,7 @@ std::size_t phase_line::waiting() noexcept {
 // `shared_first`: an exclusive entry has ended.
 void phase_line::grant(bool shared_first, waiter_list& granted) noexcept {
     std::uint64_t word = word_.load(acquire);  // [RW2]
-    if ((word & exclusive) == 0 && (shared_first || exclusive_.empty())) {
-        word += shared_.size() * one_shared;
-        shared_.grant_all(granted);
-    }
+    if ((word & exclusive) == 0) word += grant_shared(shared_first, granted) * one_shared;
     if (!is_held(word)) {
         if (exclusive_.grant_first(granted)) {
             word |= exclusive;
@@ -106,6 +103,24 @@ void phase_line::grant(bool shared_first, waiter_list& granted) noexcept {
     // release: a store ends the chain of exchanges that began at a leave, so it must publish what
     // those have published. [RW2]
     word_.store(word, release);
+}
+
+// No exclusive entry holds the line. Returns how many shared ones come in.
+std::uint64_t phase_line::grant_shared(bool shared_first, waiter_list& granted) noexcept {
+    std::uint64_t count = 0;
+    if (policy_ == policy::arrival) {
+        for (; begins_with_shared(); ++count) exclusive_.grant_first(granted);
+    } else if (exclusive_.empty() || (shared_first && policy_ == policy::phase_fair)) {
+        count = shared_.size();
+        shared_.grant_all(granted);
+    }
+    return count;
+}
+
+// Only under `arrival`: the other policies keep shared waits apart.
+bool phase_line::begins_with_shared() const noexcept {
+    const auto* const first = static_cast<const waiter*>(exclusive_.front());
+    return first != nullptr && first->kind_ == entry::shared;
 }
 
 }  // namespace fairlead::sync

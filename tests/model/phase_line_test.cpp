@@ -177,6 +177,43 @@ TEST(ModelPhaseLine, OnlyTheSoleReaderBecomesTheWriter) {
     });
 }
 
+// Under the other two policies, the end of a holder, and a withdrawal, with every order.
+TEST(ModelPhaseLine, UnderArrivalNothingPassesAWait) {
+    model::expect_passes({.preemptions = 2}, [] {
+        phase_line one{phase_line::policy::arrival};
+        require(one.try_enter(exclusive), "nothing is inside");
+        wait first{shared};
+        wait second{exclusive};
+        wait third{shared};
+        require(one.enter(first) && one.enter(second) && one.enter(third), "all wait");
+        bool gone = false;
+        model::in_threads([&] { one.leave(exclusive); }, [&] { gone = one.withdraw(second); });
+        require(first.has(), "it is at the front");
+        require(gone && third.has() && one.shared() == 2, "a withdrawal lets in what is behind");
+        one.leave(shared);
+        one.leave(shared);
+        require(one.try_enter(exclusive), "all have left");
+        one.leave(exclusive);
+    });
+}
+
+TEST(ModelPhaseLine, UnderExclusiveFirstSharedEntriesAreTheLast) {
+    model::expect_passes({.preemptions = 2}, [] {
+        phase_line one{phase_line::policy::exclusive_first};
+        require(one.try_enter(exclusive), "nothing is inside");
+        wait reader{shared};
+        wait writer{exclusive};
+        require(one.enter(reader) && one.enter(writer), "both wait");
+        bool gone = false;
+        model::in_threads([&] { one.leave(exclusive); }, [&] { gone = one.withdraw(writer); });
+        require(gone != writer.was_told(), "one of the two");
+        require(gone == reader.has(), "the writer comes first, unless it has left");
+        if (!gone) one.leave(exclusive);
+        require(reader.has(), "nothing is before the reader");
+        one.leave(shared);
+    });
+}
+
 // --- the close -----------------------------------------------------------------------------------
 
 TEST(ModelPhaseLine, ACloseEndsTheWaitsAndTearsDownOnceAfterTheHolders) {

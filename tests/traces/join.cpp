@@ -49,7 +49,7 @@ template <class Call>
 class noted_task final : public coro::spawned<int> {
 public:
     noted_task(scheduler& home, history& calls, bool& has_run, sync::signal& ends)
-        : spawned{home, body(calls, has_run), {"noted"}},
+        : spawned{home, body(calls, has_run), {"noted"}, {}},
           calls_{calls},
           has_run_{has_run},
           ends_{ends} {}

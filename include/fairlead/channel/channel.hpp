@@ -187,6 +187,10 @@ public:
     /// How many elements may wait in it; or `unbounded`.
     [[nodiscard]] std::size_t capacity() const noexcept { return state_.capacity(); }
 
+    /// @cond internal
+    [[nodiscard]] channels::channel_state<T>& state() noexcept { return state_; }
+    /// @endcond
+
 private:
     channels::channel_state<T> state_;
 };

@@ -42,7 +42,7 @@ public:
     /// Whether it was closed so that reserved places bring nothing any more.
     [[nodiscard]] bool drops() const noexcept { return drops_; }
     [[nodiscard]] bool is_unused() const noexcept {
-        return senders_.empty() && receivers_.empty() && reserved_ == 0;
+        return senders_.empty() && receivers_.empty() && watches_.empty() && reserved_ == 0;
     }
     [[nodiscard]] std::size_t length() const noexcept { return elements_.size(); }
     [[nodiscard]] std::size_t capacity() const noexcept { return elements_.capacity(); }
@@ -79,6 +79,7 @@ public:
         for (; !wait.is_done(); ++wait.next_) {
             if (!has_room()) return progress::full;
             elements_.push(std::move(*wait.next_));
+            watches_.grant_all(told);
         }
         return progress::done;
     }
@@ -107,6 +108,7 @@ public:
         } else {
             elements_.push(std::move(value));
             --reserved_;
+            watches_.grant_all(told);
         }
     }
 
@@ -143,6 +145,16 @@ public:
 
     /// False: it has ended.
     [[nodiscard]] bool withdraw(receiver_wait<T>& wait) noexcept { return receivers_.erase(wait); }
+
+    /// Waits for an element, which it does not take, if it may. `done`: there is one.
+    progress watch(sync::waiter& wait, bool may_wait) noexcept {
+        if (!elements_.empty()) return wait.claim() ? progress::done : progress::left;
+        if (is_drained()) return wait.claim() ? progress::closed : progress::left;
+        if (!may_wait) return progress::full;
+        watches_.push_back(wait);
+        return progress::waits;
+    }
+    [[nodiscard]] bool withdraw_watch(sync::waiter& wait) noexcept { return watches_.erase(wait); }
 
     // --- the end ---------------------------------------------------------------------------------
 
@@ -258,6 +270,7 @@ private:
             } else {
                 elements_.push(std::move(*first.next_));
                 ++first.next_;
+                watches_.grant_all(told);
                 if (first.is_done()) senders_.grant_first(told);
             }
         }
@@ -283,11 +296,14 @@ private:
     }
 
     void end_if_drained(sync::waiter_list& told) noexcept {
-        if (is_drained()) receivers_.close_all(told);
+        if (!is_drained()) return;
+        receivers_.close_all(told);
+        watches_.close_all(told);
     }
 
     sync::waiter_list senders_;
     sync::waiter_list receivers_;
+    sync::waiter_list watches_;  // waits for an element that they do not take, or the end
     block_fifo<T> elements_;
     std::size_t reserved_ = 0;
     bool closed_ = false;

@@ -134,6 +134,27 @@ public:
         static_cast<void>(flow_.receive(wait, told.ended));
     }
 
+    // --- for joins, which take from several channels at once ---------------------------------------
+
+    /// The mutex, for a thread that locks those of several channels in the order of their addresses.
+    [[nodiscard]] sync::mutex& mutex() noexcept { return mutex_; }
+    /// Under the mutex.
+    [[nodiscard]] bool has_element() const noexcept { return flow_.length() != 0; }
+    /// Under the mutex; there is an element. `ended`: to be told after the unlocking.
+    void take_locked(receiver_wait<T>& into, sync::waiter_list& ended) noexcept {
+        static_cast<void>(end(into, flow_.receive(into, ended)));
+    }
+
+    /// Waits for an element, which it does not take: `watch_operation`.
+    progress watch(sync::waiter& wait, bool may_wait) noexcept {
+        std::lock_guard lock{mutex_};
+        return end(wait, flow_.watch(wait, may_wait));
+    }
+    [[nodiscard]] bool withdraw_watch(sync::waiter& wait) noexcept {
+        std::lock_guard lock{mutex_};
+        return flow_.withdraw_watch(wait);
+    }
+
     /// False: it was closed before.
     bool close() noexcept {
         told_at_end told;

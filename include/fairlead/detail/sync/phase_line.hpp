@@ -15,15 +15,21 @@
 //     try_upgrade                          one exchange
 //     withdraw, close                      under the mutex
 //
-// A shared entry waits while an exclusive one holds the line or waits for it. An exclusive entry
-// that ends lets in all shared ones that wait then; the end of the last shared entry lets in one
-// exclusive one. So a shared entry waits for one exclusive entry at most, and an exclusive one for
-// one shared phase before each exclusive entry ahead of it: neither starves.
+// A shared entry waits while an exclusive one holds the line or waits for it. What comes in next is
+// a policy, which the line has for good:
+//
+//     phase_fair        An exclusive entry that ends lets in all shared ones that wait then; the
+//                       end of the last shared entry lets in one exclusive one. So a shared entry
+//                       waits for one exclusive entry at most, and an exclusive one for one shared
+//                       phase before each exclusive entry ahead of it: neither starves.
+//     arrival           One FIFO for both kinds, which is `exclusive_`. Shared entries at its front
+//                       come in together. Neither kind starves; each change of kind costs a phase.
+//     exclusive_first   Shared entries come in when no exclusive one waits. Shared ones may starve.
 //
 // Invariants
 //   1. While `has_waiters` is set, the word changes under the mutex alone. [RW1]
 //   2. A shared wait waits only while an exclusive entry holds the line or waits. Without a holder
-//      nothing waits.
+//      nothing waits. Under `arrival` the first wait of the FIFO cannot come in.
 //   3. A wait ends once: by a grant, by a close, or by its own withdrawal. Whether it is in a FIFO
 //      decides, under the mutex.
 //   4. A grant is told after the mutex was unlocked, and from then on the teller touches only the
@@ -38,8 +44,8 @@
 //
 // Source: phase fairness is from B. Brandenburg, J. Anderson, "Spin-based reader-writer
 // synchronization for multiprocessor real-time systems", Real-Time Systems 46, 2010.
-// Rejected: one FIFO for both (each change of kind costs a phase); precedence of one kind (the
-// other starves); an upgrade that waits (two that wait for each other never end).
+// Rejected: a second engine for gates (the policies differ in one function); an upgrade that waits
+// (two that wait for each other never end).
 //
 // Spec: RwMutex in spec/MAP.md.
 #pragma once
@@ -55,6 +61,7 @@ namespace fairlead::sync {
 
 class phase_line {
 public:
+    enum class policy : std::uint8_t { phase_fair, arrival, exclusive_first };
     enum class entry : std::uint8_t { shared, exclusive };
     enum class [[nodiscard]] closing : std::uint8_t { granted, waits, closed };
 
@@ -75,7 +82,7 @@ public:
         bool tears_down_ = false;  // written before the wait begins
     };
 
-    phase_line() = default;
+    explicit phase_line(policy order = policy::phase_fair) noexcept : policy_{order} {}
     phase_line(const phase_line&) = delete;
     phase_line& operator=(const phase_line&) = delete;
     /// Nothing may wait, or hold an entry. Waits for critical sections that end.
@@ -165,12 +172,15 @@ private:
 
     [[nodiscard]] waiter_list& fifo_of(const waiter& wait) noexcept {
         if (wait.tears_down_) return teardown_;
-        return wait.kind_ == entry::shared ? shared_ : exclusive_;
+        const bool is_apart = wait.kind_ == entry::shared && policy_ != policy::arrival;
+        return is_apart ? shared_ : exclusive_;
     }
 
     [[nodiscard]] bool enlist(waiter& wait) noexcept;
     void give_to_waiters(std::uint64_t change, entry ended) noexcept;
     void grant(bool shared_first, waiter_list& granted) noexcept;
+    std::uint64_t grant_shared(bool shared_first, waiter_list& granted) noexcept;
+    [[nodiscard]] bool begins_with_shared() const noexcept;
 
     // Changed by every operation. Without waiters by one exchange; with waiters [RW1] by the holder
     // of the mutex.
@@ -180,6 +190,7 @@ private:
     waiter_list exclusive_;
     waiter_list teardown_;  // at most one
     bool is_torn_down_ = false;
+    const policy policy_;
 };
 
 }  // namespace fairlead::sync
