@@ -56,7 +56,7 @@
 #include <fairlead/message/gate.hpp>
 #include <fairlead/message/join.hpp>
 #include <fairlead/message/port.hpp>
-#include <fairlead/message/receiver.hpp>
+#include <fairlead/message/port_receiver.hpp>
 #include <fairlead/message/request.hpp>
 #include <fairlead/message/service.hpp>
 #include <fairlead/sched/block_in_place.hpp>

@@ -22,7 +22,7 @@ TEST(Choice, ExactlyOneMessageIsTaken) {
         port<int> numbers;
         port<std::string> words;
         std::string got;
-        receiver one =
+        port_receiver one =
             choice(sim.scheduler, from(numbers, [&](int each) { got += std::to_string(each); }),
                    from(words, [&](std::string each) -> task<> {
                        co_await sleep_for(1ms);
@@ -49,7 +49,7 @@ TEST(Choice, MessagesThatAreThereAreTakenAtOnceAndOnce) {
     port<int> right;
     int fired = 0;
     for (int i = 0; i != 4; ++i) EXPECT_TRUE((i % 2 == 0 ? left : right).try_send(int{i}));
-    std::vector<receiver> all;
+    std::vector<port_receiver> all;
     for (int i = 0; i != 3; ++i) {
         all.push_back(choice(sim.scheduler, from(left, [&](int) { ++fired; }),
                              from(right, [&](int) { ++fired; })));
@@ -64,8 +64,9 @@ TEST(Choice, EndsWithoutACallIfAllPortsCloseOrItIsEnded) {
     port<int> left;
     port<int> right;
     const auto never_called = [](int) { ADD_FAILURE(); };
-    receiver closes = choice(sim.scheduler, from(left, never_called), from(right, never_called));
-    receiver ends = choice(sim.scheduler, from(left, never_called), from(right, never_called));
+    port_receiver closes =
+        choice(sim.scheduler, from(left, never_called), from(right, never_called));
+    port_receiver ends = choice(sim.scheduler, from(left, never_called), from(right, never_called));
     sim.scheduler.run_until_idle();
     ends.end();
     left.close();
@@ -90,7 +91,7 @@ TEST(Gather, TakesSoManyInTotalAndKeepsThemApart) {
         bad = std::move(f);
         ++calls;
     };
-    receiver all = gather(sim.scheduler, 4, sums, values, failures);
+    port_receiver all = gather(sim.scheduler, 4, sums, values, failures);
     EXPECT_TRUE(values.try_send(1));
     EXPECT_TRUE(failures.try_send("broken"));
     sim.scheduler.run_until_idle();
@@ -112,7 +113,7 @@ TEST(Gather, GivesWhatItHasWhenThePortsClose) {
     simulation sim;
     port<int> values;
     std::vector<int> good;
-    receiver all = gather(
+    port_receiver all = gather(
         sim.scheduler, 3, [&](std::vector<int> v) { good = std::move(v); }, values);
     EXPECT_TRUE(values.try_send(1));
     values.close();

@@ -25,7 +25,7 @@ TEST(Join, TakesOneOfEachOrNone) {
     port<int> numbers;
     port<std::string> words;
     std::string got;
-    receiver pairs = join(
+    port_receiver pairs = join(
         sim.scheduler,
         [&](int number, std::string word) -> task<> {
             co_await sleep_for(1ms);
@@ -50,7 +50,7 @@ TEST(Join, PausesAndTakesOnlyOnce) {
     port<int> left;
     port<int> right;
     int calls = 0;
-    receiver one = join(
+    port_receiver one = join(
         sim.scheduler, [&](int, int) { ++calls; }, {.mode = receiver_mode::one_shot}, left, right);
     sim.scheduler.run_until_idle();
     one.pause();
@@ -73,7 +73,7 @@ TEST(Join, ATakeAdmitsTheSenderThatWaits) {
     port<int> left{1};
     port<int> right{1};
     int sum = 0;
-    receiver pairs = join(
+    port_receiver pairs = join(
         sim.scheduler, [&](int a, int b) { sum += a * b; }, {}, left, right);
     const auto sends = [](port<int>& to) -> task<> {
         for (int i = 1; i != 5; ++i) {
@@ -103,8 +103,8 @@ TEST(Join, CrossedJoinsTakeEachMessageOnceAndLeaveNoPair) {
             rights.push_back(b);
         };
         const auto crossed = [&](int b, int a) { straight(a, b); };
-        receiver one = join(sim.scheduler, straight, {.at_most = 2}, left, right);
-        receiver two = join(sim.scheduler, crossed, {}, right, left);
+        port_receiver one = join(sim.scheduler, straight, {.at_most = 2}, left, right);
+        port_receiver two = join(sim.scheduler, crossed, {}, right, left);
         int sent_left = 0;
         int sent_right = 0;
         for (int i = 0; i != 40; ++i) {
@@ -142,8 +142,8 @@ TEST(Join, CrossedJoinsOnThreadsEnd) {
     port<int> right;
     std::atomic<int> pairs{0};
     const auto counts = [&](int, int) { ++pairs; };
-    receiver one = join(pool, counts, {.at_most = 2}, left, right);
-    receiver two = join(pool, counts, {.at_most = 2}, right, left);
+    port_receiver one = join(pool, counts, {.at_most = 2}, left, right);
+    port_receiver two = join(pool, counts, {.at_most = 2}, right, left);
     const auto sends = [](port<int>& to) {
         for (int i = 0; i != count; ++i) EXPECT_TRUE(to.try_send(int{i}));
         to.close();

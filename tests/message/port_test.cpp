@@ -32,7 +32,7 @@ TEST(Port, MessagesQueueBeforeThereIsAReceiver) {
     for (int i = 0; i != 3; ++i) EXPECT_TRUE(numbers.try_send(int{i}));
     EXPECT_EQ(numbers.length(), 3U);
     std::vector<int> got;
-    receiver all = numbers.receive_with(sim.scheduler, [&](int each) { got.push_back(each); });
+    port_receiver all = numbers.receive_with(sim.scheduler, [&](int each) { got.push_back(each); });
     EXPECT_TRUE(numbers.try_send(3));
     sim.scheduler.run_until_idle();
     EXPECT_EQ(got, (std::vector{0, 1, 2, 3}));
@@ -48,8 +48,8 @@ TEST(Port, AOneShotReceiverTakesOneMessage) {
     simulation sim;
     port<int> numbers;
     std::vector<int> got;
-    receiver one = numbers.receive_with(sim.scheduler, [&](int each) { got.push_back(each); },
-                                        {.mode = receiver_mode::one_shot, .at_most = 4});
+    port_receiver one = numbers.receive_with(sim.scheduler, [&](int each) { got.push_back(each); },
+                                             {.mode = receiver_mode::one_shot, .at_most = 4});
     for (int i = 0; i != 3; ++i) EXPECT_TRUE(numbers.try_send(int{i}));
     EXPECT_TRUE(sim.scheduler.drain_for(1h));
     EXPECT_EQ(got, std::vector{0});
@@ -61,7 +61,7 @@ TEST(Port, APausedReceiverTakesNothing) {
     simulation sim;
     port<int> numbers;
     std::vector<int> got;
-    receiver all = numbers.receive_with(sim.scheduler, [&](int each) { got.push_back(each); });
+    port_receiver all = numbers.receive_with(sim.scheduler, [&](int each) { got.push_back(each); });
     sim.scheduler.run_until_idle();
     all.pause();
     EXPECT_TRUE(all.is_paused());
@@ -87,13 +87,13 @@ TEST(Port, AtMostSoManyHandlersRun) {
         port<int> numbers;
         std::size_t inside = 0;
         std::size_t most = 0;
-        receiver all = numbers.receive_with(sim.scheduler,
-                                            [&](int) -> task<> {
-                                                most = std::max(most, ++inside);
-                                                co_await sleep_for(1ms);
-                                                --inside;
-                                            },
-                                            {.at_most = at_most});
+        port_receiver all = numbers.receive_with(sim.scheduler,
+                                                 [&](int) -> task<> {
+                                                     most = std::max(most, ++inside);
+                                                     co_await sleep_for(1ms);
+                                                     --inside;
+                                                 },
+                                                 {.at_most = at_most});
         for (int i = 0; i != 7; ++i) EXPECT_TRUE(numbers.try_send(int{i}));
         numbers.close();
         EXPECT_TRUE(sim.scheduler.drain_for(1h));
@@ -106,14 +106,15 @@ TEST(Port, AHandlerMayEndItsReceiverAndCloseThePort) {
     simulation sim;
     port<int> numbers;
     std::vector<int> got;
-    receiver all = numbers.receive_with(sim.scheduler, [&](int each, receiver_ref self) {
+    port_receiver all = numbers.receive_with(sim.scheduler, [&](int each, receiver_ref self) {
         got.push_back(each);
         if (each == 1) self.end();
     });
     for (int i = 0; i != 4; ++i) EXPECT_TRUE(numbers.try_send(int{i}));
     EXPECT_TRUE(sim.scheduler.drain_for(1h));
     EXPECT_EQ(got, (std::vector{0, 1}));
-    receiver closes = numbers.receive_with(sim.scheduler, [&](int) { numbers.close_and_drop(); });
+    port_receiver closes =
+        numbers.receive_with(sim.scheduler, [&](int) { numbers.close_and_drop(); });
     EXPECT_TRUE(sim.scheduler.drain_for(1h));
     EXPECT_TRUE(closes.has_ended());
     EXPECT_EQ(numbers.try_send(5).error(), wait_error::closed);
@@ -123,18 +124,18 @@ TEST(Port, AFailureGoesToTheSinkAndTheReceiverGoesOn) {
     simulation sim;
     port<int> numbers;
     std::vector<std::string> failures;
-    receiver all = numbers.receive_with(sim.scheduler,
-                                        [&](int each) -> task<> {
-                                            if (each == 0) throw std::runtime_error{"zero"};
-                                            co_return;
-                                        },
-                                        {.on_failure = [&](std::exception_ptr why) {
-                                            try {
-                                                std::rethrow_exception(why);
-                                            } catch (const std::runtime_error& e) {
-                                                failures.emplace_back(e.what());
-                                            }
-                                        }});
+    port_receiver all = numbers.receive_with(sim.scheduler,
+                                             [&](int each) -> task<> {
+                                                 if (each == 0) throw std::runtime_error{"zero"};
+                                                 co_return;
+                                             },
+                                             {.on_failure = [&](std::exception_ptr why) {
+                                                 try {
+                                                     std::rethrow_exception(why);
+                                                 } catch (const std::runtime_error& e) {
+                                                     failures.emplace_back(e.what());
+                                                 }
+                                             }});
     for (int i = 0; i != 2; ++i) EXPECT_TRUE(numbers.try_send(int{i}));
     numbers.close();
     EXPECT_TRUE(sim.scheduler.drain_for(1h));
@@ -153,7 +154,7 @@ TEST(Port, HandlersRunInsideTheirGate) {
     int readers_most = 0;
     int refused = 0;
     const auto counts = [&](std::exception_ptr) { ++refused; };
-    receiver alone =
+    port_receiver alone =
         writes.receive_with(sim.scheduler,
                             [&](int) -> task<> {
                                 EXPECT_EQ(++writers, 1);
@@ -162,7 +163,7 @@ TEST(Port, HandlersRunInsideTheirGate) {
                                 --writers;
                             },
                             {.at_most = 2, .gate = door.exclusive(), .on_failure = counts});
-    receiver beside =
+    port_receiver beside =
         reads.receive_with(sim.scheduler,
                            [&](int) -> task<> {
                                readers_most = std::max(readers_most, ++readers);
@@ -195,7 +196,7 @@ TEST(Port, ThePortMayGoBeforeItsReceiver) {
     simulation sim;
     auto numbers = std::make_unique<port<int>>();
     int handled = 0;
-    receiver all = numbers->receive_with(sim.scheduler, [&](int) { ++handled; });
+    port_receiver all = numbers->receive_with(sim.scheduler, [&](int) { ++handled; });
     sim.scheduler.run_until_idle();
     EXPECT_TRUE(numbers->try_send(1));
     numbers.reset();
@@ -207,7 +208,7 @@ TEST(Port, ThePortMayGoBeforeItsReceiver) {
 TEST(Port, ASchedulerThatIsDestroyedEndsTheReceivers) {
     port<int> numbers;
     auto sim = std::make_unique<simulation>();
-    receiver all = numbers.receive_with(sim->scheduler, [](int) {}, {.at_most = 2});
+    port_receiver all = numbers.receive_with(sim->scheduler, [](int) {}, {.at_most = 2});
     sim->scheduler.run_until_idle();
     sim.reset();
     EXPECT_TRUE(all.has_ended());
@@ -236,7 +237,7 @@ std::string outcome(future<std::string>& of) {
 TEST(Port, WhatAHandlerReturnsOrThrowsIsTheReply) {
     simulation sim;
     port<asking> asks;
-    receiver all = asks.receive_with(sim.scheduler, [](int each) -> task<std::string> {
+    port_receiver all = asks.receive_with(sim.scheduler, [](int each) -> task<std::string> {
         co_await sleep_for(1ms);
         if (each == 0) throw std::runtime_error{"zero"};
         co_return std::to_string(each);
@@ -262,7 +263,7 @@ TEST(Port, ARequestThatIsDroppedIsAnsweredAsBroken) {
     asks.close_and_drop();
     EXPECT_EQ(outcome(dropped), "broken");
     port<asking> other;
-    receiver forgets = other.receive_with(sim.scheduler, [](asking) {});
+    port_receiver forgets = other.receive_with(sim.scheduler, [](asking) {});
     auto forgotten = other.ask(1);
     sim.scheduler.run_until_idle();
     EXPECT_EQ(outcome(forgotten), "broken") << "the handler had the promise";
@@ -271,10 +272,11 @@ TEST(Port, ARequestThatIsDroppedIsAnsweredAsBroken) {
 TEST(Port, ARequestMayBeSentByHandAndAnsweredByAnExpected) {
     simulation sim;
     port<request<int, int, wait_error>> asks{4};
-    receiver all = asks.receive_with(sim.scheduler, [](int each) -> std::expected<int, wait_error> {
-        if (each < 0) return std::unexpected{wait_error::expired};
-        return each * 2;
-    });
+    port_receiver all =
+        asks.receive_with(sim.scheduler, [](int each) -> std::expected<int, wait_error> {
+            if (each < 0) return std::unexpected{wait_error::expired};
+            return each * 2;
+        });
     auto one = make_request<int, wait_error>(4);
     auto two = make_request<int, wait_error>(-4);
     EXPECT_TRUE(asks.try_send(std::move(one.request)));

@@ -16,7 +16,7 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/detail/message/worker.hpp>
 #include <fairlead/message/port.hpp>
-#include <fairlead/message/receiver.hpp>
+#include <fairlead/message/port_receiver.hpp>
 
 #include <array>
 #include <cstddef>
@@ -153,23 +153,23 @@ task<> collect(std::shared_ptr<receiver_state> of, std::size_t count, F handler,
 /// If several have one, it is any of them. Ends without a call when all ports are closed and empty.
 /// Allocates; throws `std::bad_alloc`.
 template <class... T, class... F>
-receiver choice(executor where, choice_case<T, F>... cases) {
+port_receiver choice(executor where, choice_case<T, F>... cases) {
     auto state = std::make_shared<messages::receiver_state>(where, 1, failure_sink{});
     spawn(where, messages::choose<T...>(state, std::tuple{std::move(cases)...}), {.name = "choice"})
         .detach();
-    return receiver{std::move(state)};
+    return port_receiver{std::move(state)};
 }
 
 /// Takes `count` messages in total, and calls `handler(std::vector<T>...)`, plain or a coroutine,
 /// as a task of `where`, with the messages of each port. With fewer, if all ports are closed and
 /// empty, or the receiver ends, or the scheduler stops: what was taken is given. Allocates.
 template <class F, class... T>
-receiver gather(executor where, std::size_t count, F handler, port<T>&... ports) {
+port_receiver gather(executor where, std::size_t count, F handler, port<T>&... ports) {
     auto state = std::make_shared<messages::receiver_state>(where, 1, failure_sink{});
     spawn(where, messages::collect<F, T...>(state, count, std::move(handler), ports.core()...),
           {.name = "gather"})
         .detach();
-    return receiver{std::move(state)};
+    return port_receiver{std::move(state)};
 }
 
 }  // namespace fairlead

@@ -15,7 +15,7 @@
 #include <fairlead/detail/message/joining.hpp>
 #include <fairlead/detail/message/worker.hpp>
 #include <fairlead/message/port.hpp>
-#include <fairlead/message/receiver.hpp>
+#include <fairlead/message/port_receiver.hpp>
 
 #include <cstddef>
 #include <exception>
@@ -101,7 +101,7 @@ task<> work_on_each(std::shared_ptr<receiver_state> of, std::shared_ptr<F> handl
 /// Allocates; throws `std::bad_alloc`.
 template <class F, class... T>
     requires(sizeof...(T) > 1)
-receiver join(executor where, F handler, receiver_options options, port<T>&... ports) {
+port_receiver join(executor where, F handler, receiver_options options, port<T>&... ports) {
     FAIRLEAD_ASSERT(options.at_most != 0, "a receiver runs one handler at least");
     FAIRLEAD_ASSERT(!options.gate, "a join has no gate: enter it in the handler");
     const bool is_one_shot = options.mode == receiver_mode::one_shot;
@@ -116,7 +116,7 @@ receiver join(executor where, F handler, receiver_options options, port<T>&... p
               {.name = options.name})
             .detach();
     }
-    return receiver{std::move(state)};
+    return port_receiver{std::move(state)};
 }
 
 }  // namespace fairlead

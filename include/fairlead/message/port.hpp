@@ -22,7 +22,7 @@
 
 #include <fairlead/channel/channel.hpp>
 #include <fairlead/detail/message/worker.hpp>
-#include <fairlead/message/receiver.hpp>
+#include <fairlead/message/port_receiver.hpp>
 #include <fairlead/message/request.hpp>
 
 #include <cstddef>
@@ -56,7 +56,7 @@ public:
     /// is the reply: a value, a `std::expected`, or a task of one. It is kept until the receiver
     /// has ended. Throws `std::bad_alloc`.
     template <class F>
-    receiver receive_with(executor where, F&& handler, receiver_options options = {}) {
+    port_receiver receive_with(executor where, F&& handler, receiver_options options = {}) {
         return messages::attach<T>(where, core_, std::forward<F>(handler), std::move(options));
     }
 

@@ -19,7 +19,7 @@
 #include <fairlead/detail/sync/mutex.hpp>
 #include <fairlead/message/gate.hpp>
 #include <fairlead/message/port.hpp>
-#include <fairlead/message/receiver.hpp>
+#include <fairlead/message/port_receiver.hpp>
 #include <fairlead/message/request.hpp>
 
 #include <cstddef>
@@ -165,7 +165,7 @@ private:
         }
 
     protected:
-        std::optional<fairlead::receiver> receiver_;
+        std::optional<port_receiver> receiver_;
     };
 
     template <class T, class F>

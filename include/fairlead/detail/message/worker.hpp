@@ -8,7 +8,7 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/detail/message/receiver_state.hpp>
-#include <fairlead/message/receiver.hpp>
+#include <fairlead/message/port_receiver.hpp>
 #include <fairlead/message/request.hpp>
 
 #include <concepts>
@@ -172,8 +172,8 @@ task<> work(std::shared_ptr<port_core<T>> from, std::shared_ptr<receiver_state> 
 }
 
 template <class T, class F>
-receiver attach(executor where, std::shared_ptr<port_core<T>> to, F&& handler,
-                receiver_options&& options) {
+port_receiver attach(executor where, std::shared_ptr<port_core<T>> to, F&& handler,
+                     receiver_options&& options) {
     const bool is_one_shot = options.mode == receiver_mode::one_shot;
     FAIRLEAD_ASSERT(options.at_most != 0, "a receiver runs one handler at least");
     const std::size_t workers = is_one_shot ? 1 : options.at_most;
@@ -184,7 +184,7 @@ receiver attach(executor where, std::shared_ptr<port_core<T>> to, F&& handler,
               {.name = options.name})
             .detach();
     }
-    return receiver{std::move(state)};
+    return port_receiver{std::move(state)};
 }
 
 }  // namespace fairlead::messages

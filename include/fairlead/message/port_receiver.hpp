@@ -71,29 +71,29 @@ public:
     [[nodiscard]] receiver_stats stats() const noexcept { return of_->stats(); }
 
 private:
-    friend class receiver;
+    friend class port_receiver;
 
     std::shared_ptr<messages::receiver_state> of_;
 };
 
 /// Keeps a receiver: the destructor ends it, without a wait, unless it was detached.
-class [[nodiscard]] receiver : public receiver_ref {
+class [[nodiscard]] port_receiver : public receiver_ref {
 public:
     /// @cond internal
-    explicit receiver(std::shared_ptr<messages::receiver_state> of) noexcept
+    explicit port_receiver(std::shared_ptr<messages::receiver_state> of) noexcept
         : receiver_ref{std::move(of)} {}
     /// @endcond
     /// `other` keeps none after it, and may only be destroyed or assigned.
-    receiver(receiver&& other) noexcept = default;
+    port_receiver(port_receiver&& other) noexcept = default;
     /// Ends its own receiver, and takes over that of `other`.
-    receiver& operator=(receiver&& other) noexcept {
+    port_receiver& operator=(port_receiver&& other) noexcept {
         if (this != &other) {
             if (of_ != nullptr) end();
             of_ = std::move(other.of_);
         }
         return *this;
     }
-    ~receiver() {
+    ~port_receiver() {
         if (of_ != nullptr) end();
     }
 
