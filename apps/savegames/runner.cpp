@@ -125,13 +125,19 @@ public:
         fl::basic_task& self = co_await fl::current_task();
         const mail_receiver receiver{self};
         Run(pool_, std::move(work), receiver.callback());
+        bool is_overdue = false;
         for (;;) {
             std::unique_ptr<job> finished = receiver.take();
             if (finished != nullptr) co_return finished;
-            const fl::wake_reason reason = co_await fl::receive_signal();
-            if (reason == fl::wake_reason::stopped || reason == fl::wake_reason::overdue) {
-                co_return receiver.take();
+            // The job has the same deadline as the request: once it is overdue it ends by itself,
+            // with the answer that it has by then.
+            if (is_overdue) {
+                co_await fl::shielded(fl::receive_signal());
+                continue;
             }
+            const fl::wake_reason reason = co_await fl::receive_signal();
+            if (reason == fl::wake_reason::stopped) co_return receiver.take();
+            is_overdue = reason == fl::wake_reason::overdue;
         }
     }
 

@@ -25,6 +25,7 @@
 #include <fairlead/detail/channel/block_fifo.hpp>
 #include <fairlead/detail/channel/channel_waits.hpp>
 #include <fairlead/detail/channel/progress.hpp>
+#include <fairlead/detail/channel/waiting_sides.hpp>
 #include <fairlead/detail/sync/waiter_list.hpp>
 
 #include <cstddef>
@@ -34,7 +35,15 @@
 namespace fairlead::channels {
 
 template <class T>
-class channel_flow {
+class channel_flow : waiting_sides<T> {
+    using waiting_sides<T>::senders_;
+    using waiting_sides<T>::receivers_;
+    using waiting_sides<T>::first_sender;
+    using waiting_sides<T>::claim_receiver;
+    using waiting_sides<T>::claim_value;
+    using waiting_sides<T>::has_sure_receiver;
+    using waiting_sides<T>::has_sure_value;
+
 public:
     explicit channel_flow(std::size_t capacity) : elements_{checked(capacity)} {}
 
@@ -202,38 +211,6 @@ private:
     [[nodiscard]] bool is_drained() const noexcept {
         return closed_ && elements_.empty() && (reserved_ == 0 || drops_);
     }
-    [[nodiscard]] sender_wait<T>& first_sender() const noexcept {
-        return static_cast<sender_wait<T>&>(*senders_.front());
-    }
-
-    // The first receiver that can be claimed, to be granted; null if there is none.
-    [[nodiscard]] receiver_wait<T>* claim_receiver() noexcept {
-        return static_cast<receiver_wait<T>*>(receivers_.claim_first());
-    }
-    // The same for a sender with a value before which no reservation waits.
-    [[nodiscard]] sender_wait<T>* claim_value() noexcept {
-        while (!senders_.empty() && !first_sender().reserves()) {
-            if (first_sender().claim()) return &first_sender();
-            senders_.drop_first();
-        }
-        return nullptr;
-    }
-
-    // Whether a receiver waits that is no branch of a select: then its claim cannot fail.
-    [[nodiscard]] bool has_sure_receiver() const noexcept {
-        const sync::waiter* at = receivers_.front();
-        while (at != nullptr && at->has_choice()) at = sync::waiter_list::next(*at);
-        return at != nullptr;
-    }
-    // The same for a sender with a value.
-    [[nodiscard]] bool has_sure_value() const noexcept {
-        const auto* at = static_cast<const sender_wait<T>*>(senders_.front());
-        while (at != nullptr && !at->reserves() && at->has_choice()) {
-            at = static_cast<const sender_wait<T>*>(sync::waiter_list::next(*at));
-        }
-        return at != nullptr && !at->reserves();
-    }
-
     // For branches of a select: whether the operation ends at once for sure.
     [[nodiscard]] bool can_send(const sender_wait<T>& wait, bool never_waits) const noexcept {
         if (closed_ || (never_waits && !wait.reserves())) return true;
@@ -301,8 +278,6 @@ private:
         watches_.close_all(told);
     }
 
-    sync::waiter_list senders_;
-    sync::waiter_list receivers_;
     sync::waiter_list watches_;  // waits for an element that they do not take, or the end
     block_fifo<T> elements_;
     std::size_t reserved_ = 0;

@@ -134,9 +134,10 @@ public:
         static_cast<void>(flow_.receive(wait, told.ended));
     }
 
-    // --- for joins, which take from several channels at once ---------------------------------------
+    // --- for joins, which take from several channels at once -------------------------------------
 
-    /// The mutex, for a thread that locks those of several channels in the order of their addresses.
+    /// The mutex, for a thread that locks those of several channels in the order of their
+    /// addresses.
     [[nodiscard]] sync::mutex& mutex() noexcept { return mutex_; }
     /// Under the mutex.
     [[nodiscard]] bool has_element() const noexcept { return flow_.length() != 0; }

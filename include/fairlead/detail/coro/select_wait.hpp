@@ -113,8 +113,8 @@ protected:
         branch.is_enabled_ = enabled;
     }
 
-    /// Which branch has ended; `none`: all have left, and `early` says why. Asked once. Throws what a branch
-    /// has thrown when it tried.
+    /// Which branch has ended; `none`: all have left, and `early` says why. Asked once. Throws what
+    /// a branch has thrown when it tried.
     [[nodiscard]] number ended();
     /// Of the branch that has ended: `expired` if it was its deadline. Of the select: why all left.
     [[nodiscard]] std::optional<wait_error> early() const noexcept { return early_; }
