@@ -4,12 +4,12 @@
 
 #include <fairlead/coro/settled.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/base/fixed_array.hpp>
 #include <fairlead/detail/coro/as_task.hpp>
 #include <fairlead/detail/coro/child_group.hpp>
 
 #include <array>
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <expected>
 #include <tuple>
@@ -118,7 +118,8 @@ public:
     using all_values = std::vector<value_of<T>>;
     using all_settled = std::vector<settled<T>>;
 
-    children(const root& waiting, group_rule rule, many_tasks<T>& bodies) : group_{rule} {
+    children(const root& waiting, group_rule rule, many_tasks<T>& bodies)
+        : group_{rule}, each_{bodies.size()} {
         tasks_.reserve(bodies.size());
         for (task<T>& body : bodies) {
             tasks_.push_back(&each_.emplace_back(typename child<T>::parts{waiting, group_, body}));
@@ -158,7 +159,7 @@ public:
 
 private:
     child_group group_;
-    std::deque<child<T>> each_;
+    base::fixed_array<child<T>> each_;
     std::vector<basic_task*> tasks_;
 };
 
