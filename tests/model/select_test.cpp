@@ -144,17 +144,22 @@ TEST(ModelSelect, NoPermitIsMissedWhileABranchEnters) {
         sync::choice choice;
         permits wait;
         wait.set_choice(choice, 0);
-        bool taken_by_other = false;
-        model::in_threads([&] { one.give_back(); },
-                          [&] {
-                              if (one.enter(wait)) wait.wait_for_end();
-                              require(wait.take_grant(), "it was granted");
-                              one.give_back();
-                          },
-                          [&] {
-                              taken_by_other = one.try_take();
-                              if (taken_by_other) one.give_back();
-                          });
+        plain<int> guarded{0};
+        model::in_threads(
+            [&] {
+                guarded = 1;
+                one.give_back();
+            },
+            [&] {
+                if (one.enter(wait)) wait.wait_for_end();
+                require(wait.take_grant() && guarded == 1, "it was granted, with what came before");
+                one.give_back();
+            },
+            [&] {
+                if (!one.try_take()) return;
+                guarded = guarded + 0;
+                one.give_back();
+            });
         require(one.taken() == 0, "all have returned");
     });
 }
