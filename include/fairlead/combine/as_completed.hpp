@@ -10,6 +10,7 @@
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/detail/coro/as_task.hpp>
+#include <fairlead/detail/coro/held_operation.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 
 #include <algorithm>
