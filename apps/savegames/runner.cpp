@@ -132,7 +132,7 @@ public:
             // The job has the same deadline as the request: once it is overdue it ends by itself,
             // with the answer that it has by then.
             if (is_overdue) {
-                co_await fl::shielded(fl::receive_signal());
+                static_cast<void>(co_await fl::shielded(fl::receive_signal()));
                 continue;
             }
             const fl::wake_reason reason = co_await fl::receive_signal();

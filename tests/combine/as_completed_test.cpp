@@ -179,7 +179,7 @@ TEST(completed_on_threads, tasks_that_are_given_back_elsewhere_are_stopped) {
     const auto moves = [](scheduler& there) -> task<int> {
         co_await resume_on(there);
         static_cast<void>(co_await receive_signal());
-        co_await shielded(receive_signal());
+        static_cast<void>(co_await shielded(receive_signal()));
         co_return 1;
     };
     for (int round = 0; round != 20; ++round) {
