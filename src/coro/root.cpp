@@ -223,6 +223,7 @@ bool root::can_abandon(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     const bool completed = self.take_completed();
     if (self.until_ >= until::completion && !completed && !self.withdraw()) return false;
+    if (self.until_ == until::agreement && completed && !self.awaited_->can_go()) return false;
     for (auto* each = self.held_; each != nullptr; each = each->outer_) {
         if (each->operation_.outlasts(self)) return self.waits_to_go(each->operation_);
     }

@@ -287,5 +287,21 @@ TEST(ModelSelect, AJoinThatCannotLeaveIsWaitedFor) {
     });
 }
 
+// A scheduler is destroyed while its select is told of one branch: the other branches leave.
+TEST(ModelSelect, LeavesAllBranchesWhenItsTaskIsDestroyed) {
+    model::expect_passes_by_priorities([] {
+        channel<int> a{1};
+        channel<int> b{1};
+        {
+            scheduler scheduler{{.workers = 1, .stop_limit = duration{0}}};
+            spawn(scheduler, takes_from_both(a, b)).detach();
+            spawn(scheduler, joins_one_of_two(b)).detach();
+            require(a.try_send(1).has_value(), "there is a place");
+        }
+        // What still waited there would be gone.
+        require(b.try_send(2).has_value() && b.length() == 1, "nothing waits");
+    });
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -129,6 +129,7 @@ private:
 
     [[nodiscard]] bool must_wait(root& holder) noexcept final;
     [[nodiscard]] bool is_woken() noexcept final;
+    [[nodiscard]] bool can_go() noexcept final { return has_left_ || !leave_all(); }
     [[nodiscard]] bool interrupt(interruption why) noexcept final;
     [[nodiscard]] bool withdraw() noexcept final;
 
