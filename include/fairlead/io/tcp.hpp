@@ -98,7 +98,10 @@ public:
         return operation_.may_try_now() && operation_.attempt() && of_->choice().claim(number_);
     }
     [[nodiscard]] bool enter() override { return true; }
-    [[nodiscard]] bool leave() noexcept override { return true; }
+    [[nodiscard]] bool leave() noexcept override {
+        operation_.leave();
+        return true;
+    }
     [[nodiscard]] coro::retried_operation* retried() noexcept override { return &operation_; }
     [[nodiscard]] auto collect(std::optional<wait_error>) { return operation_.await_resume(); }
 
@@ -121,6 +124,8 @@ public:
 
     [[nodiscard]] std::expected<std::size_t, std::error_code> await_resume() const noexcept;
     [[nodiscard]] bool attempt() noexcept override;
+    // Another branch has ended the wait: an edge may have come without an attempt after it.
+    void leave() const noexcept { drained_ = false; }
 
 private:
     bool& drained_;
@@ -139,6 +144,7 @@ public:
 
     [[nodiscard]] std::expected<void, std::error_code> await_resume() const noexcept;
     [[nodiscard]] bool attempt() noexcept override;
+    static void leave() noexcept {}  // each write tries first
 
 private:
     std::span<const std::byte> rest_;
