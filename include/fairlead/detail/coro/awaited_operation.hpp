@@ -56,8 +56,8 @@ public:
     /// wake-up. Whether its wait ends.
     [[nodiscard]] virtual bool is_woken() noexcept { return false; }
 
-    /// The root is to be destroyed, after a completion for an agreement. False: it will be completed
-    /// once more.
+    /// The root is to be destroyed, after a completion for an agreement. False: it will be
+    /// completed once more.
     [[nodiscard]] virtual bool can_go() noexcept { return true; }
 
     /// The root is to be destroyed. True: it will not be completed any more.
