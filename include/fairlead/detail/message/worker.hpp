@@ -20,6 +20,12 @@
 #include <type_traits>
 #include <utility>
 
+// GCC 12 warns, without optimisation, of each coroutine whose handler is a lambda of a source file.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"
+#endif
+
 namespace fairlead::messages {
 
 template <class T>
@@ -188,3 +194,7 @@ port_receiver attach(executor where, std::shared_ptr<port_core<T>> to, F&& handl
 }
 
 }  // namespace fairlead::messages
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
