@@ -11,16 +11,24 @@ build    cmake                  the build description
 build    ninja-build            the build itself
 build    ccache                 keeps the results of the compiler
 build    libgtest-dev           GoogleTest, for the tests
-build    libboost-dev           Beast and Histogram, for the save-game service
+build    libboost-dev           Histogram, for the save-game service; Beast for its load and for fuzzing
 build    libcli11-dev           command lines of the service
 build    libfmt-dev             text of the service
+build    libssl-dev             TLS
+build    libc-ares-dev          asks name servers
+build    openssl                makes certificates, and is the other end of TLS in tests
+build    libpq-dev              PostgreSQL
 build    libsqlite3-dev         the embedded store of the service
 build    libxxhash-dev          checksums of saves
 build    libzstd-dev            compression of saves
 build    nlohmann-json3-dev     JSON of saves
 build    zlib1g-dev             the compression of the save format of the seed
 build    python3                the checks and the reports
+test     redis-server           the tests of fairlead::redis start it
+test     postgresql-15          the tests of fairlead::postgres start it
 test     curl                   drives the service in its tests
+test     sslscan                looks for weak ciphers and versions of TLS
+test     testssl.sh             looks for the known attacks on servers of TLS
 test     wrk                    drives the service in its tests
 test     doxygen                makes the reference and reports what has no comment
 test     git                    makes histories for the tests of tools/commits.py
@@ -30,11 +38,16 @@ test     strace                 makes system calls of the service fail
 demo     python3-matplotlib     the plot of the demo
 bench    libconcurrentqueue-dev the queue of moodycamel, a rival in the benchmarks
 bench    libtbb-dev             oneTBB, a rival in the benchmarks
+bench    libasio-dev            Asio alone, whose channels are rivals in the benchmarks
 bench    libuv1-dev             libuv, a rival in the benchmarks
 bench    qtbase5-dev            Qt Concurrent, a rival in the benchmarks
 bench    golang-go              Go, a rival in the benchmarks
-bench    cargo                  fetches and builds Tokio and Rayon, rivals in the benchmarks
-bench    rustc                  compiles Tokio and Rayon
+bench    cargo                  fetches and builds Tokio, hyper and Rayon, rivals in the benchmarks
+bench    rustc                  compiles Tokio, hyper and Rayon
+bench    nginx-light            nginx, a rival in the benchmarks
+bench    openssl                makes the certificate of a benchmark, and is a rival in it
+bench    postgresql-15          the benchmarks of fairlead::postgres start it
+bench    redis-server           the benchmarks of fairlead::redis start it
 bench    erlang-base            Erlang, a rival in the benchmarks
 counts   valgrind               counts the instructions of the hot paths, also in the tests
 verify   openjdk-17-jre-headless runs TLC, the model checker of TLA+
@@ -62,6 +75,7 @@ Usage: ./do COMMAND [OPTIONS]
               --all  the packages of all commands, but for rivals in the benchmarks
   demo      build, run the save-game service against its baselines, print a table  [--quick]
               --tenants: a noisy game beside a quiet one instead, with groups and without
+              --cluster: one and three services on a Redis and a PostgreSQL instead
   test      build and run all tests, with and without sanitizers
               --preset P    only this preset (repeatable; default: release, asan with the
                             fuzz targets, tsan, and the specifications; also: debug, clang-release, aarch64,
@@ -69,7 +83,7 @@ Usage: ./do COMMAND [OPTIONS]
               --only REGEX  only the tests whose name matches
               --fast        without the tests that are labelled slow
               --unit        only the unit tests and the examples, and build only these
-  check     the fast checks: format, layers, headers, atomics, clocks, sizes, prose, snippets, links,
+  check     the fast checks: format, layers, headers, atomics, clocks, sizes, walks, prose, snippets, links,
             pages, tables, results, planted bugs, reference, messages of commits, faults of GCC 12,
             clang-tidy on the files that have changed, unit tests, counts of the hot paths
   bench     build and run benchmarks: ./do bench W1 W2 Q1
@@ -149,11 +163,13 @@ install() {
 jobs=$(nproc)
 
 # Compilers run under ccache where there is one. It must look past the headers that are compiled in
-# advance, whose macros and times are those of their sources.
+# advance, whose macros and times are those of their sources. Paths within the checkout count from
+# its root, so that two checkouts share what is compiled.
 use_ccache() {
     command -v ccache >/dev/null || return 0
     export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
     export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+    export CCACHE_BASEDIR=${CCACHE_BASEDIR-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
 }
 
 # build PRESET [OPTION...]: configures and builds; the options go to cmake --build.
@@ -199,6 +215,7 @@ setup() {
 
 demo() {
     need build demo
+    [[ " $* " != *" --cluster "* ]] || need test  # it starts a Redis and a PostgreSQL
     build release --target apps/all
     python apps/savegames/demo.py --build build/release "$@"
 }
@@ -337,6 +354,7 @@ check() {
     step "clocks" python tools/clocks.py
     step "faults of GCC 12" python tools/gcc12.py
     step "sizes" python tools/sizes.py
+    step "walks" python tools/walks.py
     step "prose" python tools/prose.py
     step "snippets" python tools/snippets.py
     step "links" python tools/links.py

@@ -7,7 +7,8 @@
    number is a with_deadline, 0 a shield.
 
    Three enders meet at a wait: the grant, the deadline of the wait itself, the inherited one. Membership in the list
-   of the object decides. So what was granted arrives.
+   of the object decides. So what was granted arrives. A wait may stay, as that for children: it is told both deadlines,
+   and ends by the grant.
 
    What is to hold
      Exact        the word says what the program text says
@@ -15,7 +16,8 @@
      NotEarly     no wait ends before the deadline that it names has passed
      TakesNothing a wait that begins overdue takes nothing
      Blamed       the with_deadline that gives `expired` is that whose deadline ended the body; of equal ones, the outer
-     Ends         a wait with a deadline around it ends                                     (liveness) *)
+     Ends         a wait with a deadline around it ends                                     (liveness)
+     Told         a wait that stays is told its own deadline, also after the inherited one  (liveness) *)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS Nodes, Max, Waits, Bug
@@ -23,24 +25,25 @@ CONSTANTS Nodes, Max, Waits, Bug
 VARIABLES own, now,                \* the deadline of each with_deadline; the time
           ctx, hide, open,         \* the list, the innermost last; whether the word hides its deadline; the truth
           task, due, mine,         \* where the task is; until when its root sleeps; the deadline of the wait itself
+          stays, told,             \* whether the wait does; whether it was told its own deadline
           listed, granted, free,   \* the object: whether the wait is in its list; was granted; what is free
           outcome, begun,          \* how the last wait has ended; how many have begun
           failed, culprit,         \* the limit that an overdue_error names; the node that it should name
           released, taken,         \* counts
           wrong                    \* what a property says must not happen
 context == <<ctx, hide, open>>
-wait == <<task, due, mine, outcome, begun>>
+wait == <<task, due, mine, stays, told, outcome, begun>>
 object == <<listed, granted, free, released, taken>>
 error == <<failed, culprit>>
 vars == <<own, now, context, wait, object, error, wrong>>
 
-Never == Max + 1
+Never == Max + 2
 Min(a, b) == IF a < b THEN a ELSE b
 Top == ctx[Len(ctx)]
 
 Init == /\ own \in [1..Nodes -> 1..Max] /\ now = 0
         /\ ctx = <<>> /\ hide = FALSE /\ open = <<>>
-        /\ task = "runs" /\ due = Never /\ mine = Never
+        /\ task = "runs" /\ due = Never /\ mine = Never /\ stays = FALSE /\ told = FALSE
         /\ listed = FALSE /\ granted = FALSE /\ free = 0
         /\ outcome = "none" /\ begun = 0 /\ failed = 0 /\ culprit = 0
         /\ released = 0 /\ taken = 0 /\ wrong = {}
@@ -77,7 +80,7 @@ Enter == /\ Runs /\ NextNode <= Nodes
             /\ open' = Append(open, n)
          /\ hide' = (Bug = 3 /\ hide)
          /\ outcome' = "none"
-         /\ UNCHANGED <<own, now, task, due, mine, begun, object, error, wrong>>
+         /\ UNCHANGED <<own, now, task, due, mine, stays, told, begun, object, error, wrong>>
 \* The body ends, or an error leaves it. Bug 4: the shield around it is gone. Bug 5: it takes each error for its own.
 Leave == /\ task = "runs" /\ ctx # <<>> /\ open # <<>> /\ open[Len(open)] = Top.node
          /\ ctx' = SubSeq(ctx, 1, Len(ctx) - 1) /\ open' = SubSeq(open, 1, Len(open) - 1)
@@ -87,16 +90,17 @@ Leave == /\ task = "runs" /\ ctx # <<>> /\ open # <<>> /\ open[Len(open)] = Top.
             /\ culprit' = IF ends THEN 0 ELSE culprit
             /\ wrong' = IF ends /\ culprit # Top.node THEN wrong \cup {"blamed"} ELSE wrong
          /\ outcome' = "none"
-         /\ UNCHANGED <<own, now, task, due, mine, begun, object>>
+         /\ UNCHANGED <<own, now, task, due, mine, stays, told, begun, object>>
 Shield == /\ Runs /\ ctx # <<>> /\ ~hide /\ hide' = TRUE /\ open' = Append(open, 0) /\ outcome' = "none"
-          /\ UNCHANGED <<own, now, ctx, task, due, mine, begun, object, error, wrong>>
+          /\ UNCHANGED <<own, now, ctx, task, due, mine, stays, told, begun, object, error, wrong>>
 Unshield == /\ task = "runs" /\ open # <<>> /\ open[Len(open)] = 0
             /\ hide' = FALSE /\ open' = SubSeq(open, 1, Len(open) - 1) /\ outcome' = "none"
-            /\ UNCHANGED <<own, now, ctx, task, due, mine, begun, object, error, wrong>>
+            /\ UNCHANGED <<own, now, ctx, task, due, mine, stays, told, begun, object, error, wrong>>
 
 \* --- a wait: task_wait::await_suspend, root::wait_at -----------------------------------------------------------
 \* Bug 6: does not look whether it is overdue. Bug 7: sleeps until its own deadline alone.
-Begin(o) == /\ Runs /\ begun < Waits /\ begun' = begun + 1 /\ mine' = o
+Begin(o, s) ==
+            /\ Runs /\ begun < Waits /\ begun' = begun + 1 /\ mine' = o /\ stays' = s /\ told' = FALSE
             /\ IF Overdue /\ Bug # 6
                THEN outcome' = "overdue" /\ UNCHANGED <<task, due, object, wrong>>
                ELSE IF free > 0
@@ -112,23 +116,31 @@ Grant == /\ released < Waits /\ released' = released + 1
             ELSE free' = free + 1 /\ UNCHANGED <<listed, granted>>
          /\ UNCHANGED <<own, now, context, wait, error, taken, wrong>>
 \* root::interrupt_awaited. A grant that was faster is on its way: it is waited for. Bug 8: goes all the same. Bug 9:
-\* says overdue whichever deadline has passed.
+\* says overdue whichever deadline has passed. Bug 10: forgets the deadline of a wait that stays.
 Interrupt == /\ task = "waits" /\ due <= now
-             /\ IF listed \/ Bug = 8
+             /\ IF stays /\ listed
+                THEN /\ IF Overdue /\ due <= Deadline
+                        THEN /\ due' = IF Bug = 10 THEN Never ELSE IF mine > Deadline THEN mine ELSE Deadline + 1
+                             /\ UNCHANGED told
+                        ELSE told' = TRUE /\ due' = Never
+                     /\ UNCHANGED <<listed, granted, task, outcome>>
+                ELSE IF listed \/ Bug = 8
                 THEN /\ listed' = FALSE /\ task' = "runs" /\ due' = Never /\ granted' = FALSE
                      /\ outcome' = IF Overdue \/ Bug = 9 THEN "overdue" ELSE "expired"
-                ELSE due' = Never /\ UNCHANGED <<listed, granted, task, outcome>>
-             /\ UNCHANGED <<own, now, context, mine, begun, free, released, taken, error, wrong>>
+                     /\ UNCHANGED told
+                ELSE due' = Never /\ UNCHANGED <<listed, granted, task, outcome, told>>
+             /\ UNCHANGED <<own, now, context, mine, stays, begun, free, released, taken, error, wrong>>
 Tell == /\ task = "waits" /\ granted /\ granted' = FALSE /\ task' = "runs" /\ due' = Never
         /\ taken' = taken + 1 /\ outcome' = "grant"
-        /\ UNCHANGED <<own, now, context, mine, begun, listed, free, released, error, wrong>>
+        /\ UNCHANGED <<own, now, context, mine, stays, told, begun, listed, free, released, error, wrong>>
 \* root::throw_ended. The error names the limit.
 Throw == /\ Runs /\ outcome = "overdue" /\ failed' = Limit /\ culprit' = IdealLimit /\ outcome' = "none"
-         /\ UNCHANGED <<own, now, context, task, due, mine, begun, object, wrong>>
-Tick == now < Max /\ now' = now + 1 /\ UNCHANGED <<own, context, wait, object, error, wrong>>
+         /\ UNCHANGED <<own, now, context, task, due, mine, stays, told, begun, object, wrong>>
+Tick == now <= Max /\ now' = now + 1 /\ UNCHANGED <<own, context, wait, object, error, wrong>>
 
 Next == \/ Enter \/ Leave \/ Shield \/ Unshield \/ Grant \/ Interrupt \/ Tell \/ Throw \/ Tick
-        \/ \E o \in (1..Max) \cup {Never} : Begin(o)
+        \/ \E o \in (1..Max) \cup {Never} : Begin(o, FALSE)
+        \/ \E o \in 1..Max : Begin(o, TRUE)
 Fair == WF_vars(Tick) /\ WF_vars(Interrupt) /\ WF_vars(Tell)
 Spec == Init /\ [][Next]_vars /\ Fair
 
@@ -139,5 +151,6 @@ NotEarly == /\ outcome = "overdue" => Ideal <= now
             /\ outcome = "expired" => mine <= now
 TakesNothing == "taken late" \notin wrong
 Blamed == "blamed" \notin wrong
-Ends == (task = "waits" /\ Ideal # Never) ~> (task = "runs")
+Ends == (task = "waits" /\ ~stays /\ Ideal # Never) ~> (task = "runs")
+Told == (task = "waits" /\ stays) ~> (told \/ task = "runs")
 =============================================================================

@@ -44,7 +44,7 @@ PostOwn(w) == /\ pc[w] = (IF Bug = 1 THEN "late" ELSE "step") /\ left > 0       
               /\ posted' = [posted EXCEPT ![w] = @ + 1] /\ left' = left - 1
               /\ Go(w, IF Bug = 1 THEN "idle" ELSE "step")
               /\ UNCHANGED <<front, dealt, local, entered, direct, finished, made>>
-\* worker::post_stealing: counts it, and then others can see it.
+\* outbox::push_open: counts it, and then others can see it.
 CountLocal(w) == /\ pc[w] = "step" /\ left > 0 /\ left' = left - 1 /\ Go(w, "local")
                  /\ direct' = [direct EXCEPT ![w] = IF Bug = 7 THEN @ ELSE @ + 1] \* bug 7: counted by who takes it
                  /\ UNCHANGED <<front, posted, dealt, local, entered, finished, made>>

@@ -80,6 +80,20 @@ PopRestore == /\ opc = "restore" /\ opc' = "see"
               /\ split' = split + 1
               /\ UNCHANGED <<top, slot, bottom, forked, seen, thief, left, wrong>>
 
+\* It takes the oldest: half of the ring, or all that is open. The items are its own writes: it reads the right ones.
+BatchLook == /\ opc = "idle" /\ top < split /\ seen' = top /\ opc' = "batch"
+             /\ UNCHANGED <<top, split, slot, bottom, forked, thief, left, wrong>>
+Batch == /\ opc = "batch" /\ opc' = "idle"
+         /\ LET open == split - seen
+                count == IF open < Capacity \div 2 THEN open ELSE Capacity \div 2 IN
+            IF top = seen \/ Bug = 11                                             \* bug 11: a store
+            THEN /\ top' = seen + count
+                 /\ left' = SelectSeq(left, LAMBDA each : each \notin {slot[At(seen + i)] : i \in 0..(count - 1)})
+                 /\ wrong' = wrong \cup IF \A i \in 1..count : i <= Len(left) /\ left[i] = slot[At(seen + i - 1)]
+                                        THEN {} ELSE {"twice"}
+            ELSE UNCHANGED <<top, left, wrong>>
+         /\ UNCHANGED <<split, slot, bottom, forked, seen, thief>>
+
 \* --- a thief ----------------------------------------------------------------------------------------
 StealTop(t) == /\ tpc[t] = IF Bug = 6 THEN "split" ELSE "top"                    \* bug 6: split before top
                /\ ttop' = [ttop EXCEPT ![t] = top]
@@ -111,6 +125,7 @@ ReadLate(t) == /\ tpc[t] = "late" /\ Taken(slot[At(ttop[t])], FALSE)
                /\ UNCHANGED <<top, split, slot, bottom, forked, opc, seen, ttop, tsplit, titem>>
 
 Owner == Push \/ See \/ Open \/ PopHidden \/ PopMove \/ PopLook \/ PopRace \/ PopRestore
+         \/ BatchLook \/ Batch
 Thief(t) == StealTop(t) \/ StealSplit(t) \/ StealRead(t) \/ Steal(t) \/ StealLate(t) \/ ReadLate(t)
 Next == Owner \/ \E t \in Thieves : Thief(t)
 \* The owner joins what it forks: it does not only add.

@@ -85,7 +85,7 @@ WakeOne == IF SomebodyToWake
 \* It has one, and perhaps more for its run.
 Has(w, t, more, to) == /\ current' = [current EXCEPT ![w] = t] /\ hand' = [hand EXCEPT ![w] = more]
                        /\ Go(w, IF more # {} THEN "put" ELSE to) /\ due' = [due EXCEPT ![w] = TRUE]
-\* worker::take_local, take_older, steal.
+\* worker::take_open, take_older, steal.
 TakeLocal(w) == /\ pc[w] = "look"
                 /\ \E v \in Workers : /\ v = w \/ (local[w] = {} /\ HasOpenLocal(v))
                                       /\ \E t \in local[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
@@ -99,7 +99,7 @@ FromRun(w) == /\ pc[w] = "look" /\ MayTakeOlder(w) /\ TakesOlder(w)
                                     /\ \E t \in run[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
                                                          /\ run' = [run EXCEPT ![v] = @ \ {t}]
               /\ UNCHANGED <<posted, keeps, tasks, rounds, idle, back, search, watch, seen, local>>
-\* worker::take_own_posts, move_own_posts_to_run. It may prefer what others have.
+\* worker::take_own_posts, take_due_posts. It may prefer what others have.
 TakeOwn(w) == /\ pc[w] = "look" /\ local[w] = {} /\ run[w] = {} /\ ready = {} /\ front = {}
               /\ \E t \in posted[w] : Has(w, t, posted[w] \ {t}, "turn")
               /\ IF Bug = 4 THEN UNCHANGED posted ELSE posted' = [posted EXCEPT ![w] = {}] \* bug 4: read, then removed
@@ -118,7 +118,7 @@ BeginRound(w) == /\ pc[w] = "look" /\ run[w] = {} /\ MayTakeOlder(w) /\ Arrivals
 LookForStuck(w) == /\ pc[w] = "look" /\ run[w] = {} /\ due[w] /\ Bug # 6                  \* bug 6: never looks
                    /\ MayTakeOlder(w) /\ seen' = [seen EXCEPT ![w] = Workers \ {w}]
                    /\ IF (\E v \in seen[w] : posted[v] # {}) /\ role = None
-                      THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take")
+                      THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take all")
                            /\ due' = [due EXCEPT ![w] = FALSE] /\ UNCHANGED <<hand, current, post>>
                       ELSE /\ UNCHANGED <<role, todo, back>>
                            /\ IF (\E v \in seen[w] : local[v] # {}) /\ Bug # 12           \* bug 12: not at deques
@@ -153,11 +153,17 @@ Nothing(w) == /\ pc[w] = "look" /\ local[w] = {} /\ ~Runnable /\ ~(Arrivals(w) /
               /\ UNCHANGED <<slots, tasks, rounds, parked, watched, told, back, watch, looks, post>>
 
 \* --- a round: role::round -----------------------------------------------------------------------------------------------
-TakePosts(w) == /\ pc[w] = "take" /\ UNCHANGED pc
+TakePosts(w) == /\ pc[w] \in {"take", "take all"} /\ UNCHANGED pc
                 /\ \E v \in todo : /\ todo' = todo \ {v} /\ taken' = taken \cup posted[v]
                                    /\ posted' = [posted EXCEPT ![v] = {}]
                 /\ UNCHANGED <<keeps, run, hand, current, tasks, role, idle, back, search, watch, looks, post>>
-Deal(w) == /\ pc[w] = "take" /\ todo = {} /\ ready' = ready \cup taken \cup front /\ front' = {} /\ taken' = {}
+\* role::take_arrivals, outbox::keeps_post_of_step. In the code only a worker that searches leaves it, and looks at the
+\* front as well, for the order.
+LeavePosts(w) == /\ pc[w] = "take"
+                 /\ \E v \in todo \ {w} : /\ HasKeptPost(v) \/ (Bug = 14 /\ posted[v] # {})  \* bug 14: open ones, too
+                                          /\ todo' = todo \ {v}
+                 /\ UNCHANGED <<slots, tasks, role, taken, idle, pc, back, search, watch, looks, post>>
+Deal(w) == /\ pc[w] \in {"take", "take all"} /\ todo = {} /\ ready' = ready \cup taken \cup front /\ front' = {} /\ taken' = {}
            /\ role' = None /\ Go(w, "after")
            /\ UNCHANGED <<slots, state, todo, idle, back, search, watch, looks, post>>
 WakeAnother(w) == /\ pc[w] = "after"
@@ -210,7 +216,8 @@ RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
                         ELSE \E v \in next : \E t \in local[v] : /\ current' = [current EXCEPT ![w] = t]
                                                                 /\ local' = [local EXCEPT ![v] = @ \ {t}]
                      /\ IF stuck # {} /\ role = None
-                        THEN role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = to] /\ Go(w, "take")
+                        THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = to]
+                             /\ Go(w, IF Bug = 13 THEN "take" ELSE "take all")            \* bug 13: rescues nothing
                         ELSE Go(w, to) /\ UNCHANGED <<role, todo, back>>
                   /\ UNCHANGED <<posted, keeps, run, hand, tasks, taken, idle, search, watching, looks, kept, new, older>>
 
@@ -257,7 +264,7 @@ EndStep(w) == /\ pc[w] \in {"step", "last post"} /\ current' = [current EXCEPT !
 
 Working(w) == \/ TakeLocal(w) \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginRound(w) \/ LookForStuck(w)
               \/ Put(w) \/ PutWake(w) \/ Turn(w) \/ EndSearch(w) \/ LastLooks(w) \/ Nothing(w)
-              \/ TakePosts(w) \/ Deal(w) \/ WakeAnother(w)
+              \/ TakePosts(w) \/ LeavePosts(w) \/ Deal(w) \/ WakeAnother(w)
               \/ Sleep(w) \/ BeginWatch(w) \/ LastRound(w) \/ Park(w) \/ Count(w) \/ Recheck(w) \/ CancelPark(w)
               \/ Awake(w) \/ TimeOut(w) \/ EndWatch(w) \/ RescuePosts(w)
               \/ BeginStep(w) \/ PushPost(w) \/ LookAtWord(w) \/ PostWake(w) \/ (EndStep(w) /\ pc[w] = "last post")

@@ -145,6 +145,14 @@ Close(t) == /\ alive /\ pc[t] = "out" /\ asks[t] > 0 /\ asks' = [asks EXCEPT ![t
                            ELSE /\ excl' = TRUE /\ torn' = torn + 1 /\ has' = [has EXCEPT ![t] = "w"]
                                 /\ flag' = FALSE /\ UNCHANGED cl
 
+\* A close whose wait does not begin. Bug 17: the flag stays.
+Refuse(t) == /\ alive /\ pc[t] = "out" /\ asks[t] > 0 /\ asks' = [asks EXCEPT ![t] = @ - 1] /\ lock = -1
+             /\ UNCHANGED <<alive, shared, excl, cl, torn, has>>
+             /\ IF torn > 0 \/ cl # <<>>
+                  THEN UNCHANGED <<flag, closed, rl, wl, lock, pc, chain>>
+                  ELSE /\ closed' = TRUE /\ lock' = t /\ Go(t, "unlock") /\ flag' = (Bug = 17)
+                       /\ rl' = <<>> /\ wl' = <<>> /\ chain' = [chain EXCEPT ![t] = rl \o wl]
+
 \* Where a thread is when its own critical section is over.
 After(t) == IF InFifo(t) THEN "waits" ELSE IF has[t] # "n" THEN "in" ELSE "out"
 Unlock(t) == /\ pc[t] = "unlock" /\ lock' = -1 /\ Go(t, "tells")
@@ -164,7 +172,7 @@ Destroy(t) == /\ alive /\ pc[t] = "in" /\ has[t] = "w" /\ (lock = -1 \/ Bug = 12
 
 Ending(t) == Unlock(t) \/ Tell(t)
 Next == \/ \E t \in Users : Enter(t) \/ Ask(t) \/ Enlist(t) \/ Withdraw(t) \/ Downgrade(t) \/ Upgrade(t)
-        \/ \E t \in Closers : Close(t) \/ Withdraw(t)
+        \/ \E t \in Closers : Close(t) \/ Refuse(t) \/ Withdraw(t)
         \/ \E t \in All : Leave(t) \/ Return(t) \/ Lower(t) \/ Ending(t) \/ Destroy(t)
 Fair == \A t \in All : /\ WF_vars(Leave(t)) /\ SF_vars(Return(t)) /\ SF_vars(Lower(t))
                        /\ WF_vars(Ending(t)) /\ WF_vars(Enlist(t))

@@ -7,8 +7,8 @@
    only then the selector goes on. A value that has no free place on its way needs two claims, so one of both sides must be sure:
    a plain wait, which is no branch of a select.
 
-   A branch may be a join: its end is told without a mutex, so a branch that could not leave is waited for (late). A branch may
-   be a descriptor: it is tried after its claim, when the others have left, and may fail: then the selector begins again.
+   A branch may be a join, or the result of a future, which are one protocol: its end is told without a mutex, so a branch that
+   could not leave is waited for (late). A branch may be a descriptor: it is tried after its claim, when the others have left, and may fail: then the selector begins again.
 
    What is to hold
      OneEnds      a selector gets or gives one value at most, by the branch that was chosen, and none if a stop has ended it

@@ -28,7 +28,7 @@ FILES = {"fairlead/fairlead.hpp": "#include <fairlead/fairlead.hpp>\n",
 PAGE = REPOSITORY / "docs" / "manual" / "installing.md"
 # Of code after the preprocessor with <fairlead/fairlead.hpp>, by GCC 12. With 76,500 lines a file
 # takes 0.8 to 0.9 s of processor time; 1.0 s is wanted.
-LINES_MAX = 84_000
+LINES_MAX = 86_000
 
 
 def cpu_seconds(command):

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Checks every #include against the layers of tools/layers.toml.
 
-- In include/ and src/ a module includes only what its row allows, and no third-party header;
-  headers of the operating system are for the modules that the table names.
+- In include/ and src/ a module includes only what its row allows, and no third-party header but
+  those that the table has for its source files; headers of the operating system are for the modules
+  that the table names.
 - A public header is included as <fairlead/module/file.hpp>, a private one, which only src/ may
   include, as "module/file.hpp". Only include/fairlead/fairlead.hpp includes all modules.
 - examples/ and apps/ see public headers only, bench/ the internal ones of fairlead/detail/, too.
-  tests/ may include anything.
+  tests/ may include anything, and the tests of apps/ what is in tests/.
 - Neither the table nor the files include each other in a circle.
 """
 
@@ -80,6 +81,7 @@ class Layers:
         self.modules = table["modules"]
         self.system = table["system"]
         self.forbidden = table["forbidden"]
+        self.third_party = table.get("third_party", {})
 
     def allowed(self, module):
         """Names of modules and of single headers that a module may include, with its own."""
@@ -95,6 +97,10 @@ class Layers:
         """target: "module/file.hpp"."""
         allowed = self.allowed(module)
         return target.split("/")[0] in allowed or target in allowed
+
+    def is_third_party(self, module, name):
+        """Whether the source files of the module may include this header of another project."""
+        return any(fnmatch.fnmatch(name, pattern) for pattern in self.third_party.get(module, []))
 
     def is_system(self, name):
         return any(fnmatch.fnmatch(name, pattern) for pattern in self.system["headers"])
@@ -120,13 +126,13 @@ def check_module_include(root, layers, path, bracket, name):
         if target == UMBRELLA.name:
             return f"<{name}>: is for users; include what is needed"
     else:
-        return check_foreign_include(layers, module, name)
+        return check_foreign_include(layers, path, module, name)
     if "/" in target and not layers.may_include(module, target):
         return f"<{name}>: the module {module or 'of no name'} may not include {target.split('/')[0]}"
     return None
 
 
-def check_foreign_include(layers, module, name):
+def check_foreign_include(layers, path, module, name):
     """The same for a header of another project or of the system."""
     if name in STANDARD:
         if name in layers.forbidden.get(module, []):
@@ -137,7 +143,9 @@ def check_foreign_include(layers, module, name):
             return None
         allowed = ", ".join(layers.system["modules"])
         return f"<{name}>: a header of the operating system, only for the modules {allowed}"
-    return f"<{name}>: a third-party header: the library includes none"
+    if path.parts[0] == "src" and layers.is_third_party(module, name):
+        return None
+    return f"<{name}>: a third-party header: the module {module} includes none here"
 
 
 def check_consumer_include(root, path, bracket, name):
@@ -155,6 +163,8 @@ def check_consumer_include(root, path, bracket, name):
         if found.is_file() and found.is_relative_to(own.resolve()):
             return None
         folder = folder.parent
+    if "tests" in path.parts and (root / "tests" / name).is_file():
+        return None
     private = ((root / "src" / name).is_file() or (root / "tests" / name).is_file()
                or (root / path.parent / name).is_file())
     return f"{name}: {path.parts[0]}/ may include public headers only" if private else None

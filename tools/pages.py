@@ -4,20 +4,29 @@
 - spec/MAP.md has a section for each specification; its tables name actions that the specification
   defines, each action of it, and functions that the code has.
 - The tests that spec/MAP.md and the pages about tests in docs/ name exist.
+- Each row of docs/internals/known_bugs.md names tests, and what they find: a planted bug whose test
+  is among them, or a seeded bug of a specification.
+- The site, mkdocs.yml, lists each page of docs/ and bench/ once, in its navigation or in
+  not_in_nav, and lists no page that is not there.
 - Rows of docs/internals/orders.md are of memory orders that the headers have, and each order has a
   row.
 """
 
+import fnmatch
 import re
 import sys
+import tomllib
 
 import orders
+import planted
 import tree
 
 MAP = "spec/MAP.md"
 # In these pages each name of the form Suite.Test must be a test. In other pages it may be a member
 # of a class.
 OF_TESTS = (MAP, "docs/features.md", "docs/internals/historical.md", "docs/internals/memory_order.md", "docs/internals/orders.md")
+SITE = "mkdocs.yml"
+KNOWN_BUGS = "docs/internals/known_bugs.md"
 
 NAMED_TEST = re.compile(r"([A-Za-z]\w*)\.(\w+|\*)")
 DEFINITION = re.compile(r"^([A-Z]\w*)(?:\([^)]*\))? ==(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
@@ -108,6 +117,40 @@ def check_tests(root):
                     yield f"{page}:{number}: there is no test {token}"
 
 
+def seeded_bugs(root):
+    """"Line bug 1" and so on: those of all specifications."""
+    models = root / "spec" / "models.toml"
+    specs = tomllib.loads(models.read_text(encoding="utf-8"))["spec"] if models.is_file() else []
+    return {f"{spec['name']} bug {number}" for spec in specs for number in range(1, len(spec["mutants"]) + 1)}
+
+
+def check_known_bugs(root):
+    page = root / KNOWN_BUGS
+    if not page.is_file():
+        return
+    tests = tree.tests(root)
+    tests_of_mutants = {mutant["name"]: mutant["test"] for mutant in planted.mutants_of(root)}
+    seeded = seeded_bugs(root)
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.startswith("| ") or line.startswith("| where |"):
+            continue
+        cells = line.strip("|").split(" | ")
+        by, found = named(cells[-2]), named(cells[-1])
+        if len(cells) != 4 or not by or not found:
+            yield f"{KNOWN_BUGS}:{number}: a row says where, the bug, its tests, and what they find"
+            continue
+        for each in by:
+            if each not in tests and planted.refused_source(root, each) is None:
+                yield f"{KNOWN_BUGS}:{number}: there is no test {each}"
+        for each in found:
+            if each not in seeded and each not in tests_of_mutants:
+                yield f"{KNOWN_BUGS}:{number}: there is no planted or seeded bug {each}"
+            if tests_of_mutants.get(each, by[0]) not in by:
+                yield f"{KNOWN_BUGS}:{number}: does not name {tests_of_mutants[each]}, the test of {each}"
+        if all(each in seeded for each in found):
+            yield f"{KNOWN_BUGS}:{number}: names no planted bug, so nothing shows that a test finds it"
+
+
 def check_orders(root):
     page = root / orders.PAGE
     if not page.is_file():
@@ -135,8 +178,34 @@ def check_orders(root):
             yield f"{place}: {orders.PAGE} has no row for it; run ./do verify orders --write"
 
 
+def check_navigation(root):
+    site = root / SITE
+    if not site.is_file():
+        return
+    left_out, places, part = [], {}, None
+    for number, line in enumerate(site.read_text(encoding="utf-8").splitlines(), start=1):
+        key = re.match(r"(\w+):", line)
+        part = key[1] if key else part
+        page = re.fullmatch(r"\s+- (?:[^:]+: )?(\S+\.md)", line)
+        if part == "not_in_nav" and not key and line.strip():
+            left_out.append(line.strip())
+        elif part == "nav" and page:
+            if page[1] in places:
+                yield f"{SITE}:{number}: lists {page[1]} twice"
+            if not (root / page[1]).is_file():
+                yield f"{SITE}:{number}: there is no {page[1]}"
+            places[page[1]] = number
+    for path in sorted(path for folder in ("docs", "bench") for path in (root / folder).rglob("*.md")):
+        name = path.relative_to(root).as_posix()
+        # A pattern that ends with a slash is a folder, with all that is below it.
+        is_left_out = any(fnmatch.fnmatchcase(f"/{name}", f"{pattern}*" if pattern.endswith("/") else pattern)
+                          for pattern in left_out)
+        if name not in places and not is_left_out:
+            yield f"{SITE}:1: the navigation does not list {name}"
+
+
 def check(root):
-    return [*check_map(root), *check_tests(root), *check_orders(root)]
+    return [*check_navigation(root), *check_map(root), *check_tests(root), *check_known_bugs(root), *check_orders(root)]
 
 
 if __name__ == "__main__":

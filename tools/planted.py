@@ -33,17 +33,21 @@ import verify
 ELSEWHERE = pathlib.Path("tests/historical/elsewhere.toml")
 FOUND = pathlib.Path("tests/historical/planted.json")
 MUTANTS = pathlib.Path("tests/planted")
+REFUSED = pathlib.Path("tests/refused")
 MODEL_TEST = pathlib.Path("build/release/tests/model/model_test")
 WORK = tree.REPOSITORY / "build" / "planted"
 RUNS = 5
 HANGS_AFTER_S = 20
 LIMIT_S = 120  # for the test of a mutant, unless the mutant is known to hang
-MODULES = ("base", "os", "sync", "sched", "coro")
-# What a program of tests needs beside them: those of some folders, further modules and files of the
-# tests.
-FURTHER_MODULES = {"io": ("io",), "wait": ("wait",), "combine": ("wait",), "future": ("future",),
-                   "faults": ("io", "future"), "stress": ("io",), "conformance": ("io",)}
-FURTHER_FILES = {"faults": ("tests/faults/faults.cpp",)}
+MODULES = ("base", "os", "sync", "sched", "coro", "context", "future", "wait")
+# What a program of tests needs beside them: a further module for some folders, and further files of
+# the tests.
+NEED_IO = ("io", "tls", "dns", "http", "redis", "postgres", "faults", "stress", "conformance")
+FURTHER_FILES = {"faults": ("tests/faults/faults.cpp", "tests/faults/raw_calls.cpp"), "tls": ("tests/tls/zoo.cpp",)}
+MODULES_OF_FAULTS = {"postgres_test": "postgres"}  # of tests/faults: what else they need
+FURTHER_LIBRARIES = {"tls": ("-lssl", "-lcrypto"), "dns": ("-lcares",), "http": (), "redis": (), "postgres": ("-lpq",)}
+# The files of these modules cannot be read as one: each has names of its own.
+UNITS_OF_A_FILE = ("http", "redis", "postgres")
 # The model tests compile the library against the checker, as tests/model/CMakeLists.txt says.
 OF_THE_CHECKER = ("src/base/assert.cpp", "src/os/cpu.cpp", "src/os/process.cpp", "tests/model/monitor.cpp",
                   "tests/model/live_count.cpp")
@@ -62,46 +66,70 @@ def plant(text, bug):
 
 
 def copy_with(root, bug):
-    """A copy of the library with the mistake. Always in one place, where only what differs is
-    written, so that ccache knows what did not change."""
+    """A copy of the library with the mistake, or without one. Always in one place, where only what
+    differs is written, so that ccache knows what did not change."""
     copy = WORK / "tree"
     wanted = {path: (root / path).read_text(encoding="utf-8") for path in tree.code_files(root, ("include", "src"))}
-    wanted[pathlib.Path(bug["file"])] = plant(wanted[pathlib.Path(bug["file"])], bug)
+    if bug is not None:
+        wanted[pathlib.Path(bug["file"])] = plant(wanted[pathlib.Path(bug["file"])], bug)
     for path in tree.code_files(copy, ("include", "src")):
         if path not in wanted:
             (copy / path).unlink()
     for path, text in wanted.items():
-        file = copy / path
-        if not file.is_file() or file.read_text(encoding="utf-8") != text:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+        write_if_other(copy / path, text)
     return copy
+
+
+def write_if_other(file, text):
+    if not file.is_file() or file.read_text(encoding="utf-8") != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def units_of(folder, files):
+    """One unit for each module: to read the headers for each file would take most of the time."""
+    units = {}
+    for file in files:
+        module = file.parent.name
+        unit = f"{module}-{file.stem}" if module in UNITS_OF_A_FILE else module
+        units.setdefault(unit, []).append(f'#include "{file}"\n')
+    for unit, lines in units.items():
+        write_if_other(folder / f"{unit}.cpp", "".join(lines))
+    return [folder / f"{unit}.cpp" for unit in units]
+
+
+def further_module(test):
+    """The module that a test needs beside MODULES and those of IO, if it has the name of one."""
+    return MODULES_OF_FAULTS.get(test.stem, test.parts[1]) if test.parts[1] == "faults" else test.parts[1]
 
 
 def sources_of(root, copy, test):
     """The files of the library, of the tests, and of the checker, if it is a model test."""
     folder = test.parts[1]
     if folder == "model":
-        files = [path for module in ("coro", "future", "sched", "sync")
+        files = [path for module in ("coro", "future", "sched", "sync", "wait")
                  for path in sorted((copy / "src" / module).glob("*.cpp"))
                  if path.name not in NOT_OF_THE_CHECKER]
         files += [(copy if each.startswith("src/") else root) / each for each in OF_THE_CHECKER]
         return files, [root / test], sorted((root / "tests/model/checker").glob("*.cpp"))
-    modules = (*MODULES, *FURTHER_MODULES.get(folder, ()))
+    modules = (*MODULES, "io", "test") if folder in NEED_IO else MODULES
+    if further_module(test) in FURTHER_LIBRARIES:
+        modules = (*modules, further_module(test))
     files = [path for module in modules for path in sorted((copy / "src" / module).glob("*.cpp"))]
     return files, [root / test, *(root / each for each in FURTHER_FILES.get(folder, ()))], []
 
 
-def build(root, bug):
+def build(root, bug, with_mistake=True):
     """The program with the test and the mistake, in a folder of its own."""
-    copy = copy_with(root, bug)
+    copy = copy_with(root, bug if with_mistake else None)
     library, tests, checker = sources_of(root, copy, tree.tests(root)[bug["test"]])
     compiler = ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
-    flags = ["-std=c++23", "-O2", "-g1", "-DNDEBUG", "-w", f"-I{copy}/include", f"-I{copy}/src", f"-I{root}/tests"]
+    flags = ["-std=c++23", "-O1", "-g1", "-DNDEBUG", "-w", f"-I{copy}/include", f"-I{copy}/src", f"-I{root}/tests",
+             "-I/usr/include/postgresql"]
     sanitizer = [f"-fsanitize={bug['sanitizer']}"] if "sanitizer" in bug else []
     if checker:
         flags.append('-DFAIRLEAD_ATOMIC_HEADER="model/checker/atomic.hpp"')
-    folder = WORK / bug.get("name", "test")
+    folder = WORK / (bug.get("name", "test") if with_mistake else "without")
     folder.mkdir(parents=True, exist_ok=True)
 
     def compile_one(source):
@@ -111,10 +139,13 @@ def build(root, bug):
                        env={"CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime", **os.environ})
         return made
 
+    units = units_of(WORK / ("units_of_the_checker" if checker else "units"), library)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compile_one, [*library, *tests, *checker]))
+        objects = list(pool.map(compile_one, [*units, *tests, *checker]))
     program = folder / "test"
-    subprocess.run(["g++", *sanitizer, *objects, "-o", program, "-lgtest_main", "-lgtest", "-pthread"], check=True)
+    further = FURTHER_LIBRARIES.get(further_module(tree.tests(root)[bug["test"]]), ())
+    subprocess.run(["g++", *sanitizer, *objects, "-o", program, "-lgtest_main", "-lgtest", *further, "-pthread"],
+                   check=True)
     for each in objects:
         each.unlink()
     return program
@@ -204,6 +235,12 @@ def mutants_of(root):
             for mutant in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]]
 
 
+def refused_source(root, test):
+    """The file that the compiler must refuse, if that is what the test is; otherwise None."""
+    source = root / REFUSED / f"{test.removeprefix('refused_')}.cpp"
+    return source if test.startswith("refused_") and source.is_file() else None
+
+
 def check(root):
     """The messages: each mutant has its place in the code, a test, and a name of its own."""
     messages = []
@@ -213,7 +250,7 @@ def check(root):
         place = f"{MUTANTS}/{mutant['from']}: {mutant['name']}"
         if names.count(mutant["name"]) != 1:
             messages.append(f"{place}: two bugs have this name")
-        if mutant["test"] not in tests:
+        if mutant["test"] not in tests and refused_source(root, mutant["test"]) is None:
             messages.append(f"{place}: there is no test {mutant['test']}")
         file = root / mutant["file"]
         count = file.read_text(encoding="utf-8").count(mutant["good"]) if file.is_file() else 0
@@ -222,8 +259,21 @@ def check(root):
     return messages
 
 
+def compile_refused(root, mutant, source, with_mistake=True):
+    """How the test ended: it passes if the compiler says what the file has in its first line."""
+    copy = copy_with(root, mutant if with_mistake else None)
+    complaint = source.read_text(encoding="utf-8").splitlines()[0].removeprefix("// complaint: ")
+    begin = time.monotonic()
+    done = subprocess.run(["g++", "-std=c++23", "-fsyntax-only", f"-I{copy}/include", source],
+                          capture_output=True, text=True)
+    return "passed" if complaint in done.stderr else "failed", time.monotonic() - begin
+
+
 def kill(root, mutant):
     """How the test ended, and after how many seconds, of the first of `runs` that did not pass."""
+    source = refused_source(root, mutant["test"])
+    if source is not None:
+        return compile_refused(root, mutant, source)
     program = build(root, mutant)
     limit_s = mutant.get("seconds", HANGS_AFTER_S if mutant.get("hangs") else LIMIT_S)
     try:
@@ -234,6 +284,19 @@ def kill(root, mutant):
     finally:
         program.unlink()
     return how, seconds
+
+
+def ends_without(root, mutant, programs):
+    """How the test ends without the mistake: a test that fails anyway kills nothing. `programs` has
+    what was built for this, by the file of the test."""
+    source = refused_source(root, mutant["test"])
+    if source is not None:
+        return compile_refused(root, mutant, source, with_mistake=False)[0]
+    key = (tree.tests(root)[mutant["test"]], mutant.get("sanitizer"))
+    if key not in programs:
+        program = build(root, mutant, with_mistake=False)
+        programs[key] = program.rename(program.with_name(f"test-{len(programs)}"))
+    return run(programs[key], mutant["test"], LIMIT_S, "sanitizer" in mutant)[0]
 
 
 def is_killed(mutant, how):
@@ -255,11 +318,15 @@ def judge(mutants, ended):
 
 def run_mutants(root, only):
     mutants = [mutant for mutant in mutants_of(root) if only in mutant["name"]]
-    ended = {}
+    ended, programs = {}, {}
     for mutant in mutants:
-        how, seconds = kill(root, mutant)
+        try:
+            how, seconds = ends_without(root, mutant, programs), 0
+            how, seconds = kill(root, mutant) if how == "passed" else (f"{how} also without", 0)
+        except subprocess.CalledProcessError:
+            how, seconds = "no build", 0  # the compiler has said why
         ended[mutant["name"]] = how
-        print(f"{mutant['name']:<44} {how:<7} {seconds:5.1f} s  {mutant['test']}", flush=True)
+        print(f"{mutant['name']:<54} {how:<7} {seconds:5.1f} s  {mutant['test']}", flush=True)
     messages, killed = judge(mutants, ended)
     for message in messages:
         print(f"planted: {message}", file=sys.stderr)

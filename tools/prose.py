@@ -28,7 +28,7 @@ EXCEPTED = (
 
 # Files without sentences of this project: pictures, results, versions of other packages, a license,
 # and inputs of tests.
-NO_TEXT = re.compile(r"\.(?:svg|json|lock|dict)$|(?:^|/)LICENSE$|^tests/fuzz/corpus/")
+NO_TEXT = re.compile(r"\.(?:svg|json|lock|dict)$|(?:^|/)(?:LICENSE|go\.sum)$|^tests/fuzz/corpus/")
 
 # In place of a noun; the wording that replaces each names the thread, the task or the worker.
 BANNED = re.compile(

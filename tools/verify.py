@@ -4,9 +4,9 @@
 spec/models.toml has the models.
 
 Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant
-survives, or the number of distinct states of a model differs from spec/models.toml. With --write
-the table in docs/internals/verification.md is made anew. With --only it keeps the rows of the other
-specifications.
+survives, a specification has few mutants, or the number of distinct states of a model differs from
+spec/models.toml. With --write the table in docs/internals/verification.md is made anew. With --only
+it keeps the rows of the other specifications.
 """
 
 import argparse
@@ -34,6 +34,7 @@ JAR_IN_PACKAGE = "tla2tools.jar"
 SAFETY, LIVENESS = 12, 13  # exit codes of TLC
 
 STATES_MIN = 2_000_000  # distinct ones, in all models that are not deep
+MUTANTS_MIN = 5  # of each specification
 PAGE = ROOT / "docs" / "internals" / "verification.md"
 
 
@@ -164,6 +165,11 @@ def uncounted(spec):
     return [] if "distinct" in spec["model"][0] else [f"{spec['name']}: the first model has no number of distinct states"]
 
 
+def too_few_mutants(spec):
+    count = len(spec["mutants"])
+    return [f"{spec['name']}: {count} mutants, and {MUTANTS_MIN} are wanted"] if count < MUTANTS_MIN else []
+
+
 def wrong_number(result):
     """What is wrong with the number of states of a model that holds."""
     if result["wanted_distinct"] in (None, result["distinct"]):
@@ -196,7 +202,7 @@ class Report:
     def add(self, spec, mutants, models):
         """`mutants`: pairs of a result and the property that must find the bug."""
         self.failures += [f"{spec['name']}: no mutant shows that {each} can fail" for each in never_fails(spec)]
-        self.failures += uncounted(spec)
+        self.failures += uncounted(spec) + too_few_mutants(spec)
         for result, expected in mutants:
             result["expected"] = expected
             if result["found"] != expected:

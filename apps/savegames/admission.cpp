@@ -35,14 +35,18 @@ bool names_loopback(std::string_view host) {
     return literal && literal->is_loopback();
 }
 
-std::optional<response> refuse_access(const http_head& head, const route& where,
+std::optional<response> refuse_access(const fairlead::http::request_head& head, const route& where,
                                       const token_table* tokens, bool peer_is_local) {
     if (tokens == nullptr) {
-        if (head.has_origin)
+        if (head.fields.count("origin") != 0)
             return forbidden(
                 "requests with an Origin field, as web pages send them, need a service with "
                 "tokens");
-        if (!head.host.empty() && !names_loopback(head.host)) {
+        // HTTP/1.0 may have none. fairlead::http has refused what is no host.
+        const std::string_view host = head.fields.find("host").value_or(head.host);
+        const bool foreign = (!host.empty() && !names_loopback(host)) ||
+                             (!head.host.empty() && !names_loopback(head.host));
+        if (foreign) {
             return forbidden(
                 "a service without tokens accepts only a Host that is a loopback address or "
                 "localhost");
@@ -56,7 +60,7 @@ std::optional<response> refuse_access(const http_head& head, const route& where,
         if (peer_is_local) return std::nullopt;
         return forbidden("statistics are only for clients on the same machine: ask from there");
     }
-    const auto token = bearer_token(head.authorization);
+    const auto token = bearer_token(head.fields.find("authorization").value_or(""));
     if (!token) {
         response answer = make_error(401, "unauthorized",
                                      "a token is needed: send \"Authorization: Bearer TOKEN\"");

@@ -1,11 +1,12 @@
 // Access control: which client may do what. Checked as soon as the head of a request is known.
 #pragma once
 
+#include <fairlead/http/head.hpp>
+
 #include <optional>
 #include <string_view>
 
 #include "savegames/budget.hpp"
-#include "savegames/http.hpp"
 #include "savegames/routes.hpp"
 #include "savegames/tokens.hpp"
 
@@ -18,9 +19,10 @@ namespace savegames {
 // Without tokens the service listens on loopback only, and every program on this machine may do
 // everything. Web pages in a browser on this machine may do nothing: a request that a page sent
 // (it has an Origin field) gets 403. So does a request whose Host is not this machine: a web site
-// can let its own name resolve to 127.0.0.1.
-[[nodiscard]] std::optional<response> refuse_access(const http_head& head, const route& where,
-                                                    const token_table* tokens, bool peer_is_local);
+// can let its own name resolve to 127.0.0.1. The host of an absolute target counts, too.
+[[nodiscard]] std::optional<response> refuse_access(const fairlead::http::request_head& head,
+                                                    const route& where, const token_table* tokens,
+                                                    bool peer_is_local);
 
 // The answer to a request for which a budget has no room. `what`: the unit of the budget.
 [[nodiscard]] response no_room(grant answer, std::string_view what);

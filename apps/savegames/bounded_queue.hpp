@@ -14,21 +14,20 @@
 // then wait until the kernel lets that thread go on. `push` and `take` therefore allocate before
 // they lock the mutex, and free after they unlock it.
 //
-// Each taker sleeps on its own semaphore. Rejected: a condition variable. In glibc, notify_one
-// makes its caller wait in the kernel until threads that were notified earlier have run.
+// Rejected: a channel, which has one order for all games; a condition variable: in glibc,
+// notify_one makes its caller wait in the kernel until threads that were notified earlier have run.
 //
 // Destroy a queue only after every call of `push` has returned: `push` may wake a taker after that
 // taker's item has been served.
 #pragma once
 
-#include <algorithm>
+#include <fairlead/wait/event.hpp>
+
 #include <cstddef>
-#include <cstdint>
 #include <list>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <semaphore>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,9 +45,7 @@ public:
         std::size_t bytes_max;  // of payload, as passed to `push`; an empty queue takes any item
     };
 
-    // `takers`: how many threads call `take` at the same time, at most.
-    explicit bounded_queue(limits bound, std::size_t takers = 1)
-        : limits_{bound}, sleepers_(takers) {
+    explicit bounded_queue(limits bound) : limits_{bound} {
         last_.reserve(id_size_max);  // names of games are assigned to it under the mutex
     }
 
@@ -61,10 +58,12 @@ public:
         fresh.try_emplace(std::move(game));
         entry& made = added.back();
         made.item.emplace(std::move(item));
-        sleeper* to_wake = nullptr;
-        const grant answer = add(added, fresh, to_wake);
-        if (answer != grant::granted) item = std::move(*made.item);
-        if (to_wake != nullptr) to_wake->wake.release();
+        const grant answer = add(added, fresh);
+        if (answer == grant::granted) {
+            filled_.set();
+        } else {
+            item = std::move(*made.item);
+        }
         return answer;
     }
 
@@ -74,19 +73,19 @@ public:
     void take(std::vector<T>& to, std::size_t count_max, std::size_t bytes_max) {
         std::list<entry> taken;
         lane_map emptied;
-        {
-            std::unique_lock lock{mutex_};
-            while (!closed_ && size_ == 0) sleep(lock);
-            pick({count_max, bytes_max}, taken, emptied);
+        while (!pick({count_max, bytes_max}, taken, emptied)) {
+            static_cast<void>(filled_.wait_blocking());
         }
         for (entry& each : taken) to.push_back(std::move(*each.item));
     }
 
     // Ends `push`. Items that are queued can still be taken.
     void close() {
-        const std::lock_guard lock{mutex_};
-        closed_ = true;
-        while (sleeper* const next = call()) next->wake.release();
+        {
+            const std::lock_guard lock{mutex_};
+            closed_ = true;
+        }
+        filled_.set();
     }
 
     [[nodiscard]] bool closed() const {
@@ -108,13 +107,6 @@ private:
         std::list<entry> items;
         std::size_t bytes = 0;
     };
-    // What one taker sleeps on. A woken sleeper is free again when its taker has the mutex.
-    struct sleeper {
-        enum class state : std::uint8_t { free, asleep, woken };
-
-        std::binary_semaphore wake{0};
-        state is = state::free;
-    };
     using lane_map = std::map<std::string, lane>;
 
     [[nodiscard]] grant judge(typename lane_map::const_iterator found, std::size_t bytes) const {
@@ -128,7 +120,7 @@ private:
 
     // Moves `added`, one item, into its lane. `fresh` becomes the lane if there is none yet. Only
     // nodes of lists and maps move.
-    grant add(std::list<entry>& added, lane_map& fresh, sleeper*& to_wake) {
+    grant add(std::list<entry>& added, lane_map& fresh) {
         const std::size_t bytes = added.front().bytes;
         const std::lock_guard lock{mutex_};
         if (closed_) return grant::exhausted;
@@ -140,30 +132,26 @@ private:
         to.bytes += bytes;
         bytes_ += bytes;
         ++size_;
-        to_wake = call();
         return grant::granted;
     }
 
-    // Returns when an item is pushed or the queue is closed.
-    void sleep(std::unique_lock<std::mutex>& lock) {
-        sleeper& mine = *std::ranges::find(sleepers_, sleeper::state::free, &sleeper::is);
-        mine.is = sleeper::state::asleep;
-        lock.unlock();
-        mine.wake.acquire();
-        lock.lock();
-        mine.is = sleeper::state::free;
+    // Moves items from the lanes to `taken`, and empty lanes to `emptied`. False: there was none,
+    // and more may come.
+    bool pick(limits bound, std::list<entry>& taken, lane_map& emptied) {
+        bool is_last = true;
+        {
+            const std::lock_guard lock{mutex_};
+            if (size_ == 0 && !closed_) return false;
+            move_items(bound, taken, emptied);
+            is_last = size_ == 0 && !closed_;
+        }
+        // One `set` may stand for several pushes, and for the end of all takers.
+        if (!is_last) filled_.set();
+        return true;
     }
 
-    // Marks a sleeping taker as woken. The caller must wake it. Null: none sleeps. Requires mutex_.
-    [[nodiscard]] sleeper* call() {
-        const auto found = std::ranges::find(sleepers_, sleeper::state::asleep, &sleeper::is);
-        if (found == sleepers_.end()) return nullptr;
-        found->is = sleeper::state::woken;
-        return &*found;
-    }
-
-    // Moves items from the lanes to `taken`, and empty lanes to `emptied`. Requires mutex_.
-    void pick(limits bound, std::list<entry>& taken, lane_map& emptied) {
+    // Requires mutex_.
+    void move_items(limits bound, std::list<entry>& taken, lane_map& emptied) {
         std::size_t bytes = 0;
         while (size_ != 0 && taken.size() < bound.items_max) {
             const auto at = next_lane();
@@ -188,9 +176,9 @@ private:
 
     const limits limits_;
     mutable std::mutex mutex_;
-    std::list<sleeper> sleepers_;
-    lane_map lanes_;    // each has items
-    std::string last_;  // the lane that had the latest turn
+    fairlead::auto_event filled_;  // items are there, or the queue is closed
+    lane_map lanes_;               // each has items
+    std::string last_;             // the lane that had the latest turn
     std::size_t size_ = 0;
     std::size_t bytes_ = 0;
     bool closed_ = false;

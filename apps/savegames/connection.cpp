@@ -2,36 +2,38 @@
 
 #include <fairlead/context/with_deadline.hpp>
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/http/connection_monitor.hpp>
+#include <fairlead/http/errc.hpp>
+#include <fairlead/http/server.hpp>
 
 #include <algorithm>
-#include <array>
-#include <expected>
-#include <new>
 #include <optional>
-#include <span>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "savegames/admission.hpp"
-#include "savegames/receive_buffer.hpp"
 #include "savegames/routes.hpp"
+
+#ifdef SAVEGAMES_TLS
+#include <fairlead/tls/tls_stream.hpp>
+#endif
 
 namespace savegames {
 namespace {
 
 namespace fl = fairlead;
+namespace http = fairlead::http;
 
-// What a connection counts in the budget besides its buffer and its head: its task and its parser,
-// about.
+// What a connection counts in the budget besides its buffer: its task, about; and that with TLS.
 constexpr std::size_t connection_bytes = std::size_t{4} << 10;
+constexpr std::size_t tls_bytes = std::size_t{20} << 10;
 
-// After an answer to a request that was not read to its end, the service reads and drops the rest
-// for a while. Closing at once would reset the connection, and the client might lose the answer.
-constexpr std::chrono::seconds linger_time{2};
-constexpr std::size_t linger_bytes = std::size_t{16} << 20;
+// A client may send its whole body before it reads why the body is refused.
+constexpr std::uint64_t linger_max = std::uint64_t{16} << 20;
 
-// The answer to a request for which an allocation failed. Sending it allocates nothing.
+// The answer to a request for which an allocation failed.
 constexpr std::string_view no_memory_answer =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
     "Content-Length: 69\r\nConnection: close\r\n\r\n"
@@ -41,235 +43,208 @@ constexpr std::string_view no_memory_answer =
 constexpr std::string_view deadline_message =
     "the time of the request was over before its answer was there";
 
-constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
-
-std::span<const std::byte> bytes_of(std::string_view text) {
-    return std::as_bytes(std::span{text.data(), text.size()});
+// The answer to a request that cannot be read.
+response unreadable(int status, const std::error_code& why) {
+    if (why == std::errc::operation_canceled) {
+        return make_error(error::store_failed, "the service is stopping; nothing was done");
+    }
+    if (status == 408) return make_error(408, "timeout", "the request took too long to arrive");
+    if (why == http::errc::body_too_large) {
+        return make_error(413, "too_large",
+                          "the body is larger than this service accepts (--body-max)");
+    }
+    const bool known = why.category() == http::category();
+    const std::string said = known ? why.message() : "this service has nothing of the kind";
+    if (status == 413 || status == 414 || status == 431) {
+        return make_error(status, "too_large", said);
+    }
+    if (status == 500) return make_error(500, "failed", "the service has failed");
+    if (status > 500) return make_error(status, "bad_request", said);
+    return make_error(status, "bad_request", "malformed HTTP: " + said);
 }
 
-class connection {
-public:
-    connection(const service_parts& service, fl::io::tcp_stream stream, connection_table::seat seat,
-               std::size_t number, fl::executor home)
-        : service_{service},
-          stream_{std::move(stream)},
-          seat_{std::move(seat)},
-          number_{number},
-          runs_in_{home},
-          parser_{service.limits.http},
-          own_{service.tenants.memory(), service.tenants.connections()},
-          buffer_{service.tenants.memory(), service.tenants.connections()} {
-        own_.grow(connection_bytes);
-        const auto peer = stream_.peer_address();
-        peer_is_local_ = peer && peer->is_loopback();
-    }
+http::response to_http(response given) {
+    http::response answer;
+    answer.status = given.status;
+    for (const auto& [name, value] : given.headers) answer.fields.add(name, value);
+    answer.body = std::move(given.body);
+    answer.shared_body = std::move(given.shared);
+    return answer;
+}
 
-    connection(const connection&) = delete;
-    connection& operator=(const connection&) = delete;
-    ~connection() { service_.trimmer.note(own_.size() + buffer_.size()); }
+bool has_body(const http::request_head& head) {
+    return head.body.how == http::framing::kind::chunked || head.body.size != 0;
+}
 
-    void sit(fl::basic_task& self) { seat_.sit(self); }
+// A proxy may take another one of two tokens.
+bool is_ambiguous(const http::request_head& head) { return head.fields.count("authorization") > 1; }
 
-    // Serves one request. False: close the connection. Throws std::bad_alloc.
-    fl::task<bool> serve_request();
-
-    // The answer to a request that failed because memory was short; empty if a part of an answer
-    // was sent already. Close the connection after it.
-    [[nodiscard]] std::string_view answer_without_memory() noexcept;
-    [[nodiscard]] fl::io::tcp_stream& stream() noexcept { return stream_; }
-    [[nodiscard]] fl::time_point write_deadline() const {
-        return clock::now() + service_.limits.write_timeout;
-    }
-
-private:
-    enum class input : std::uint8_t { got, ended, timed_out, too_long };
-
-    // What a request under way holds of its game's budgets.
-    struct holdings {
-        std::optional<budget::share> request{};
-        std::optional<budget::share> memory{};
-    };
-
-    fl::task<bool> read_head();
-    fl::task<bool> read_body();
-    fl::task<bool> read_rest();
-    fl::task<> give_up();
-    fl::task<input> read_more(time_point deadline);
-    fl::task<bool> run_route(route where, holdings& held);
-    fl::task<response> answer_and_log(route where);
-    fl::task<response> run_job(route where);
-    fl::task<bool> refuse(response answer, request_kind kind, bool must_close);
-    fl::task<bool> refuse_failed();
-    fl::task<bool> send(response answer, bool keep_alive);
-    fl::task<bool> write(std::string_view text, time_point deadline);
-    fl::task<> linger();
-
-    std::expected<route, response> admit(holdings& held);
-    std::expected<void, response> take_part(const route& where, std::uint64_t body_size,
-                                            holdings& held);
-    response answer_directly(request_kind kind) const;
-    void count(request_kind kind, int status);
-    void feed_parser();
-    void count_head(std::size_t size);
-    void begin_next();
-
-    const service_parts& service_;
-    fl::io::tcp_stream stream_;
-    connection_table::seat seat_;
-    const std::size_t number_;
-    bool peer_is_local_ = false;
-    std::shared_ptr<tenant_table::stay> game_;  // of the latest request that named a game
-    fl::executor runs_in_;                      // the group of that game; at first the scheduler
-    http_parser parser_;
-    budget::share own_;           // pays for the task, the parser and the head
-    std::size_t head_bytes_ = 0;  // how much of own_ is for the head
-    receive_buffer buffer_;
-    request_context context_;
-    bool answering_ = false;      // a part of the answer may have been sent
-    time_point started_{};        // when the request began; in run_route, when it was complete
-    time_point read_deadline_{};  // for reading the request
+// What a request holds of its game's budgets until its answer was sent.
+struct holdings {
+    std::optional<budget::share> request{};
+    std::optional<budget::share> memory{};
+    std::size_t answer = 0;  // bytes of the answer
 };
 
-fl::task<bool> connection::serve_request() {
-    const bool arrived = co_await read_head();
-    if (!arrived) co_return false;
-    if (parser_.at() == http_parser::stage::failed) {
-        const bool goes_on = co_await refuse_failed();
-        co_return goes_on;
+class connection final : public http::connection_monitor {
+public:
+    connection(const service_parts& service, connection_table::seat& seat, std::size_t number,
+               fl::executor home, bool peer_is_local, std::size_t bytes)
+        : service_{service},
+          seat_{seat},
+          number_{number},
+          peer_is_local_{peer_is_local},
+          runs_in_{home},
+          own_{service.tenants.memory(), service.tenants.connections()},
+          buffer_{service.tenants.memory(), service.tenants.connections()} {
+        own_.grow(bytes);
     }
-    holdings held;
-    auto where = admit(held);
+    ~connection() override {
+        release();
+        service_.trimmer.note(own_.size() + buffer_.size());
+    }
+
+    // Serves a request.
+    fl::task<http::response> answer(http::request& asked);
+
+    // --- of the monitor --------------------------------------------------------------------------
+
+    [[nodiscard]] verdict waits_for_request() noexcept override {
+        release();
+        fresh_ = true;
+        seat_.become_idle(clock::now());
+        return verdict::go_on;
+    }
+    [[nodiscard]] verdict waits_for_head(time_point since) noexcept override {
+        release();
+        fresh_ = true;
+        return verdict_of(seat_.become_reading_head(since));
+    }
+    [[nodiscard]] verdict waits_for_body() noexcept override {
+        return verdict_of(seat_.become_reading_body());
+    }
+    [[nodiscard]] verdict resumes() noexcept override { return verdict_of(seat_.become_busy()); }
+    [[nodiscard]] bool is_last() noexcept override { return service_.table.crowded(); }
+
+    void holds(std::size_t bytes) noexcept override {
+        const std::size_t before = buffer_.size();
+        if (bytes > before) buffer_.grow(bytes - before);
+        if (bytes < before) buffer_.give_back(before - bytes);
+    }
+    [[nodiscard]] bool may_hold(std::size_t bytes) noexcept override {
+        return bytes <= buffer_.size() ||
+               buffer_.try_grow(bytes - buffer_.size()) == grant::granted;
+    }
+    void is_out_of_memory() noexcept override { service_.stats.count_failure(); }
+
+private:
+    fl::task<std::expected<std::string, std::error_code>> read_body(http::request& asked);
+    fl::task<response> answer_and_log(route where, std::string body);
+    fl::task<response> run_job(route where, std::string body);
+
+    std::expected<route, response> admit(const http::request_head& head);
+    std::expected<void, response> take_part(const route& where, std::uint64_t body_size);
+    response answer_directly(request_kind kind) const;
+    http::response answer_unreadable(const std::error_code& why);
+    http::response finish(request_kind kind, response answer);
+    [[nodiscard]] verdict verdict_of(bool stays) const noexcept;
+    void release() noexcept;
+
+    const service_parts& service_;
+    connection_table::seat& seat_;
+    const std::size_t number_;
+    const bool peer_is_local_;
+    std::shared_ptr<tenant_table::stay> game_;  // of the latest request that named a game
+    fl::executor runs_in_;                      // the group of that game; at first the scheduler
+    budget::share own_;                         // pays for the task
+    budget::share buffer_;                      // pays for what was received
+    request_context context_;
+    std::optional<holdings> held_;
+    time_point started_{};  // when the request began; once it is complete, when it was
+    bool fresh_ = false;    // the connection has waited for this request
+};
+
+// A connection that was ended for another one closes without a word.
+http::connection_monitor::verdict connection::verdict_of(bool stays) const noexcept {
+    if (stays) return verdict::go_on;
+    return service_.table.draining() ? verdict::refuse : verdict::close;
+}
+
+// The answer of the latest request was sent.
+void connection::release() noexcept {
+    if (!held_) return;
+    const std::size_t bytes = held_->answer + (held_->memory ? held_->memory->size() : 0);
+    held_.reset();
+    if (bytes >= memory_trimmer::note_min) service_.trimmer.note(bytes);
+}
+
+fl::task<http::response> connection::answer(http::request& asked) {
+    release();  // fairlead::http has sent the answer before this one
+    // A client that sends many requests at once lets other tasks run between them.
+    if (!std::exchange(fresh_, false)) co_await fl::shielded(fl::yield());
+    started_ = asked.began().value_or(clock::now());
+    held_.emplace();
+    auto where = admit(asked.head());
     if (!where) {
-        const bool goes_on = co_await refuse(std::move(where.error()), request_kind::other, false);
-        co_return goes_on;
+        http::response refused = finish(request_kind::other, std::move(where.error()));
+        refused.close = has_body(asked.head()) || is_ambiguous(asked.head());  // it is not read
+        co_return refused;
     }
     if (game_ && game_->where() != runs_in_) {
         runs_in_ = game_->where();
         co_await fl::resume_on(runs_in_);
     }
-    const bool whole = co_await read_body();
-    if (!whole) co_return false;
-    if (buffer_.empty()) buffer_.shrink();
-    const bool goes_on = co_await run_route(std::move(*where), held);
-    if (!goes_on) co_return false;
-    begin_next();
-    // The client has sent its next request already; other tasks run before it.
-    if (!buffer_.empty()) co_await fl::yield();
-    co_return true;
-}
-
-// Reads until the head is complete or broken. False: close the connection; an answer was sent if
-// the client expects one.
-fl::task<bool> connection::read_head() {
+    asked.read_until(started_ + service_.limits.read_timeout);
+    auto body = co_await read_body(asked);
+    if (!body) co_return answer_unreadable(body.error());
     started_ = clock::now();
-    read_deadline_ = started_ + service_.limits.read_timeout;
-    bool slow = false;  // the head comes in parts
-    for (;;) {
-        feed_parser();
-        if (parser_.at() != http_parser::stage::head) {
-            if (!slow || seat_.become_busy()) co_return true;
-            co_await give_up();
-            co_return false;
-        }
-        if (parser_.untouched()) {
-            const time_point now = clock::now();
-            seat_.become_idle(now);
-            const input got = co_await read_more(now + service_.limits.idle_timeout);
-            if (!seat_.become_busy() || got != input::got) co_return false;
-            started_ = clock::now();
-            read_deadline_ = started_ + service_.limits.read_timeout;
-            continue;
-        }
-        slow = true;
-        const bool more = co_await read_rest();
-        if (!more) co_return false;
-    }
+    const request_kind kind = where->kind;
+    const fl::trace span = context_.span;
+    response made =
+        co_await fl::with_trace(span, answer_and_log(std::move(*where), std::move(*body)));
+    co_return finish(kind, std::move(made));
 }
 
-fl::task<bool> connection::read_body() {
-    if (parser_.at() == http_parser::stage::body) {
-        if (parser_.head().expects_continue && buffer_.empty()) {
-            const auto sent = co_await stream_.write_all(bytes_of(continue_line), read_deadline_);
-            if (!sent) co_return false;
-        }
-        feed_parser();
+fl::task<std::expected<std::string, std::error_code>> connection::read_body(http::request& asked) {
+    std::string whole;
+    const bool has_length = asked.head().body.how == http::framing::kind::length;
+    const std::uint64_t size = asked.head().body.size;
+    if (has_length) whole.reserve(size);  // which is paid for
+    while (has_body(asked.head()) && !(has_length && whole.size() == size)) {
+        const auto piece = co_await asked.read_some();
+        if (!piece) co_return std::unexpected{piece.error()};
+        if (piece->empty()) break;
+        whole.append(*piece);
     }
-    while (parser_.at() == http_parser::stage::body) {
-        const bool more = co_await read_rest();
-        if (!more) co_return false;
-        feed_parser();
-    }
-    if (parser_.at() == http_parser::stage::failed) {
-        const bool goes_on = co_await refuse_failed();
-        co_return goes_on;
-    }
-    co_return true;
+    co_return whole;
 }
 
-// Reads more of a request that has begun. False: close the connection; an answer was sent if the
-// client may wait for one.
-fl::task<bool> connection::read_rest() {
-    const bool of_head = parser_.at() == http_parser::stage::head;
-    const bool may_wait =
-        of_head ? seat_.become_reading_head(started_) : seat_.become_reading_body();
-    const input got = may_wait ? co_await read_more(read_deadline_) : input::ended;
-    const bool stays = of_head && got == input::got;  // in the list of slow heads until it is whole
-    if (!may_wait || !(stays || seat_.become_busy())) {
-        co_await give_up();
-        co_return false;
+http::response connection::answer_unreadable(const std::error_code& why) {
+    const bool is_rule = why.category() == http::category() && why != http::errc::incomplete;
+    const bool is_ours = why == std::errc::timed_out || why == std::errc::operation_canceled;
+    http::response refused;
+    if (is_rule || is_ours) {
+        refused = finish(request_kind::other, unreadable(http::status_for(why), why));
+    } else {  // the client has gone; maybe it still reads
+        refused = to_http(unreadable(400, http::errc::incomplete));
     }
-    if (got == input::timed_out || got == input::too_long) {
-        response answer =
-            got == input::timed_out
-                ? make_error(408, "timeout", "the request took too long to arrive")
-                : make_error(400, "bad_request", "malformed HTTP: a line of the body is too long");
-        co_await refuse(std::move(answer), request_kind::other, true);
-    }
-    co_return got == input::got;
+    refused.close = true;
+    return refused;
 }
 
-// The connection was asked to stop inside a request. If the service goes on, the connection only
-// makes room for another one, and is closed without an answer.
-fl::task<> connection::give_up() {
-    if (!service_.table.draining()) co_return;
-    // No linger: the service does not wait for this client any longer.
-    response answer = make_error(error::store_failed, "the service is stopping; nothing was done");
-    count(request_kind::other, answer.status);
-    co_await send(std::move(answer), false);
-}
-
-fl::task<connection::input> connection::read_more(time_point deadline) {
-    if (!buffer_.make_room()) co_return input::too_long;
-    const auto size = co_await stream_.read_some(buffer_.room(), deadline);
-    if (!size) {
-        co_return size.error() == std::errc::timed_out ? input::timed_out : input::ended;
-    }
-    if (*size == 0) co_return input::ended;
-    buffer_.add(*size);
-    if (parser_.at() == http_parser::stage::head) count_head(*size);
-    co_return input::got;
-}
-
-void connection::feed_parser() {
-    if (!buffer_.empty()) buffer_.remove(parser_.feed(buffer_.content()));
-}
-
-void connection::count_head(std::size_t size) {
-    own_.grow(size);
-    head_bytes_ += size;
-}
-
-// Makes the connection ready for its next request.
-void connection::begin_next() {
-    answering_ = false;
-    parser_.reset();
-    own_.give_back(std::exchange(head_bytes_, 0));
-    if (buffer_.empty()) buffer_.shrink();
+http::response connection::finish(request_kind kind, response answer) {
+    service_.stats.count_request(number_, kind, answer.status, clock::now() - started_);
+    held_->answer = answer.content().size();
+    if (held_->memory) held_->memory->grow(answer.body.size());
+    return to_http(std::move(answer));
 }
 
 // Decides what the head alone decides: where the request leads, or the answer that refuses it.
-std::expected<route, response> connection::admit(holdings& held) {
-    const http_head& head = parser_.head();
+std::expected<route, response> connection::admit(const http::request_head& head) {
+    if (is_ambiguous(head)) {
+        return std::unexpected(
+            make_error(400, "bad_request", "malformed HTTP: send at most one Authorization field"));
+    }
     auto where = find_route(head.method, head.target);
     if (!where) return where;
     const auto tokens = service_.tokens();
@@ -277,24 +252,24 @@ std::expected<route, response> connection::admit(holdings& held) {
         return std::unexpected(std::move(*refused));
     }
     const std::size_t body_max = service_.limits.http.body_max;
-    const std::uint64_t size = head.has_body ? head.body_size.value_or(body_max) : 0;
+    const std::uint64_t size =
+        head.body.how == http::framing::kind::chunked ? body_max : head.body.size;
     if (size > body_max) {
         return std::unexpected(
             make_error(413, "too_large",
                        fmt::format("the body has {} bytes, the limit is {}", size, body_max)));
     }
-    auto context = context_of(head, service_.limits.request_timeout, service_.spans);
+    auto context = context_of(head.fields, service_.limits.request_timeout, service_.spans);
     if (!context) return std::unexpected(std::move(context.error()));
     context_ = *context;
-    if (auto taken = take_part(*where, size, held); !taken) {
+    if (auto taken = take_part(*where, size); !taken) {
         return std::unexpected(std::move(taken.error()));
     }
     return where;
 }
 
 // Enters the game of the request, and takes what the request needs from that game's budgets.
-std::expected<void, response> connection::take_part(const route& where, std::uint64_t body_size,
-                                                    holdings& held) {
+std::expected<void, response> connection::take_part(const route& where, std::uint64_t body_size) {
     tenant_table& tenants = service_.tenants;
     budget::account* memory = &tenants.no_game();
     if (is_job(where.kind)) {
@@ -307,35 +282,23 @@ std::expected<void, response> connection::take_part(const route& where, std::uin
             game_ = std::make_shared<tenant_table::stay>(tenants.enter(*game));
         }
         memory = &game_->memory();
-        const grant begun = held.request.emplace(tenants.requests(), game_->requests()).try_grow(1);
+        const grant begun =
+            held_->request.emplace(tenants.requests(), game_->requests()).try_grow(1);
         if (begun != grant::granted) return std::unexpected(no_room(begun, "requests"));
     }
-    budget::share& bytes = held.memory.emplace(tenants.memory(), *memory);
+    budget::share& bytes = held_->memory.emplace(tenants.memory(), *memory);
     if (body_size == 0 && !is_job(where.kind)) return {};
     const grant given = bytes.try_grow(body_size);
     if (given != grant::granted) return std::unexpected(no_room(given, "bytes of saves"));
     return {};
 }
 
-fl::task<bool> connection::run_route(route where, holdings& held) {
-    started_ = clock::now();
-    const request_kind kind = where.kind;
-    const fl::trace span = context_.span;
-    response answer = co_await fl::with_trace(span, answer_and_log(std::move(where)));
-    count(kind, answer.status);
-    held.memory->grow(answer.body.size());
-    const std::size_t held_bytes = held.memory->size() + answer.content().size();
-    const bool goes_on = co_await send(std::move(answer), parser_.head().keep_alive);
-    if (held_bytes >= memory_trimmer::note_min) service_.trimmer.note(held_bytes);
-    co_return goes_on;
-}
-
 // Inside the trace of the request.
-fl::task<response> connection::answer_and_log(route where) {
+fl::task<response> connection::answer_and_log(route where, std::string body) {
     const request_kind kind = where.kind;
     response answer;
     if (is_job(kind)) {
-        answer = co_await run_job(std::move(where));
+        answer = co_await run_job(std::move(where), std::move(body));
     } else {
         answer = answer_directly(kind);
     }
@@ -348,12 +311,12 @@ fl::task<response> connection::answer_and_log(route where) {
 }
 
 // Everything that the job waits for ends at the deadline of the request.
-fl::task<response> connection::run_job(route where) {
+fl::task<response> connection::run_job(route where, std::string body) {
     const time_point deadline = started_ + context_.timeout;
     job_request request{.kind = job_of(where.kind),
                         .game = std::move(where.game),
                         .player = std::move(where.player),
-                        .body = parser_.take_body(),
+                        .body = std::move(body),
                         .deadline = deadline,
                         .reserve = reserving_in(service_.tenants.memory(), game_)};
     auto work = std::make_unique<job>(std::move(request), service_.jobs);
@@ -378,110 +341,76 @@ response connection::answer_directly(request_kind kind) const {
             {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}};
 }
 
-// Answers a request without running it. If its body was not read, closes the connection.
-fl::task<bool> connection::refuse(response answer, request_kind kind, bool must_close) {
-    const bool unread = must_close || parser_.at() == http_parser::stage::body;
-    count(kind, answer.status);
-    const bool keep_alive = !unread && parser_.head().keep_alive;
-    const bool goes_on = co_await send(std::move(answer), keep_alive);
-    if (goes_on) {
-        begin_next();
-    } else if (unread) {
-        co_await linger();
-    }
-    co_return goes_on;
+template <class Stream>
+fl::task<> serve_stream(const service_parts& service, Stream stream, connection& client) {
+    const http::handler answers{[&client](http::request& asked) { return client.answer(asked); }};
+    co_await http::serve_connection(std::move(stream), answers, service.http, client);
 }
 
-fl::task<bool> connection::refuse_failed() {
-    const http_failure& failure = parser_.failure();
-    response answer = make_error(failure.status, failure.code, failure.message);
-    const bool goes_on = co_await refuse(std::move(answer), request_kind::other, true);
-    co_return goes_on;
+#ifdef SAVEGAMES_TLS
+// A client whose handshake is slow counts as one whose head is slow.
+fl::task<> serve_tls(const service_parts& service, fl::io::tcp_stream stream,
+                     connection_table::seat& seat, connection& client, const tls_context& tls) {
+    const time_point now = clock::now();
+    if (!seat.become_reading_head(now)) co_return;
+    const time_point deadline = now + service.limits.read_timeout;
+    auto secured = co_await fl::io::tls_stream<>::accept(std::move(stream), tls, deadline);
+    if (!seat.become_busy() || !secured) co_return;
+    co_await serve_stream(service, std::move(*secured), client);
 }
-
-// Sends `text`. A stop that came before does not keep the answer from the client.
-fl::task<bool> connection::write(std::string_view text, time_point deadline) {
-    answering_ = true;
-    const bool stopping = co_await fl::stop_requested();
-    if (!stopping) {
-        const auto sent = co_await stream_.write_all(bytes_of(text), deadline);
-        co_return sent.has_value();
-    }
-    const auto sent = co_await fl::shielded(stream_.write_all(bytes_of(text), deadline));
-    co_return sent.has_value();
-}
-
-// Sends the answer. False: close the connection, because the answer says so or could not be sent.
-fl::task<bool> connection::send(response answer, bool keep_alive) {
-    const http_framing framing{.keep_alive = keep_alive && !service_.table.crowded(),
-                               .http_1_0 = parser_.head().http_1_0,
-                               .head_only = parser_.head().method == "HEAD"};
-    const std::string head = print_answer(answer, framing);
-    const time_point deadline = write_deadline();
-    const bool sent = co_await write(head, deadline);
-    if (!sent) co_return false;
-    if (!framing.head_only && answer.content().size() > inline_max) {
-        const bool rest = co_await write(answer.content(), deadline);
-        if (!rest) co_return false;
-    }
-    co_return framing.keep_alive;
-}
-
-fl::task<> connection::linger() {
-    const time_point deadline = clock::now() + linger_time;
-    if (!stream_.shutdown_send()) co_return;
-    buffer_.shrink();
-    for (std::size_t dropped = 0; dropped < linger_bytes;) {
-        const auto size = co_await stream_.read_some(buffer_.room(), deadline);
-        if (!size || *size == 0) co_return;
-        dropped += *size;
-    }
-}
-
-std::string_view connection::answer_without_memory() noexcept {
-    return answering_ ? std::string_view{} : no_memory_answer;
-}
-
-void connection::count(request_kind kind, int status) {
-    service_.stats.count_request(number_, kind, status, clock::now() - started_);
-}
-
-// Answers a client also when no allocation succeeds: the frame of this coroutine exists before
-// memory is short, and operations on streams allocate nothing.
-fl::task<> serve_requests(connection& client, service_stats& stats) {
-    bool short_of_memory = false;
-    try {
-        for (bool goes_on = true; goes_on;) goes_on = co_await client.serve_request();
-    } catch (const std::bad_alloc&) {
-        short_of_memory = true;
-    }
-    if (!short_of_memory) co_return;
-    stats.count_failure();
-    const std::string_view answer = client.answer_without_memory();
-    if (answer.empty()) co_return;
-    fl::io::tcp_stream& stream = client.stream();
-    if (!co_await stream.write_all(bytes_of(answer), client.write_deadline())) co_return;
-    if (!stream.shutdown_send()) co_return;
-    const time_point deadline = clock::now() + linger_time;
-    std::array<std::byte, 1024> dropped;
-    for (std::size_t count = 0; count < linger_bytes;) {
-        const auto size = co_await stream.read_some(dropped, deadline);
-        if (!size || *size == 0) co_return;
-        count += *size;
-    }
-}
+#endif
 
 }  // namespace
 
+http::server_options http_options(const connection_limits& limits, service_stats& stats) {
+    http::server_options options;
+    options.limits.line_max = limits.http.head_max;
+    options.limits.head_max = limits.http.head_max;
+    options.limits.body_max = limits.http.body_max;
+    options.limits.extensions_max = limits.http.head_max;
+    options.limits.trailers_max = limits.http.head_max;
+    options.head_timeout = limits.read_timeout;
+    options.body_timeout = limits.read_timeout;
+    options.idle_timeout = limits.idle_timeout;
+    options.write_timeout = limits.write_timeout;
+    options.linger_max = linger_max;
+    options.server.clear();
+    options.refusal = [&stats](int status, const std::error_code& why) {
+        response answer = unreadable(status, why);
+        stats.count_request(0, request_kind::other, answer.status, std::chrono::nanoseconds{0});
+        return to_http(std::move(answer));
+    };
+    options.on_failure = [&stats](const http::request_head&, const std::exception_ptr&) {
+        stats.count_failure();
+    };
+    options.out_of_memory = no_memory_answer;
+    return options;
+}
+
 fl::task<> serve_connection(const service_parts& service, fl::io::tcp_stream stream,
-                            connection_table::seat seat, std::size_t number) {
+                            connection_table::seat given, std::size_t number,
+                            std::shared_ptr<const tls_context> tls) {
     try {
         fl::basic_task& self = co_await fl::current_task();
+        // It ends with this block, while the task that the table knows exists.
+        connection_table::seat seat{std::move(given)};
         fl::scheduler& home = co_await fl::current_scheduler();
-        connection client{service, std::move(stream), std::move(seat), number, home};
-        client.sit(self);
-        co_await serve_requests(client, service.stats);
-    } catch (const fl::stopped_error&) {  // the stop came between two requests
+        const auto peer = stream.peer_address();
+        connection client{service,
+                          seat,
+                          number,
+                          home,
+                          peer && peer->is_loopback(),
+                          connection_bytes + (tls != nullptr ? tls_bytes : 0)};
+        seat.sit(self);
+        if (tls == nullptr) {
+            co_await serve_stream(service, std::move(stream), client);
+            co_return;
+        }
+#ifdef SAVEGAMES_TLS
+        co_await serve_tls(service, std::move(stream), seat, client, *tls);
+#endif
+    } catch (const fl::stopped_error&) {  // during the handshake
     } catch (const std::exception&) {
         service.stats.count_failure();  // memory is short: only this client is closed
     }

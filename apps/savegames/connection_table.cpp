@@ -59,25 +59,23 @@ bool connection_table::admits(const network& from, time_point now) {
     return false;
 }
 
-std::optional<connection_table::seat> connection_table::enter(fairlead::basic_task& acceptor,
-                                                              time_point now, time_point* retry,
+std::optional<connection_table::seat> connection_table::enter(time_point now, time_point* retry,
                                                               const network& from) {
     const std::lock_guard lock{mutex_};
     if (open() < limit_) {
         std::size_t& known = of_networks_[from];
         busy_.emplace_back().from = from;
         ++known;
-        acceptor_ = nullptr;
+        newcomer_waits_ = false;
         ++accepted_;
         return seat{*this, std::prev(busy_.end())};
     }
-    if (acceptor_ == nullptr) ++waited_;
-    acceptor_ = &acceptor;
+    if (!std::exchange(newcomer_waits_, true)) ++waited_;
     *retry = time_point::max();
     if (const auto first = first_to_go(now)) {
         *retry = (*first)->since + grace;
         if (*retry <= now) {
-            *retry = time_point::max();  // the end of that connection signals the acceptor
+            *retry = time_point::max();  // the end of that connection makes room
             ++evicted_;
             stop_task(*first);
         }
@@ -118,12 +116,12 @@ std::size_t connection_table::open() const { return busy_.size() + reading_.size
 
 void connection_table::forget_acceptor() {
     const std::lock_guard lock{mutex_};
-    acceptor_ = nullptr;
+    newcomer_waits_ = false;
 }
 
 bool connection_table::crowded() const {
     const std::lock_guard lock{mutex_};
-    return draining_ || acceptor_ != nullptr;
+    return draining_ || newcomer_waits_;
 }
 
 bool connection_table::draining() const {
@@ -172,7 +170,7 @@ void connection_table::leave(place where) {
 }
 
 void connection_table::wake_acceptor() {
-    if (acceptor_ != nullptr) acceptor_->signal();
+    if (newcomer_waits_) room_.set();
 }
 
 void connection_table::stop_task(place where) {

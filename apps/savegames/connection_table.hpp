@@ -24,6 +24,7 @@
 #pragma once
 
 #include <fairlead/sched/task.hpp>
+#include <fairlead/wait/event.hpp>
 
 #include <chrono>
 #include <condition_variable>
@@ -113,12 +114,15 @@ public:
     // the same network. False: close the newcomer. O(connections) at the limit of a network.
     [[nodiscard]] bool admits(const network& from, time_point now);
 
-    // Takes a place for a new connection, if there is room. If not, the table signals `acceptor`
-    // when a new try may succeed; the caller also tries again at `*retry`. Throws std::bad_alloc.
-    [[nodiscard]] std::optional<seat> enter(fairlead::basic_task& acceptor, time_point now,
-                                            time_point* retry, const network& from = {});
+    // Takes a place for a new connection, if there is room. If not, the caller tries again after
+    // `wait_for_room(*retry)`. Throws std::bad_alloc.
+    [[nodiscard]] std::optional<seat> enter(time_point now, time_point* retry,
+                                            const network& from = {});
 
-    // The task that accepts ends: the table no longer signals it.
+    // Waits until a new try may succeed, or until `retry`.
+    [[nodiscard]] auto wait_for_room(time_point retry) { return room_.wait(retry); }
+
+    // The task that accepts ends: no newcomer waits.
     void forget_acceptor();
 
     // --- for connections -------------------------------------------------------------------------
@@ -160,7 +164,8 @@ private:
     std::list<entry> reading_;         // those that read a head, slowest first
     std::list<entry> idle_;            // longest idle first
     std::map<network, std::size_t> of_networks_;
-    fairlead::basic_task* acceptor_ = nullptr;
+    fairlead::auto_event room_;  // there may be some for the newcomer that waits
+    bool newcomer_waits_ = false;
     bool draining_ = false;
     std::uint64_t accepted_ = 0;
     std::uint64_t evicted_ = 0;

@@ -2,12 +2,12 @@
 """The demo: the save-game service on three schedulers, under the same load.
 
 Starts the service on loopback with each scheduler in turn, drives it with savegames-load, and
-measures the resources that the service used. Prints one table, and writes build/demo/summary.json
-and a plot.
+measures the resources that the service used. Prints one table, and writes summary.json and a plot
+into build/demo/, or the folder of --output. All else is in temporary folders (TMPDIR).
 
-    ./do demo [--quick] [--tenants]
+    ./do demo [--quick] [--tenants | --cluster] [--output FOLDER]
 
-With --tenants it runs demo_tenants.py instead.
+With --tenants it runs demo_tenants.py instead, with --cluster demo_cluster.py.
 """
 
 import argparse
@@ -21,8 +21,10 @@ import sys
 import tempfile
 import time
 
+import demo_cluster
+import demo_service
 import demo_tenants
-from demo_service import (OUTPUT, ROOT, DemoError, Service, copy_database, drive, find_programs,
+from demo_service import (ROOT, DemoError, Service, copy_database, drive, find_programs,
                           shown_path)
 
 SCHEDULERS = ("fairlead", "updater", "trivial")
@@ -193,7 +195,8 @@ def verdict(results):
                               sorted(result["errors_by_kind"].items()))
             problems.append(f"{name}: {result['errors']} errors ({kinds})")
         if not result["requests"]:
-            problems.append(f"{name}: no request succeeded; see build/demo/{name}.log")
+            log = shown_path(demo_service.OUTPUT / f"{name}.log")
+            problems.append(f"{name}: no request succeeded; see {log}")
     if problems:
         return shown, problems
     fairlead, updater = results["fairlead"], results["updater"]
@@ -270,7 +273,7 @@ def curl_help(program):
 
 def run(plan, build):
     programs = find_programs(build)
-    OUTPUT.mkdir(parents=True, exist_ok=True)
+    demo_service.OUTPUT.mkdir(parents=True, exist_ok=True)
     print(f"The save-game service, {plan.workers} workers, {plan.connections} connections, a store "
           f"{plan.store_latency.split(',')[0]} away;\nput:get:update:delete {plan.mix}, "
           f"{plan.players} players, {plan.measure_s:g} s for each scheduler.\n", flush=True)
@@ -284,10 +287,10 @@ def run(plan, build):
             print(f"measured {scheduler} in {time.monotonic() - begin:.0f} s", flush=True)
 
     print("\n" + table(results) + "\n")
-    (OUTPUT / "summary.json").write_text(json.dumps(results, indent=2) + "\n")
-    written = [OUTPUT / "summary.json"]
-    if plot(results, OUTPUT / "savegames.svg"):
-        written.append(OUTPUT / "savegames.svg")
+    (demo_service.OUTPUT / "summary.json").write_text(json.dumps(results, indent=2) + "\n")
+    written = [demo_service.OUTPUT / "summary.json"]
+    if plot(results, demo_service.OUTPUT / "savegames.svg"):
+        written.append(demo_service.OUTPUT / "savegames.svg")
     else:
         print("No plot: the Python module matplotlib is missing; install python3-matplotlib.")
     shown, problems = verdict(results)
@@ -303,14 +306,23 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a quarter of the time")
     parser.add_argument("--tenants", action="store_true",
                         help="measure how a noisy game disturbs a quiet one")
+    parser.add_argument("--cluster", action="store_true",
+                        help="measure one and three services on Redis and PostgreSQL")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
                         help="the build folder (default: build/release)")
+    parser.add_argument("--output", type=pathlib.Path, default=demo_service.OUTPUT,
+                        help="the folder of the results and of what services say (default: "
+                             "build/demo)")
     options = parser.parse_args()
+    demo_service.OUTPUT = options.output.resolve()
     # At SIGTERM the demo also stops its service.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         if options.tenants:
             demo_tenants.run(demo_tenants.QUICK if options.quick else demo_tenants.FULL,
+                             options.build)
+        elif options.cluster:
+            demo_cluster.run(demo_cluster.QUICK if options.quick else demo_cluster.FULL,
                              options.build)
         else:
             run(QUICK if options.quick else FULL, options.build)

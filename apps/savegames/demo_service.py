@@ -28,16 +28,32 @@ def find_programs(build):
 
 
 class Service:
-    """A running service, as a context manager, which stops it at the end."""
+    """A running service, as a context manager, which stops it at the end. `stores`: the file of its
+    database, or the options of its stores."""
 
-    def __init__(self, program, database, name, *options):
+    def __init__(self, program, stores, name, *options, port=0):
         self.name = name
         self.log = OUTPUT / f"{name}.log"
-        command = [program, "--listen", "127.0.0.1:0", "--db", database, *options]
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([str(part) for part in command], text=True,
-                                            stdout=subprocess.PIPE, stderr=log)
+        named = stores if isinstance(stores, list) else ["--db", stores]
+        self.command = [str(part) for part in
+                        (program, "--listen", f"127.0.0.1:{port}", *named, *options)]
+        self.log.write_bytes(b"")
+        self.start()
         self.url = ""
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(self.command, text=True, stdout=subprocess.PIPE,
+                                            stderr=log)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def start_again(self):
+        self.start()
+        self.wait_for_url()
 
     def __enter__(self):
         try:
@@ -79,8 +95,9 @@ class Service:
 
 
 def drive(program, url, *options, json_path=None):
-    """Runs savegames-load to its end, and returns its results."""
-    command = [str(program), "--url", url, *map(str, options)]
+    """Runs savegames-load to its end, and returns its results. `url`: of a service, or a list."""
+    urls = url if isinstance(url, list) else [url]
+    command = [str(program), "--url", *urls, *map(str, options)]
     if json_path:
         command += ["--json", str(json_path)]
     # It shows its progress on the standard error of the demo, if that is a terminal.

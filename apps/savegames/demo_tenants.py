@@ -21,7 +21,8 @@ import subprocess
 import tempfile
 import time
 
-from demo_service import OUTPUT, DemoError, Service, drive, find_programs, shown_path
+import demo_service
+from demo_service import DemoError, Service, drive, find_programs, shown_path
 
 MOVE_WANTED = 0.20  # the p99 of the quiet game may rise by at most this part
 MEMORY = pathlib.Path("/dev/shm")
@@ -194,7 +195,7 @@ def verdict(samples):
 
 def run(plan, build):
     programs = find_programs(build)
-    OUTPUT.mkdir(parents=True, exist_ok=True)
+    demo_service.OUTPUT.mkdir(parents=True, exist_ok=True)
     of_service, of_load = halves(os.sched_getaffinity(0))
     print(f"A quiet game beside a noisy one that wants {plan.noise:g} times its share: "
           f"{plan.quiet_connections} and {plan.noisy_connections} connections,\n"
@@ -215,7 +216,7 @@ def run(plan, build):
                     samples[mode].append(tenants[mode].measure(capacity))
                 print(f"repetition {number + 1} of {plan.repetitions}", flush=True)
     print("\n" + table(samples) + "\n\nMedians, with minimum and maximum in parentheses.")
-    written = OUTPUT / "tenants.json"
+    written = demo_service.OUTPUT / "tenants.json"
     written.write_text(json.dumps({"capacity_rps": capacity, "plan": dataclasses.asdict(plan),
                                    "samples": samples}, indent=2) + "\n")
     shown, problems = verdict(samples)

@@ -53,9 +53,9 @@ void flaky_store::release(const profile_key& key, owner_token owner, completion<
     profiles_.release(key, owner, std::move(done));
 }
 
-void flaky_store::get(const profile_key& key, completion<save> done) {
+void flaky_store::get(const profile_key& key, time_point deadline, completion<save> done) {
     if (!arrange(store_operation::get, key, done)) return;
-    blobs_.get(key, std::move(done));
+    blobs_.get(key, deadline, std::move(done));
 }
 
 void flaky_store::put(const profile_key& key, const write_condition& condition, save value,

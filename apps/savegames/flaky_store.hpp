@@ -42,7 +42,7 @@ public:
     void acquire(const profile_key& key, owner_token owner, std::chrono::milliseconds lease,
                  completion<lock_result> done) override;
     void release(const profile_key& key, owner_token owner, completion<void> done) override;
-    void get(const profile_key& key, completion<save> done) override;
+    void get(const profile_key& key, time_point deadline, completion<save> done) override;
     void put(const profile_key& key, const write_condition& condition, save value,
              completion<std::uint64_t> done) override;
     void erase(const profile_key& key, const write_condition& condition,

@@ -25,6 +25,8 @@ std::string_view store_message(error code) {
             return "the queue of the save store is full; try again later";
         case error::over_share:
             return "this game has filled its part of the save store's queue; try again later";
+        case error::deadline:
+            return "the time of the request was over before the save store began";
         default:
             return "the save store failed; try again later";
     }
@@ -323,7 +325,7 @@ std::chrono::milliseconds job::next_backoff(std::chrono::milliseconds lease_left
 
 step_result job::start_download() {
     return start(phase::downloading, [&](const std::shared_ptr<operation>& started) {
-        context_.blobs.get(*key_, operation::callback<save>(started));
+        context_.blobs.get(*key_, request_.deadline, operation::callback<save>(started));
     });
 }
 
@@ -387,12 +389,16 @@ step_result job::pack_text() {
     return holds_lock_ ? start_upload() : start_lock();
 }
 
+write_condition job::condition(std::optional<std::uint64_t> version) const {
+    return {.expected_version = version, .owner = owner_, .deadline = request_.deadline};
+}
+
 step_result job::start_upload() {
     save value = std::move(packed_);
     packed_ = {.version = 0, .checksum = value.checksum, .size = value.size, .data = {}};
     return start(phase::uploading, [&](const std::shared_ptr<operation>& started) {
-        context_.blobs.put(*key_, {.expected_version = base_version_, .owner = owner_},
-                           std::move(value), operation::callback<std::uint64_t>(started));
+        context_.blobs.put(*key_, condition(base_version_), std::move(value),
+                           operation::callback<std::uint64_t>(started));
     });
 }
 
@@ -416,8 +422,7 @@ void job::report_upload(std::uint64_t version) {
 
 step_result job::start_erase() {
     return start(phase::erasing, [&](const std::shared_ptr<operation>& started) {
-        context_.blobs.erase(*key_, {.expected_version = {}, .owner = owner_},
-                             operation::callback<void>(started));
+        context_.blobs.erase(*key_, condition({}), operation::callback<void>(started));
     });
 }
 

@@ -171,6 +171,7 @@ private:
     step_result after_upload();
     step_result after_erase();
 
+    [[nodiscard]] write_condition condition(std::optional<std::uint64_t> version) const;
     step_result start_lock();
     step_result start_download();
     step_result start_upload();

@@ -1,5 +1,9 @@
 #include "savegames/latency_store.hpp"
 
+#include <fairlead/coro/adapted_wait.hpp>
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,6 +12,9 @@
 #include <fmt/format.h>
 
 namespace savegames {
+
+namespace fl = fairlead;
+
 namespace {
 
 std::unexpected<std::string> wrong(std::string_view text) {
@@ -23,6 +30,15 @@ bool take_number(std::string_view& text, double& value) {
     if (code != std::errc{} || !std::isfinite(value) || value < 0) return false;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return true;
+}
+
+// Gives an answer at `when`, or at once when the task is stopped. `inside` ends after `done`.
+template <class Inside, class T>
+fl::task<> answer_at(time_point when, Inside inside, completion<T> done,
+                     std::expected<T, error> result) {
+    static_cast<void>(co_await fl::as_result(fl::sleep_until(when)));
+    std::exchange(done, nullptr)(std::move(result));
+    static_cast<void>(inside);
 }
 
 }  // namespace
@@ -54,9 +70,8 @@ latency_store::latency_store(profile_store& profiles, blob_store& blobs, latency
     : profiles_{profiles}, blobs_{blobs}, latency_{latency}, random_{seed} {}
 
 latency_store::~latency_store() {
-    line_.stop();
-    std::unique_lock lock{under_way_mutex_};
-    all_answered_.wait(lock, [this] { return under_way_ == 0; });
+    no_delay_.request_stop();
+    static_cast<void>(under_way_.close_blocking());
 }
 
 std::chrono::nanoseconds latency_store::draw() {
@@ -73,22 +88,14 @@ std::chrono::nanoseconds latency_store::draw() {
 
 template <class T>
 completion<T> latency_store::delayed(completion<T> done) {
-    {
-        const std::lock_guard lock{under_way_mutex_};
-        ++under_way_;
-    }
-    return [this, delay = draw(), done = std::move(done)](std::expected<T, error> result) mutable {
-        line_.run_at(clock::now() + delay,
-                     [this, done = std::move(done), result = std::move(result)]() mutable {
-                         done(std::move(result));
-                         end_operation();
-                     });
+    return [this, inside = under_way_.try_concurrent(), delay = draw(),
+            done = std::move(done)](std::expected<T, error> result) mutable {
+        fl::spawn(
+            answers_,
+            answer_at(clock::now() + delay, std::move(inside), std::move(done), std::move(result)),
+            {.name = "late answer", .stop = no_delay_.get_token(), .detached = true})
+            .detach();
     };
-}
-
-void latency_store::end_operation() {
-    const std::lock_guard lock{under_way_mutex_};
-    if (--under_way_ == 0) all_answered_.notify_all();
 }
 
 void latency_store::acquire(const profile_key& key, owner_token owner,
@@ -100,8 +107,8 @@ void latency_store::release(const profile_key& key, owner_token owner, completio
     profiles_.release(key, owner, delayed(std::move(done)));
 }
 
-void latency_store::get(const profile_key& key, completion<save> done) {
-    blobs_.get(key, delayed(std::move(done)));
+void latency_store::get(const profile_key& key, time_point deadline, completion<save> done) {
+    blobs_.get(key, deadline, delayed(std::move(done)));
 }
 
 void latency_store::put(const profile_key& key, const write_condition& condition, save value,

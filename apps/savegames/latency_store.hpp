@@ -1,20 +1,22 @@
 // A store that makes the stores behind it answer as late as remote ones: `--store-latency`.
 //
-// Each operation is carried out at once, and its answer is held back. The thread of one delay line
-// gives all answers; no thread waits for an answer.
+// Each operation is carried out at once, and its answer sleeps as a task of a scheduler of the
+// store; no thread waits for an answer.
 #pragma once
 
+#include <fairlead/coro/task.hpp>
+#include <fairlead/message/gate.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
 #include <chrono>
-#include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <mutex>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
-#include "savegames/delay_line.hpp"
 #include "savegames/store.hpp"
 
 namespace savegames {
@@ -42,7 +44,7 @@ public:
     void acquire(const profile_key& key, owner_token owner, std::chrono::milliseconds lease,
                  completion<lock_result> done) override;
     void release(const profile_key& key, owner_token owner, completion<void> done) override;
-    void get(const profile_key& key, completion<save> done) override;
+    void get(const profile_key& key, time_point deadline, completion<save> done) override;
     void put(const profile_key& key, const write_condition& condition, save value,
              completion<std::uint64_t> done) override;
     void erase(const profile_key& key, const write_condition& condition,
@@ -54,17 +56,15 @@ public:
 private:
     template <class T>
     completion<T> delayed(completion<T> done);
-    void end_operation();
 
     profile_store& profiles_;
     blob_store& blobs_;
     const latency_profile latency_;
-    delay_line line_;
     std::mutex random_mutex_;
     std::mt19937_64 random_;
-    std::mutex under_way_mutex_;
-    std::condition_variable all_answered_;
-    std::size_t under_way_ = 0;
+    fairlead::gate under_way_;   // an operation is inside until its answer was given
+    std::stop_source no_delay_;  // stops the answers that sleep, and those that come
+    fairlead::scheduler answers_{{.workers = 1}};
 };
 
 }  // namespace savegames

@@ -5,7 +5,6 @@
 #include <fairlead/coro/blocking.hpp>
 
 #include <chrono>
-#include <utility>
 
 namespace savegames {
 namespace {
@@ -25,31 +24,21 @@ void map_large_texts() { ::mallopt(M_MMAP_THRESHOLD, map_min); }
 
 void memory_trimmer::note(std::size_t bytes) {
     const std::lock_guard lock{mutex_};
+    const bool was_enough = freed_ >= worth;
     freed_ += bytes;
     ++notes_;
-    if (freed_ >= worth && waiting_ != nullptr) std::exchange(waiting_, nullptr)->signal();
+    if (freed_ >= worth && !was_enough) enough_.set();
 }
 
 fl::task<> memory_trimmer::run() {
-    fl::basic_task& self = co_await fl::current_task();
     for (;;) {
-        while (!begin_to_wait(self)) {
-            const bool goes_on = co_await wait_for_quiet();
-            if (!goes_on) co_return;
-            const auto trimmed = co_await fl::as_result(fl::blocking([] { ::malloc_trim(0); }));
-            if (!trimmed) co_return;
-        }
-        if (co_await fl::receive_signal() == fl::wake_reason::stopped) break;
+        const auto enough = co_await enough_.wait();
+        if (!enough) co_return;
+        const bool goes_on = co_await wait_for_quiet();
+        if (!goes_on) co_return;
+        const auto trimmed = co_await fl::as_result(fl::blocking([] { ::malloc_trim(0); }));
+        if (!trimmed) co_return;
     }
-    const std::lock_guard lock{mutex_};
-    waiting_ = nullptr;
-}
-
-// False: enough was freed already, so the task need not wait.
-bool memory_trimmer::begin_to_wait(fl::basic_task& self) {
-    const std::lock_guard lock{mutex_};
-    waiting_ = freed_ < worth ? &self : nullptr;
-    return waiting_ != nullptr;
 }
 
 // Waits for a second without a note, at most ten times. False: the service stops.

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <fairlead/coro/task.hpp>
-#include <fairlead/sched/task.hpp>
+#include <fairlead/wait/event.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,14 +37,13 @@ public:
 private:
     static constexpr std::size_t worth = std::size_t{16} << 20;
 
-    [[nodiscard]] bool begin_to_wait(fairlead::basic_task& self);
     fairlead::task<bool> wait_for_quiet();
     [[nodiscard]] std::uint64_t notes() const;
 
     mutable std::mutex mutex_;
     std::size_t freed_ = 0;  // since the latest trim
     std::uint64_t notes_ = 0;
-    fairlead::basic_task* waiting_ = nullptr;  // the task, while it waits for enough
+    fairlead::auto_event enough_;  // set by the note that makes `freed_` worth a trim
 };
 
 }  // namespace savegames

@@ -24,12 +24,25 @@ std::optional<std::chrono::milliseconds> parse_timeout(std::string_view text) {
 
 }  // namespace
 
-std::expected<request_context, response> context_of(const http_head& head,
+std::expected<request_context, response> context_of(const fairlead::http::fields& fields,
                                                     std::chrono::milliseconds timeout_max,
                                                     fairlead::trace_source& spans) {
     request_context made{.timeout = timeout_max};
-    if (!head.request_timeout.empty()) {
-        const auto timeout = parse_timeout(head.request_timeout);
+    std::optional<std::string_view> timeout_text;
+    std::size_t timeouts = 0;
+    std::string_view traceparent;
+    std::size_t traceparents = 0;
+    for (const fairlead::http::field& each : fields) {
+        if (fairlead::http::same_name(each.name, "x-request-timeout")) {
+            timeout_text = each.value;
+            ++timeouts;
+        } else if (fairlead::http::same_name(each.name, "traceparent")) {
+            traceparent = each.value;
+            ++traceparents;
+        }
+    }
+    if (timeout_text) {
+        const auto timeout = timeouts == 1 ? parse_timeout(*timeout_text) : std::nullopt;
         if (!timeout) {
             return std::unexpected(make_error(
                 error::bad_request,
@@ -38,7 +51,8 @@ std::expected<request_context, response> context_of(const http_head& head,
         }
         made.timeout = std::min(timeout_max, *timeout);
     }
-    const auto caller = fairlead::trace::parse(head.traceparent);
+    const auto caller =
+        fairlead::trace::parse(traceparents == 1 ? traceparent : std::string_view{});
     made.span = caller ? spans.child_of(*caller) : spans.start();
     return made;
 }

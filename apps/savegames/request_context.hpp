@@ -6,6 +6,7 @@
 #pragma once
 
 #include <fairlead/context/trace.hpp>
+#include <fairlead/http/fields.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 
-#include "savegames/http.hpp"
 #include "savegames/job.hpp"
 #include "savegames/routes.hpp"
 
@@ -25,10 +25,11 @@ struct request_context {
     fairlead::trace span{};  // of this request, in the trace of the client or a new one
 };
 
-// Reads the context. A wrong timeout is answered with 400. A wrong traceparent begins a new trace,
-// as the standard asks for.
+// Reads the context. A wrong timeout, or several, are answered with 400. A wrong traceparent, or
+// several, begin a new trace, as the standard asks for.
 [[nodiscard]] std::expected<request_context, response> context_of(
-    const http_head& head, std::chrono::milliseconds timeout_max, fairlead::trace_source& spans);
+    const fairlead::http::fields& fields, std::chrono::milliseconds timeout_max,
+    fairlead::trace_source& spans);
 
 // Which requests get a line in the log.
 enum class request_log : std::uint8_t { none, failed, all };

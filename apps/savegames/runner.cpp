@@ -1,9 +1,10 @@
 #include "savegames/runner.hpp"
 
 #include <fairlead/coro/awaits.hpp>
+#include <fairlead/future/promise.hpp>
+#include <fairlead/wait/event.hpp>
 
 #include <array>
-#include <mutex>
 #include <utility>
 
 #include "savegames/run_job.hpp"
@@ -18,18 +19,17 @@ constexpr std::array<std::string_view, 3> names{"fairlead", "updater", "trivial"
 
 // The task of the connection steps the job.
 //
-// Lifetime: the store calls notify on its threads, and notify signals this task. The job promises
-// that no notify is going on once `step` has returned finished or `expire` has returned. A frame
-// that is destroyed destroys the job, which expires. So the task outlives every signal. A signal
-// that comes after the job's last look stays with the task: it costs the connection's next job one
-// step.
+// Lifetime: the store calls notify on its threads, and notify sets an event. The job promises that
+// no notify is going on once `step` has returned finished or `expire` has returned. A frame that is
+// destroyed destroys the job, which expires, and then the event.
 class fairlead_runner final : public runner {
 public:
     explicit fairlead_runner(std::size_t long_steps) : gate_{long_steps} {}
 
-    fl::task<std::unique_ptr<job>> run(std::unique_ptr<job> work) override {
-        fl::basic_task& self = co_await fl::current_task();
-        work->on_notify([&self] { self.signal(); });
+    fl::task<std::unique_ptr<job>> run(std::unique_ptr<job> given) override {
+        fl::auto_event notified;
+        std::unique_ptr<job> work = std::move(given);  // ends before the event
+        work->on_notify([&notified] { notified.set(); });
         for (;;) {
             step_result result;
             if (work->next_bytes() < step_gate::bytes_min) {
@@ -38,13 +38,11 @@ public:
                 result = co_await run_long_step(*work);
             }
             if (result.what == step_result::kind::finished) break;
-            fl::wake_reason reason = fl::wake_reason::woken;
             if (result.what == step_result::kind::ready) {
                 co_await fl::shielded(fl::yield());  // a stop ends a job where the job waits
-            } else if (!self.receive_signal()) {     // else: the store has answered already
-                reason = co_await fl::receive_signal(result.until);
-            }
-            if (reason == fl::wake_reason::stopped || reason == fl::wake_reason::overdue) {
+            } else if (!notified.try_wait()) {       // else: the store has answered already
+                const auto answered = co_await notified.wait(result.until);
+                if (answered || answered.error() == fl::wait_error::expired) continue;
                 work->expire();
                 break;
             }
@@ -66,54 +64,6 @@ private:
     step_gate gate_;
 };
 
-// Where a baseline leaves a finished job for the connection that waits for it. Both own the
-// mailbox, because either may end first.
-class mailbox {
-public:
-    explicit mailbox(fl::basic_task& waiting) noexcept : waiting_{&waiting} {}
-
-    // Called on a thread of the baseline.
-    void deliver(std::unique_ptr<job> finished) {
-        const std::lock_guard lock{mutex_};
-        finished_ = std::move(finished);
-        // Under the mutex: the waiting task locks it before it goes on, so it outlives the signal.
-        if (waiting_ != nullptr) waiting_->signal();
-    }
-
-    [[nodiscard]] std::unique_ptr<job> take() {
-        const std::lock_guard lock{mutex_};
-        return std::move(finished_);
-    }
-
-    // The connection waits no longer.
-    void leave() {
-        const std::lock_guard lock{mutex_};
-        waiting_ = nullptr;
-    }
-
-private:
-    std::mutex mutex_;
-    fl::basic_task* waiting_;
-    std::unique_ptr<job> finished_;
-};
-
-// The waiting side of a mailbox. The destructor leaves the mailbox, also if the frame is destroyed.
-class mail_receiver {
-public:
-    explicit mail_receiver(fl::basic_task& self) : box_{std::make_shared<mailbox>(self)} {}
-    mail_receiver(const mail_receiver&) = delete;
-    mail_receiver& operator=(const mail_receiver&) = delete;
-    ~mail_receiver() { box_->leave(); }
-
-    [[nodiscard]] job_done callback() const {
-        return [box = box_](std::unique_ptr<job> finished) { box->deliver(std::move(finished)); };
-    }
-    [[nodiscard]] std::unique_ptr<job> take() const { return box_->take(); }
-
-private:
-    std::shared_ptr<mailbox> box_;
-};
-
 // A runner on `Pool`, to which `Run` posts a job.
 template <class Pool, void (*Run)(Pool&, std::unique_ptr<job>, job_done)>
 class baseline_runner final : public runner {
@@ -122,23 +72,18 @@ public:
     baseline_runner(Options options, std::size_t threads) : pool_{options}, threads_{threads} {}
 
     fl::task<std::unique_ptr<job>> run(std::unique_ptr<job> work) override {
-        fl::basic_task& self = co_await fl::current_task();
-        const mail_receiver receiver{self};
-        Run(pool_, std::move(work), receiver.callback());
-        bool is_overdue = false;
-        for (;;) {
-            std::unique_ptr<job> finished = receiver.take();
-            if (finished != nullptr) co_return finished;
-            // The job has the same deadline as the request: once it is overdue it ends by itself,
-            // with the answer that it has by then.
-            if (is_overdue) {
-                static_cast<void>(co_await fl::shielded(fl::receive_signal()));
-                continue;
-            }
-            const fl::wake_reason reason = co_await fl::receive_signal();
-            if (reason == fl::wake_reason::stopped) co_return receiver.take();
-            is_overdue = reason == fl::wake_reason::overdue;
+        auto [promise, finished] = fl::make_promise<std::unique_ptr<job>>();
+        Run(pool_, std::move(work), [to = std::move(promise)](std::unique_ptr<job> done) mutable {
+            to.set(std::move(done));
+        });
+        auto ended = co_await finished.wait();
+        // The job has the same deadline as the request: once it is overdue it ends by itself, with
+        // the answer that it has by then.
+        if (!ended && ended.error() == fl::wait_error::overdue) {
+            ended = co_await fl::shielded(finished.wait());
         }
+        if (!finished.is_ready()) co_return nullptr;
+        co_return *finished.take();  // the pool has called back, as it does once for each job
     }
 
     [[nodiscard]] std::size_t threads() const override { return threads_; }

@@ -33,14 +33,16 @@ unsigned threads_of(const server_options& options) {
 
 }  // namespace
 
-server::server(const server_options& options, const job_context& jobs, const sqlite_store& store,
+server::server(const server_options& options, const job_context& jobs, const save_store& store,
                std::shared_ptr<const token_table> tokens)
     : options_{options},
       store_{store},
       tokens_{std::move(tokens)},
+      tls_{options.tls},
       table_{options.max_connections, options.connections_per_address},
       runner_{make_runner(options.scheduler, options.workers)},
       parts_{.limits = options.limits,
+             .http = http_options(options.limits, stats_),
              .jobs = jobs,
              .run = *runner_,
              .stats = stats_,
@@ -68,7 +70,7 @@ server::server(const server_options& options, const job_context& jobs, const sql
                 .memory_max = options.memory_max}} {}
 
 std::expected<std::unique_ptr<server>, std::string> server::start(
-    const server_options& options, const job_context& jobs, const sqlite_store& store,
+    const server_options& options, const job_context& jobs, const save_store& store,
     std::shared_ptr<const token_table> tokens) {
     std::unique_ptr<server> made{new server{options, jobs, store, std::move(tokens)}};
     auto listener = fl::io::tcp_listener::bind(made->scheduler_, options.listen);
@@ -94,6 +96,16 @@ server::~server() {
 void server::set_tokens(std::shared_ptr<const token_table> tokens) {
     const std::lock_guard lock{tokens_mutex_};
     tokens_ = std::move(tokens);
+}
+
+void server::set_tls(std::shared_ptr<const tls_context> tls) {
+    const std::lock_guard lock{tokens_mutex_};
+    tls_ = std::move(tls);
+}
+
+std::shared_ptr<const tls_context> server::tls() const {
+    const std::lock_guard lock{tokens_mutex_};
+    return tls_;
 }
 
 std::size_t server::stop(std::chrono::milliseconds limit) {
@@ -144,30 +156,27 @@ fl::task<bool> server::accept_one(fl::scope& connections, std::size_t number) {
     if (!table_.admits(from, clock::now())) co_return true;
     auto seat = co_await wait_for_seat(from);
     if (!seat) co_return false;
-    connections.spawn(serve_connection(parts_, std::move(*stream), std::move(*seat), number),
+    connections.spawn(serve_connection(parts_, std::move(*stream), std::move(*seat), number, tls()),
                       {.name = "connection"});
     co_return true;
 }
 
 // Waits for a place for a connection. Nothing: the service stops.
 fl::task<std::optional<connection_table::seat>> server::wait_for_seat(network from) {
-    fl::basic_task& self = co_await fl::current_task();
     for (;;) {
         time_point retry{};
-        auto seat = table_.enter(self, clock::now(), &retry, from);
+        auto seat = table_.enter(clock::now(), &retry, from);
         if (seat) co_return seat;
-        const fl::wake_reason reason = co_await fl::receive_signal(retry);
-        if (reason == fl::wake_reason::stopped) co_return std::nullopt;
+        const auto room = co_await table_.wait_for_room(retry);
+        if (!room && room.error() == fl::wait_error::stopped) co_return std::nullopt;
     }
 }
 
 fl::task<> server::sweep_games() {
-    fl::basic_task& self = co_await fl::current_task();
-    fl::wake_reason reason = fl::wake_reason::expired;
-    while (reason != fl::wake_reason::stopped) {
-        reason = co_await fl::receive_signal(tenants_.sweep(self));
+    for (;;) {
+        const auto due = co_await tenants_.wait_for_sweep(tenants_.sweep());
+        if (!due && due.error() == fl::wait_error::stopped) co_return;
     }
-    tenants_.forget_sweeper();
 }
 
 std::string server::stats_json() const {

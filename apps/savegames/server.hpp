@@ -28,7 +28,7 @@
 #include "savegames/job.hpp"
 #include "savegames/memory_trimmer.hpp"
 #include "savegames/runner.hpp"
-#include "savegames/sqlite_store.hpp"
+#include "savegames/store.hpp"
 #include "savegames/tenants.hpp"
 
 namespace savegames {
@@ -47,6 +47,7 @@ struct server_options {
     bool groups = true;                             // a group for each game; only with fairlead
     std::chrono::milliseconds game_idle{60'000};
     game_settings games{};
+    std::shared_ptr<const tls_context> tls{};  // null: plain HTTP
 };
 
 class server {
@@ -55,7 +56,7 @@ public:
     // server. `tokens` may be null. The error is a sentence for a person. Throws std::system_error
     // if the system has no thread or descriptor left.
     [[nodiscard]] static std::expected<std::unique_ptr<server>, std::string> start(
-        const server_options& options, const job_context& jobs, const sqlite_store& store,
+        const server_options& options, const job_context& jobs, const save_store& store,
         std::shared_ptr<const token_table> tokens);
 
     // Stops at once, as `stop(0ms)` does.
@@ -68,6 +69,10 @@ public:
     // Replaces the tokens, from the next request on. Any thread.
     void set_tokens(std::shared_ptr<const token_table> tokens);
 
+    // Replaces the certificate, from the next connection on. Only for a server that has begun with
+    // one. Any thread.
+    void set_tls(std::shared_ptr<const tls_context> tls);
+
     // Replaces the limits of games. Any thread.
     void set_games(game_settings games) { tenants_.set_settings(std::move(games)); }
 
@@ -76,7 +81,7 @@ public:
     std::size_t stop(std::chrono::milliseconds limit);
 
 private:
-    server(const server_options& options, const job_context& jobs, const sqlite_store& store,
+    server(const server_options& options, const job_context& jobs, const save_store& store,
            std::shared_ptr<const token_table> tokens);
 
     fairlead::task<> serve_all();
@@ -84,15 +89,17 @@ private:
     fairlead::task<std::optional<connection_table::seat>> wait_for_seat(network from);
     fairlead::task<> sweep_games();
     fairlead::task<bool> accept_one(fairlead::scope& connections, std::size_t number);
+    [[nodiscard]] std::shared_ptr<const tls_context> tls() const;
     [[nodiscard]] std::string stats_json() const;
 
     const server_options options_;
-    const sqlite_store& store_;
+    const save_store& store_;
     const time_point started_ = clock::now();
     fairlead::io::address address_;
     process_meter meter_;
     mutable std::mutex tokens_mutex_;
-    std::shared_ptr<const token_table> tokens_;
+    std::shared_ptr<const token_table> tokens_;  // guarded by tokens_mutex_
+    std::shared_ptr<const tls_context> tls_;     // guarded by tokens_mutex_
     service_stats stats_;
     connection_table table_;
     memory_trimmer trimmer_;

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "savegames/cluster_store.hpp"
 #include "savegames/latency_store.hpp"
 #include "savegames/server.hpp"
 #include "savegames/settings.hpp"
@@ -45,7 +46,7 @@ sigset_t block_signals() {
     return awaited;
 }
 
-// Reads the files of tokens and of games again. A wrong file changes nothing.
+// Reads the files of tokens, of games and of the certificate again. A wrong file changes nothing.
 void read_again(const settings& given, server& running) {
     const auto attempt = [](const char* what, auto read) {
         try {
@@ -61,9 +62,16 @@ void read_again(const settings& given, server& running) {
     if (!given.games_file.empty()) {
         attempt("games", [&] { running.set_games(load_games(given)); });
     }
+    if (!given.tls.certificate.empty()) {
+        attempt("certificate", [&] {
+            auto tls = load_tls(given.tls);
+            if (!tls) throw usage_error{tls.error()};
+            running.set_tls(std::move(*tls));
+        });
+    }
 }
 
-// Waits until a signal ends the program. SIGHUP reads the files of tokens and of games again.
+// Waits until a signal ends the program. SIGHUP reads the files again.
 void wait_for_end(const sigset_t& awaited, const settings& given, server& running) {
     for (;;) {
         int number = 0;
@@ -71,6 +79,19 @@ void wait_for_end(const sigset_t& awaited, const settings& given, server& runnin
         if (number != SIGHUP) return;
         read_again(given, running);
     }
+}
+
+std::unique_ptr<save_store> open_store(const settings& given) {
+    if (given.database.empty()) {
+        auto store = open_cluster_store({.profiles = given.profiles,
+                                         .blobs = given.blobs,
+                                         .connections = given.blob_connections});
+        if (!store) throw usage_error{store.error()};
+        return std::move(*store);
+    }
+    auto store = sqlite_store::open({.path = given.database});
+    if (!store) throw usage_error{"--db: " + store.error()};
+    return std::move(*store);
 }
 
 int serve(settings& given, const sigset_t& awaited) {
@@ -81,22 +102,25 @@ int serve(settings& given, const sigset_t& awaited) {
     std::shared_ptr<const token_table> tokens;
     if (!given.tokens_file.empty()) tokens = load_tokens(given.tokens_file);
 
-    auto store = sqlite_store::open({.path = given.database});
-    if (!store) throw usage_error{"--db: " + store.error()};
+    const std::unique_ptr<save_store> store = open_store(given);
     std::optional<latency_store> remote;
-    if (!given.latency.empty())
-        remote.emplace(**store, **store, parse_store_latency(given.latency));
-    profile_store& profiles = remote ? static_cast<profile_store&>(*remote) : **store;
-    blob_store& blobs = remote ? static_cast<blob_store&>(*remote) : **store;
+    if (!given.latency.empty()) {
+        remote.emplace(*store, *store, parse_store_latency(given.latency));
+    }
+    profile_store& profiles = remote ? static_cast<profile_store&>(*remote) : *store;
+    blob_store& blobs = remote ? static_cast<blob_store&>(*remote) : *store;
     shared_texts texts;
     job_context context{.profiles = profiles, .blobs = blobs, .texts = &texts};
     context.save_limits.size_max = given.server.limits.http.body_max;
     // A lease must not end before its request, whose clock may start a little later.
-    context.lease = std::max(context.lease, 2 * given.server.limits.request_timeout);
+    context.lease = std::max(
+        std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>{given.lease_s}),
+        2 * given.server.limits.request_timeout);
 
-    auto running = server::start(given.server, context, **store, tokens);
+    auto running = server::start(given.server, context, *store, tokens);
     if (!running) throw usage_error{running.error()};
-    fmt::print("listening on http://{}\n", (*running)->address().to_string());
+    fmt::print("listening on {}://{}\n", given.server.tls != nullptr ? "https" : "http",
+               (*running)->address().to_string());
     std::fflush(stdout);
 
     wait_for_end(awaited, given, **running);

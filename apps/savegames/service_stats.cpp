@@ -43,12 +43,14 @@ json describe(const std::vector<fairlead::worker_stats>& workers) {
     return result;
 }
 
-json describe(const sqlite_counters& store) {
+json describe(const store_counters& store) {
     return {{"reads", store.reads},
             {"writes", store.writes},
             {"commits", store.commits},
             {"failures", store.failures},
             {"refused", store.refused},
+            {"overdue", store.overdue},
+            {"connects", store.connects},
             {"queued_reads", store.queued_reads},
             {"queued_writes", store.queued_writes},
             {"last_failure", store.last_failure}};

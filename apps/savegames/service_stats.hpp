@@ -19,7 +19,7 @@
 #include "savegames/connection_table.hpp"
 #include "savegames/histogram.hpp"
 #include "savegames/routes.hpp"
-#include "savegames/sqlite_store.hpp"
+#include "savegames/store.hpp"
 #include "savegames/tenants.hpp"
 
 namespace savegames {
@@ -88,7 +88,7 @@ struct stats_report {
     std::vector<fairlead::worker_stats> workers;  // of the Fairlead scheduler
     std::size_t job_workers = 0;                  // threads of a baseline, or 0
     std::uint64_t job_wakeups = 0;                // of these threads
-    sqlite_counters store;
+    store_counters store;
     process_usage process;
 
     [[nodiscard]] std::string to_json() const;

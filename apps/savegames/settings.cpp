@@ -62,6 +62,33 @@ CLI::Validator seconds_within(double least, double most) {
     return {problem, fmt::format("FLOAT in [{} - {}]", least, most)};
 }
 
+void add_store_options(CLI::App& app, settings& to) {
+    app.add_option("--db", to.database,
+                   "the SQLite file, created if it does not exist: for one service alone")
+        ->check(not_empty());
+    app.add_option("--profiles", to.profiles,
+                   "in place of --db, with --blobs, for several services: the Redis that keeps the "
+                   "leases, redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE] or unix://PATH")
+        ->envname("SAVEGAMES_PROFILES")
+        ->check(not_empty());
+    app.add_option("--blobs", to.blobs,
+                   "in place of --db, with --profiles: the PostgreSQL that keeps the saves, as "
+                   "libpq takes it: postgresql://USER@HOST/DATABASE")
+        ->envname("SAVEGAMES_BLOBS")
+        ->check(not_empty());
+    app.add_option("--blob-connections", to.blob_connections, "to PostgreSQL, at most")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--lease", to.lease_s,
+                   "seconds for which a request has its profile; at least twice --request-timeout")
+        ->check(seconds_within(0.01, 86'400.0))
+        ->capture_default_str();
+    app.add_option("--store-latency", to.latency,
+                   "delay answers as a remote store would: MEDIAN[,SIGMA] (5ms or 5ms,0.5) or "
+                   "MS[:SIGMA]")
+        ->check(not_empty());
+}
+
 }  // namespace
 
 fairlead::io::address parse_listen(const std::string& text) {
@@ -108,9 +135,7 @@ void add_options(CLI::App& app, settings& to) {
                    "--tokens")
         ->check(not_empty())
         ->capture_default_str();
-    app.add_option("--db", to.database, "the SQLite file; created if it does not exist")
-        ->required()
-        ->check(not_empty());
+    add_store_options(app, to);
     app.add_option("--scheduler", to.scheduler, "what runs the requests")
         ->check(not_empty())
         ->check(CLI::IsMember({"fairlead", "updater", "trivial"}))
@@ -122,12 +147,13 @@ void add_options(CLI::App& app, settings& to) {
                    "threads that serve the network for updater and trivial")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    app.add_option("--store-latency", to.latency,
-                   "delay answers as a remote store would: MEDIAN[,SIGMA] (5ms or 5ms,0.5) or "
-                   "MS[:SIGMA]")
-        ->check(not_empty());
     app.add_option("--tokens", to.tokens_file,
                    "a file of lines \"game token\"; SIGHUP reads it again")
+        ->check(not_empty());
+    app.add_option("--certificate", to.tls.certificate,
+                   "serve HTTPS with this certificate chain, a PEM file; SIGHUP reads it again")
+        ->check(not_empty());
+    app.add_option("--key", to.tls.key, "the private key of --certificate, a PEM file")
         ->check(not_empty());
     app.add_option("--games", to.games_file,
                    "a file of lines \"game setting=number ...\", where * stands for all games; the "
@@ -188,6 +214,13 @@ void add_options(CLI::App& app, settings& to) {
 
 void complete(settings& given) {
     server_options& server = given.server;
+    const bool has_servers = !given.profiles.empty() || !given.blobs.empty();
+    if (given.profiles.empty() != given.blobs.empty()) {
+        throw usage_error{"--profiles and --blobs: give both, or --db alone"};
+    }
+    if (given.database.empty() != has_servers) {
+        throw usage_error{"--db: give a file, or --profiles and --blobs in its place"};
+    }
     server.listen = parse_listen(given.listen);
     server.scheduler = parse_scheduler(given.scheduler).value();
     server.log = parse_request_log(given.log_requests).value();
@@ -198,6 +231,9 @@ void complete(settings& given) {
     server.memory_max = given.memory_max_mib << 20;
     server.game_idle = milliseconds_of(given.game_idle_s);
     server.games = load_games(given);
+    auto tls = load_tls(given.tls);
+    if (!tls) throw usage_error{tls.error()};
+    server.tls = std::move(*tls);
     const std::size_t wanted = given.max_connections != 0 ? given.max_connections : 10'000;
     server.max_connections = possible_connections(wanted);
     if (server.max_connections < wanted) {

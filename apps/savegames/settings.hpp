@@ -20,10 +20,15 @@ namespace savegames {
 struct settings {
     std::string listen = "127.0.0.1:8080";
     std::string database;
+    std::string profiles;  // with `blobs`: servers in place of `database`
+    std::string blobs;
+    std::uint32_t blob_connections = 8;
+    double lease_s = 10;
     std::string scheduler = "fairlead";
     std::string latency;
     std::string tokens_file;
     std::string games_file;
+    tls_files tls;
     std::string log_requests = "none";
     double game_idle_s = 60;
     double request_timeout_s = 5;

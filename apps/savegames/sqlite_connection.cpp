@@ -76,8 +76,12 @@ std::expected<sqlite_connection, std::string> sqlite_connection::open(
                                            raw == nullptr ? "no memory" : sqlite3_errmsg(raw)));
     }
     sqlite3_extended_result_codes(raw, 1);
-    sqlite3_busy_timeout(raw, static_cast<int>(busy.count()));
+    connection.set_busy_timeout(busy);
     return connection;
+}
+
+void sqlite_connection::set_busy_timeout(std::chrono::milliseconds busy) noexcept {
+    sqlite3_busy_timeout(connection_.get(), static_cast<int>(busy.count()));
 }
 
 std::expected<void, std::string> sqlite_connection::execute(const std::string& sql) {

@@ -63,6 +63,9 @@ public:
     [[nodiscard]] static std::expected<sqlite_connection, std::string> open(
         const std::string& path, std::chrono::milliseconds busy);
 
+    // Changes that time for the statements to come.
+    void set_busy_timeout(std::chrono::milliseconds busy) noexcept;
+
     // Runs statements that return no rows. The error names the statement and SQLite's reason.
     [[nodiscard]] std::expected<void, std::string> execute(const std::string& sql);
 

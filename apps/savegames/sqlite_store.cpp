@@ -1,5 +1,6 @@
 #include "savegames/sqlite_store.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <span>
@@ -13,14 +14,14 @@
 #include "savegames/bounded_queue.hpp"
 #include "savegames/database_files.hpp"
 #include "savegames/lease_table.hpp"
-#include "savegames/sqlite_connection.hpp"
-#include "savegames/sqlite_schema.hpp"
+#include "savegames/sqlite_sides.hpp"
 
 namespace savegames {
 namespace {
 
 struct read_op {
     profile_key key;
+    time_point deadline;
     completion<save> done;
 };
 
@@ -41,65 +42,6 @@ enum class commit_outcome : std::uint8_t {
 
 // The writer moves the log into the database once the log has this many pages: 32 MB.
 constexpr std::uint64_t checkpoint_pages = 4096;
-
-// The connection of one reader thread.
-struct reader {
-    sqlite_connection connection;
-    sqlite_statement select;
-};
-
-// The connection of the writer thread.
-struct writer {
-    sqlite_connection connection;
-    sqlite_statement begin, commit, select, upsert, probe;
-    std::uint64_t page_size = 0;
-
-    // How many bytes of the log are in use. By the format of the log: a header, and a header before
-    // each page. A new log is empty.
-    [[nodiscard]] std::uint64_t log_end() const {
-        const std::uint64_t pages = connection.log_pages();
-        return pages == 0 ? 0 : 32 + pages * (24 + page_size);
-    }
-};
-
-std::expected<reader, std::string> open_reader(const sqlite_options& options) {
-    auto connection = sqlite_connection::open(options.path, options.busy_timeout);
-    if (!connection) return std::unexpected(std::move(connection.error()));
-    auto select = connection->prepare(
-        "SELECT version, checksum, size, data FROM saves WHERE game = ? AND player = ?");
-    if (!select) return std::unexpected(std::move(select.error()));
-    return reader{std::move(*connection), std::move(*select)};
-}
-
-std::expected<writer, std::string> open_writer(const sqlite_options& options) {
-    auto connection = sqlite_connection::open(options.path, options.busy_timeout);
-    if (!connection) return std::unexpected(std::move(connection.error()));
-    if (auto schema = prepare_schema(*connection); !schema) {
-        return std::unexpected(
-            fmt::format("cannot use the database {}: {}", options.path, schema.error()));
-    }
-    connection->checkpoint_by_hand();
-    connection->checkpoint();  // sets log_pages
-    auto page_size = connection->query_text("PRAGMA page_size");
-    if (!page_size) return std::unexpected(std::move(page_size.error()));
-    writer result{std::move(*connection), {}, {}, {}, {}, {}, std::stoull(*page_size)};
-    const std::pair<sqlite_statement*, std::string_view> statements[] = {
-        {&result.begin, "BEGIN IMMEDIATE"},
-        {&result.commit, "COMMIT"},
-        {&result.select, "SELECT version, data IS NULL FROM saves WHERE game = ? AND player = ?"},
-        {&result.probe, "PRAGMA user_version = 1"},  // writes a page even if the value is 1 already
-        {&result.upsert,
-         "INSERT INTO saves (game, player, version, checksum, size, data) "
-         "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (game, player) DO UPDATE SET "
-         "version = excluded.version, checksum = excluded.checksum, "
-         "size = excluded.size, data = excluded.data"}};
-    for (const auto& [statement, sql] : statements) {
-        auto made = result.connection.prepare(sql);
-        if (!made) return std::unexpected(std::move(made.error()));
-        *statement = std::move(*made);
-    }
-    return result;
-}
 
 // If memory is short, the queue counts as full.
 template <class Op>
@@ -124,7 +66,7 @@ public:
     state(const sqlite_options& options, std::unique_ptr<database_files> files)
         : options_{options},
           files_{std::move(files)},
-          reads_{{options.queue_max, SIZE_MAX}, options.readers},
+          reads_{{options.queue_max, SIZE_MAX}},
           writes_{{options.queue_max, options.queue_bytes_max}} {}
 
     ~state() { stop(); }
@@ -134,20 +76,23 @@ public:
 
     void submit(read_op op);
     void submit(write_op op, std::size_t bytes);
-    sqlite_counters counters() const;
+    store_counters counters() const;
     std::expected<void, std::string> ready();
 
     lease_table leases;
 
 private:
-    void serve_reads(reader& with);
-    void serve_writes(writer& with);
+    void serve_reads(sqlite_reader& with);
+    void serve_writes(sqlite_writer& with);
+    void write_all(sqlite_writer& with, std::span<write_op> group);
     void tell_outcome(std::span<write_op> group, std::size_t commits, commit_outcome outcome);
-    std::expected<save, error> read(reader& with, const profile_key& key);
-    commit_outcome write_together(writer& with, std::span<write_op> group);
-    bool apply(writer& with, write_op& op);
+    std::expected<save, error> read(sqlite_reader& with, const read_op& op);
+    commit_outcome write_together(sqlite_writer& with, std::span<write_op> group);
+    bool apply(sqlite_writer& with, write_op& op);
     std::expected<std::uint64_t, error> check(const write_op& op, std::uint64_t version,
                                               bool stored) const;
+    std::span<write_op> begin_in_time(std::vector<write_op>& group);
+    std::chrono::milliseconds patience(time_point deadline) const;
     void note_failure(std::string_view words);
     error refuse(grant answer);
 
@@ -155,33 +100,33 @@ private:
     const std::unique_ptr<database_files> files_;  // outlives every connection
     bounded_queue<read_op> reads_;
     bounded_queue<write_op> writes_;
-    std::optional<writer> writer_;
+    std::optional<sqlite_writer> writer_;
     std::vector<std::jthread> threads_;
     std::mutex stop_mutex_;
 
     mutable std::mutex counters_mutex_;  // guards the following members
-    sqlite_counters counters_;
+    store_counters counters_;
     bool writes_fail_ = false;  // the latest write failed
     bool probing_ = false;      // a probe is in the queue
 };
 
 std::expected<void, std::string> sqlite_store::state::start() {
-    auto write_side = open_writer(options_);
+    auto write_side = open_writer(options_.path, options_.busy_timeout);
     if (!write_side) return std::unexpected(std::move(write_side.error()));
     writer_ = std::move(*write_side);
     if (auto log = files_->open_log(writer_->log_end()); !log) {
         return std::unexpected(fmt::format("cannot use {}: {}", options_.path, log.error()));
     }
     if (auto flushed = files_->flush_names(); !flushed) return flushed;
-    std::vector<reader> read_sides;
+    std::vector<sqlite_reader> read_sides;
     for (std::size_t i = 0; i < options_.readers; ++i) {
-        auto read_side = open_reader(options_);
+        auto read_side = open_reader(options_.path, options_.busy_timeout);
         if (!read_side) return std::unexpected(std::move(read_side.error()));
         read_sides.push_back(std::move(*read_side));
     }
     try {
         threads_.emplace_back([this] { serve_writes(*writer_); });
-        for (reader& read_side : read_sides) {
+        for (sqlite_reader& read_side : read_sides) {
             threads_.emplace_back(
                 [this, side = std::move(read_side)]() mutable { serve_reads(side); });
         }
@@ -219,9 +164,9 @@ error sqlite_store::state::refuse(grant answer) {
     return answer == grant::over_share ? error::over_share : error::overloaded;
 }
 
-sqlite_counters sqlite_store::state::counters() const {
+store_counters sqlite_store::state::counters() const {
     const std::lock_guard lock{counters_mutex_};
-    sqlite_counters result = counters_;
+    store_counters result = counters_;
     result.queued_reads = reads_.size();
     result.queued_writes = writes_.size();
     return result;
@@ -261,26 +206,29 @@ std::expected<void, std::string> sqlite_store::state::ready() {
     return std::unexpected("writes fail");
 }
 
-void sqlite_store::state::serve_reads(reader& with) {
+void sqlite_store::state::serve_reads(sqlite_reader& with) {
     std::vector<read_op> taken;
     taken.reserve(1);
     for (;;) {
         taken.clear();
         reads_.take(taken, 1, SIZE_MAX);
         if (taken.empty()) return;
-        auto result = read(with, taken.front().key);
+        auto result = read(with, taken.front());
         {
             const std::lock_guard lock{counters_mutex_};
-            ++counters_.reads;
-            if (!result && result.error() == error::store_failed) ++counters_.failures;
+            const auto failed = result ? std::nullopt : std::optional{result.error()};
+            counters_.failures += failed == error::store_failed;
+            ++(failed == error::deadline ? counters_.overdue : counters_.reads);
         }
         taken.front().done(std::move(result));
     }
 }
 
-std::expected<save, error> sqlite_store::state::read(reader& with, const profile_key& key) try {
-    with.select.bind(1, key.game.text());
-    with.select.bind(2, key.player.text());
+std::expected<save, error> sqlite_store::state::read(sqlite_reader& with, const read_op& op) try {
+    if (clock::now() >= op.deadline) return std::unexpected(error::deadline);
+    with.connection.set_busy_timeout(patience(op.deadline));
+    with.select.bind(1, op.key.game.text());
+    with.select.bind(2, op.key.player.text());
     std::expected<save, error> result = std::unexpected(error::not_found);
     switch (with.select.step()) {
         case sqlite_statement::outcome::row:
@@ -304,28 +252,52 @@ std::expected<save, error> sqlite_store::state::read(reader& with, const profile
     return std::unexpected(error::store_failed);
 }
 
-void sqlite_store::state::serve_writes(writer& with) {
+void sqlite_store::state::serve_writes(sqlite_writer& with) {
     std::vector<write_op> group;
     group.reserve(options_.group_max);
     for (;;) {
         group.clear();  // before the wait, so that an idle store does not keep what it has written
         writes_.take(group, options_.group_max, options_.group_bytes_max);
         if (group.empty()) return;
-        commit_outcome outcome = write_together(with, group);
-        std::size_t commits = outcome == commit_outcome::committed ? 1 : 0;
-        if (outcome == commit_outcome::failed && group.size() > 1) {
-            for (write_op& op : group) {
-                outcome = write_together(with, {&op, 1});
-                commits += outcome == commit_outcome::committed ? 1 : 0;
-                if (outcome == commit_outcome::hopeless) break;
-            }
-        }
-        tell_outcome(group, commits, outcome);
+        if (const auto begun = begin_in_time(group); !begun.empty()) write_all(with, begun);
         for (write_op& op : group) op.done(op.result);
         if (with.connection.log_pages() < checkpoint_pages || !files_->check()) continue;
         with.connection.checkpoint();
         files_->note_size();
     }
+}
+
+// The writes whose deadline has not passed. Overdue writes have their answer.
+std::span<write_op> sqlite_store::state::begin_in_time(std::vector<write_op>& group) {
+    const auto is_in_time = [now = clock::now()](const write_op& op) {
+        return now < op.condition.deadline;
+    };
+    const auto late = std::ranges::stable_partition(group, is_in_time);
+    for (write_op& op : late) op.result = std::unexpected(error::deadline);
+    if (!late.empty()) {
+        const std::lock_guard lock{counters_mutex_};
+        counters_.overdue += late.size();
+    }
+    return {group.begin(), late.begin()};
+}
+
+void sqlite_store::state::write_all(sqlite_writer& with, std::span<write_op> group) {
+    commit_outcome outcome = write_together(with, group);
+    std::size_t commits = outcome == commit_outcome::committed ? 1 : 0;
+    if (outcome == commit_outcome::failed && group.size() > 1) {
+        for (write_op& op : group) {
+            outcome = write_together(with, {&op, 1});
+            commits += outcome == commit_outcome::committed ? 1 : 0;
+            if (outcome == commit_outcome::hopeless) break;
+        }
+    }
+    tell_outcome(group, commits, outcome);
+}
+
+// How long a statement may wait for a lock.
+std::chrono::milliseconds sqlite_store::state::patience(time_point deadline) const {
+    const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - clock::now());
+    return std::clamp(left, std::chrono::milliseconds{0}, options_.busy_timeout);
 }
 
 void sqlite_store::state::tell_outcome(std::span<write_op> group, std::size_t commits,
@@ -342,7 +314,7 @@ void sqlite_store::state::tell_outcome(std::span<write_op> group, std::size_t co
 // Runs one transaction for the group. Unless it is committed, nothing is stored, and every result
 // is store_failed. A transaction also counts as failed if a restart would not open the files it was
 // committed to.
-commit_outcome sqlite_store::state::write_together(writer& with, std::span<write_op> group) {
+commit_outcome sqlite_store::state::write_together(sqlite_writer& with, std::span<write_op> group) {
     const auto fail = [&](commit_outcome outcome, std::string_view words) {
         note_failure(words);
         for (write_op& op : group) op.result = std::unexpected(error::store_failed);
@@ -351,6 +323,9 @@ commit_outcome sqlite_store::state::write_together(writer& with, std::span<write
     if (auto intact = files_->begin_write(); !intact) {
         return fail(commit_outcome::hopeless, intact.error());
     }
+    time_point latest = time_point::min();
+    for (const write_op& op : group) latest = std::max(latest, op.condition.deadline);
+    with.connection.set_busy_timeout(patience(latest));
     const bool begun = run(with.begin);
     bool good = begun;
     for (auto op = group.begin(); good && op != group.end(); ++op) good = apply(with, *op);
@@ -369,7 +344,7 @@ commit_outcome sqlite_store::state::write_together(writer& with, std::span<write
 }
 
 // Sets the result of `op`. False if SQLite failed; a refusal (conflict ...) is a result.
-bool sqlite_store::state::apply(writer& with, write_op& op) {
+bool sqlite_store::state::apply(sqlite_writer& with, write_op& op) {
     if (op.is_probe) {
         op.result = 0;
         return run(with.probe);
@@ -450,8 +425,8 @@ void sqlite_store::release(const profile_key& key, owner_token owner, completion
     }
 }
 
-void sqlite_store::get(const profile_key& key, completion<save> done) {
-    state_->submit(read_op{key, std::move(done)});
+void sqlite_store::get(const profile_key& key, time_point deadline, completion<save> done) {
+    state_->submit(read_op{key, deadline, std::move(done)});
 }
 
 void sqlite_store::put(const profile_key& key, const write_condition& condition, save value,
@@ -481,7 +456,7 @@ void sqlite_store::erase(const profile_key& key, const write_condition& conditio
 
 void sqlite_store::stop() { state_->stop(); }
 
-sqlite_counters sqlite_store::counters() const { return state_->counters(); }
+store_counters sqlite_store::counters() const { return state_->counters(); }
 
 std::expected<void, std::string> sqlite_store::ready() const { return state_->ready(); }
 

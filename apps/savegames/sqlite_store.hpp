@@ -17,13 +17,16 @@
 // 4. One store has a file (see database_files.hpp): another process, or another store of this
 //    process, is refused when it opens the file. So leases are kept in memory: they cost no flush,
 //    are measured on the steady clock, and end with the process whose requests they guard. Several
-//    servers for one set of saves need a store that is a server itself.
+//    servers for one set of saves need databases that are servers: cluster_store.hpp.
 // 5. Only the writer writes, and it checks version and lease of each `put` and `erase`. A lease can
 //    expire between this check and the commit. The version check still prevents a lost update: a
 //    later owner's write comes later in the same thread.
 // 6. Before the writer reports a write as done, it checks that the database and its log are still
 //    the files at their paths, and that nothing was cut off. Otherwise the write fails, and `ready`
 //    says why.
+// 7. An operation whose deadline has passed when a thread takes it from its queue does not begin.
+//    A statement waits for a lock no longer than the deadline of its operation; a transaction of
+//    several writes no longer than the latest of their deadlines.
 //
 // Rejected: leases in the same file (each lock and unlock costs a flush, so an update costs three);
 // leases in a second file with synchronous=OFF (each costs a commit, a crash of the machine may
@@ -48,21 +51,10 @@ struct sqlite_options {
     std::size_t queue_bytes_max = 256U << 20;  // compressed bytes that wait to be written
     std::size_t group_max = 512;               // writes in one commit; more delay each answer
     std::size_t group_bytes_max = 8U << 20;    // bytes in one commit
-    std::chrono::milliseconds busy_timeout{5000};
+    std::chrono::milliseconds busy_timeout{5000};  // at most; see invariant 7
 };
 
-struct sqlite_counters {
-    std::uint64_t reads = 0;
-    std::uint64_t writes = 0;    // carried out, also those that were refused (conflict ...)
-    std::uint64_t commits = 0;   // writes / commits is the mean size of a group
-    std::uint64_t failures = 0;  // operations that ended with store_failed
-    std::uint64_t refused = 0;   // operations that no queue took: overloaded, over_share, stopped
-    std::size_t queued_reads = 0;
-    std::size_t queued_writes = 0;
-    std::string last_failure;  // a sentence for a person, often SQLite's
-};
-
-class sqlite_store final : public profile_store, public blob_store {
+class sqlite_store final : public save_store {
 public:
     // Opens or creates the file, brings its schema up to date, and starts the threads. Blocks for
     // disk I/O. The error is a sentence for a person: no folder, no permission, in use by another
@@ -82,7 +74,7 @@ public:
 
     // Any thread. `done` runs on a thread of the store; if the operation is refused, before the
     // call returns.
-    void get(const profile_key& key, completion<save> done) override;
+    void get(const profile_key& key, time_point deadline, completion<save> done) override;
     void put(const profile_key& key, const write_condition& condition, save value,
              completion<std::uint64_t> done) override;
     void erase(const profile_key& key, const write_condition& condition,
@@ -93,13 +85,13 @@ public:
     void stop();
 
     // Any thread.
-    [[nodiscard]] sqlite_counters counters() const;
+    [[nodiscard]] store_counters counters() const override;
 
     // Whether a write would succeed, as far as that can be told without one: the files are in
     // place, and the latest write succeeded. If it failed, the call starts a write that changes no
     // save, and the next call knows its result. The error is a sentence without a path. Any thread;
     // some system calls.
-    [[nodiscard]] std::expected<void, std::string> ready() const;
+    [[nodiscard]] std::expected<void, std::string> ready() const override;
 
 private:
     class state;

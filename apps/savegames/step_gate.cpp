@@ -1,7 +1,5 @@
 #include "savegames/step_gate.hpp"
 
-#include <fairlead/coro/awaits.hpp>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -15,21 +13,14 @@ step_gate::turn::~turn() {
 }
 
 fl::task<bool> step_gate::turn::wait(std::string game, time_point deadline) {
-    fl::basic_task& self = co_await fl::current_task();
     game_ = std::move(game);
     lane made;
-    made.push_back({&self});
+    made.emplace_back();
     place_ = made.begin();
     gate_.enter(game_, made);
     inside_ = true;
-    bool granted = gate_.is_granted(place_);
-    // A signal may come from the store, for an operation whose answer the job has seen already.
-    fl::wake_reason reason = fl::wake_reason::signalled;
-    while (!granted && reason == fl::wake_reason::signalled) {
-        reason = co_await fl::receive_signal(deadline);
-        granted = gate_.is_granted(place_);
-    }
-    co_return granted;
+    if (!place_->is_set()) static_cast<void>(co_await place_->wait(deadline));
+    co_return place_->is_set();
 }
 
 std::size_t step_gate::limit_for(std::size_t workers) {
@@ -44,15 +35,10 @@ void step_gate::enter(const std::string& game, lane& made) {
     pass_on();
 }
 
-bool step_gate::is_granted(lane::iterator place) const {
-    const std::lock_guard lock{mutex_};
-    return place->granted;
-}
-
 void step_gate::leave(const std::string& game, lane::iterator place) {
     lane gone;
     const std::lock_guard lock{mutex_};
-    if (place->granted) {
+    if (place->is_set()) {
         gone.splice(gone.end(), granted_, place);
     } else {
         const auto mine = lanes_.find(game);
@@ -67,8 +53,7 @@ void step_gate::pass_on() {
         auto next = lanes_.upper_bound(last_);
         if (next == lanes_.end()) next = lanes_.begin();
         lane& from = next->second;
-        from.front().granted = true;
-        from.front().task->signal();
+        from.front().set();
         granted_.splice(granted_.end(), from, from.begin());
         last_ = next->first;
         if (from.empty()) lanes_.erase(next);

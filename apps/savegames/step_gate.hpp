@@ -9,7 +9,7 @@
 #pragma once
 
 #include <fairlead/coro/task.hpp>
-#include <fairlead/sched/task.hpp>
+#include <fairlead/wait/event.hpp>
 
 #include <cstddef>
 #include <list>
@@ -22,11 +22,7 @@
 namespace savegames {
 
 class step_gate {
-    struct waiter {
-        fairlead::basic_task* task;
-        bool granted = false;
-    };
-    using lane = std::list<waiter>;
+    using lane = std::list<fairlead::event>;  // set when the task that waits for it has its turn
 
 public:
     // A step that works on fewer bytes is not long.
@@ -69,7 +65,6 @@ public:
 
 private:
     void enter(const std::string& game, lane& made);
-    [[nodiscard]] bool is_granted(lane::iterator place) const;
     void leave(const std::string& game, lane::iterator place);
     void pass_on();  // gives turns to waiting tasks up to the limit; requires mutex_
 

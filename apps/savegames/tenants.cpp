@@ -94,7 +94,7 @@ void tenant_table::leave(place where) noexcept {
     where->idle_since = options_.now();
     idle_.splice(idle_.end(), busy_, where);
     if (idle_.size() > options_.idle_max) drop_longest_idle(dropped);
-    if (sweeper_ != nullptr) std::exchange(sweeper_, nullptr)->signal();
+    if (std::exchange(is_awaited_, false)) became_idle_.set();
 }
 
 void tenant_table::drop_longest_idle(std::list<tenant>& dropped) {
@@ -105,20 +105,15 @@ void tenant_table::drop_longest_idle(std::list<tenant>& dropped) {
     dropped.splice(dropped.end(), idle_, idle_.begin());
 }
 
-time_point tenant_table::sweep(fairlead::basic_task& sweeper) {
+time_point tenant_table::sweep() {
     std::list<tenant> dropped;  // destroyed after the mutex is unlocked
     const std::lock_guard lock{mutex_};
     const time_point now = options_.now();
     while (!idle_.empty() && idle_.front().idle_since + options_.idle <= now) {
         drop_longest_idle(dropped);
     }
-    sweeper_ = idle_.empty() ? &sweeper : nullptr;
+    is_awaited_ = idle_.empty();
     return idle_.empty() ? time_point::max() : idle_.front().idle_since + options_.idle;
-}
-
-void tenant_table::forget_sweeper() {
-    const std::lock_guard lock{mutex_};
-    sweeper_ = nullptr;
 }
 
 // Leaves the name out, because a copy of it would allocate.

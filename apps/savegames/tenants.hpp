@@ -14,7 +14,7 @@
 #include <fairlead/sched/executor.hpp>
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
-#include <fairlead/sched/task.hpp>
+#include <fairlead/wait/event.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -131,12 +131,12 @@ public:
 
     // --- for the task that sweeps ----------------------------------------------------------------
 
-    // Drops the games that were idle for too long. Returns when to sweep again. At
-    // `time_point::max()` no game is idle: `sweeper` is signalled when one becomes idle.
-    [[nodiscard]] time_point sweep(fairlead::basic_task& sweeper);
+    // Drops the games that were idle for too long. Returns when to sweep again;
+    // `time_point::max()`: no game is idle.
+    [[nodiscard]] time_point sweep();
 
-    // The task that sweeps ends: the table no longer signals it.
-    void forget_sweeper();
+    // Waits until then; after a sweep that found no idle game, until there is one.
+    [[nodiscard]] auto wait_for_sweep(time_point when) { return became_idle_.wait(when); }
 
     // --- for reports -----------------------------------------------------------------------------
 
@@ -166,7 +166,8 @@ private:
     std::list<tenant> busy_;
     std::list<tenant> idle_;  // longest idle first
     std::unordered_map<std::string_view, place> by_game_;
-    fairlead::basic_task* sweeper_ = nullptr;  // set while it sleeps until a game becomes idle
+    fairlead::auto_event became_idle_;
+    bool is_awaited_ = false;  // the latest sweep found no idle game
     std::uint64_t made_ = 0;
     std::uint64_t dropped_ = 0;
     tenant_usage gone_;

@@ -65,5 +65,6 @@ int main(int argc, char** argv) {
     bench::counts::measure_coroutines(found);
     bench::counts::measure_timers(found);
     bench::counts::measure_waits(found);
+    bench::counts::measure_results(found);
     found.print();
 }

@@ -73,5 +73,6 @@ void measure_posts(meter& to);
 void measure_coroutines(meter& to);
 void measure_timers(meter& to);
 void measure_waits(meter& to);
+void measure_results(meter& to);
 
 }  // namespace bench::counts

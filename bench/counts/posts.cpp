@@ -7,6 +7,7 @@
 
 #include <array>
 #include <deque>
+#include <utility>
 
 namespace fl = fairlead;
 
@@ -106,9 +107,9 @@ fl::task<> hop_in_a_group(fl::scheduler& home, std::uint64_t operations) {
     co_await hop_in(group, operations);
 }
 
-// Groups that have their turns one after the other. The first and last turns fall out.
+// A task in each group, which posts itself again.
 template <std::size_t Groups>
-void hop_in_groups(std::uint64_t operations) {
+void chain_in_groups(std::uint64_t operations) {
     outside posted;
     struct tenant {
         tenant(fl::scheduler& home, std::uint64_t& left)
@@ -124,6 +125,30 @@ void hop_in_groups(std::uint64_t operations) {
     };
     std::deque<tenant> all;
     for (std::size_t i = 0; i != Groups; ++i) all.emplace_back(posted.home(), operations);
+    posted.run();
+}
+
+// Groups that have their turns one after the other, each for one step, which posts the task that
+// has run before it. The first and last turns fall out.
+template <std::size_t Groups>
+void turns_of_groups(std::uint64_t operations) {
+    outside posted;
+    struct tenant {
+        tenant(fl::scheduler& home, tenant*& last, std::uint64_t& left)
+            : own{home}, step{[this, &last, &left](fl::callback_task&) {
+                  tenant* const before = std::exchange(last, this);
+                  if (left == 0 || before == nullptr) return;
+                  --left;
+                  before->own.post(before->step);
+              }} {
+            own.post(step);
+        }
+        fl::group own;
+        fl::callback_task step;
+    };
+    tenant* last = nullptr;
+    std::deque<tenant> all;
+    for (std::size_t i = 0; i != Groups; ++i) all.emplace_back(posted.home(), last, operations);
     posted.run();
 }
 
@@ -167,10 +192,11 @@ void measure_posts(meter& to) {
     to.measure("post a callable to a paused group, 256 in a row", post_to_a_paused_group<0>);
     to.measure("post a callable to a paused group, 256 behind 100,000",
                post_to_a_paused_group<100'000>);
-    to.measure("a step in each of 64 groups in turn", hop_in_groups<64>);
-    to.measure("a step in each of 10,000 groups in turn", hop_in_groups<10'000>);
+    to.measure("a step in each of 64 groups in turn", turns_of_groups<64>);
+    to.measure("a step in each of 10,000 groups in turn", turns_of_groups<10'000>);
     to.measure("post a task from a step", hop);
     to.measure("post a task from a step in a group", hop_in_a_group);
+    to.measure("post a task from a step in each of 64 groups", chain_in_groups<64>);
     to.measure("post a callable from a step", hop_of_lambdas);
 }
 

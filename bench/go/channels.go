@@ -1,10 +1,7 @@
 // W8: channels. Go's have a bound and no batches.
 package main
 
-import (
-	"errors"
-	"sync"
-)
+import "sync"
 
 const channelPlaces = 1024
 
@@ -26,12 +23,12 @@ func stream(asked options, count int) uint64 {
 	}
 	for i := 0; i != asked.producers; i++ {
 		senders.Add(1)
-		go func(first, last int) {
+		go func(first, end uint64) {
 			defer senders.Done()
-			for number := first; number != last; number++ {
-				through <- uint64(number)
+			for number := first; number != end; number++ {
+				through <- number
 			}
-		}(count*i/asked.producers, count*(i+1)/asked.producers)
+		}(partOf(i, asked.producers, count))
 	}
 	senders.Wait()
 	close(through)
@@ -67,12 +64,5 @@ func channels(asked options) (*measurement, error) {
 	if run == nil {
 		return nil, nil
 	}
-	run(asked, asked.count/10)
-	watch := startWatch()
-	sum := run(asked, asked.count)
-	found := watch.perItem(asked.count)
-	if count := uint64(asked.count); sum != count*(count-1)/2 {
-		return nil, errors.New("an element was lost, or came twice")
-	}
-	return found, nil
+	return measureSum(asked, run)
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// The answer of the client: the type report in ../w13/echo.hpp.
+// The answer of the client: the type report in ../support/client_process.hpp.
 type report struct {
 	ElapsedNs, P50us, P99us float64
 	Failure                 [200]byte
@@ -68,7 +68,7 @@ func ask(client *os.File, word any) (answer report, err error) {
 	return answer, err
 }
 
-func measureEcho(client *os.File, port uint16, messages int) (*measurement, error) {
+func measureExchange(client *os.File, port uint16, messages int, unit string) (*measurement, error) {
 	const goOn = byte(0)
 	if _, err := ask(client, port); err != nil {
 		return nil, err
@@ -85,16 +85,29 @@ func measureEcho(client *os.File, port uint16, messages int) (*measurement, erro
 	found.Value = answer.ElapsedNs / float64(messages)
 	found.alsoMeasured("p50", answer.P50us, "us")
 	found.alsoMeasured("p99", answer.P99us, "us")
-	found.alsoMeasured("rate", float64(messages)/answer.ElapsedNs*1e9, "messages/s")
+	found.alsoMeasured("rate", float64(messages)/answer.ElapsedNs*1e9, unit)
 	return found, nil
 }
 
-func echo(asked options) (*measurement, error) {
-	var limit syscall.Rlimit // package os has raised it to the maximum
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+// Starts the client, and lets it exchange messages with the server of the listener.
+func measureClient(listener net.Listener, messages int, unit string) (*measurement, error) {
+	process, client, err := startClient()
+	if err != nil {
 		return nil, err
 	}
-	if asked.name != "echo" || limit.Cur < uint64(asked.connections+asked.idle+100) {
+	found, err := measureExchange(client, uint16(listener.Addr().(*net.TCPAddr).Port), messages, unit)
+	client.Close() // it no longer waits for commands
+	process.Wait()
+	return found, err
+}
+
+func mayHaveDescriptors(count int) bool {
+	var limit syscall.Rlimit // package os has raised it to the maximum
+	return syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Cur >= uint64(count)
+}
+
+func echo(asked options) (*measurement, error) {
+	if asked.name != "echo" || !mayHaveDescriptors(asked.connections+asked.idle+100) {
 		return nil, nil
 	}
 	bufferBytes := 4096
@@ -106,12 +119,5 @@ func echo(asked options) (*measurement, error) {
 		return nil, err
 	}
 	go serve(listener, bufferBytes)
-	process, client, err := startClient()
-	if err != nil {
-		return nil, err
-	}
-	found, err := measureEcho(client, uint16(listener.Addr().(*net.TCPAddr).Port), asked.count)
-	client.Close() // it no longer waits for commands
-	process.Wait()
-	return found, err
+	return measureClient(listener, asked.count, "messages/s")
 }

@@ -31,7 +31,7 @@ const notOffered = 3
 var workloads = map[string]func(asked options) (*measurement, error){
 	"w1": postStorm, "w2": repost, "w3": avalanche, "w4": recursive, "w7": pingPong, "w8": channels, "w9": timers,
 	"w10": memory,
-	"w11": saturated, "w12": wakeUp, "w13": echo, "w15": tenants, "w16": blocking,
+	"w11": saturated, "w12": wakeUp, "w13": echo, "w15": tenants, "w16": blocking, "w21": servePages, "w22": waiting,
 }
 
 func parse() (asked options) {

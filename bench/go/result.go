@@ -74,6 +74,24 @@ func (watch stopwatch) perItem(items int) *measurement {
 		Items: items}
 }
 
+// The numbers below count that are those of task index of tasks: the first one, and the end.
+func partOf(index, tasks, count int) (uint64, uint64) {
+	return uint64(count * index / tasks), uint64(count * (index + 1) / tasks)
+}
+
+// As measure_sum in ../support/numbers.hpp.
+func measureSum(asked options, pass func(options, int) uint64) (*measurement, error) {
+	isRight := func(sum uint64, count int) bool { return sum == uint64(count)*uint64(count-1)/2 }
+	warm := isRight(pass(asked, asked.count/10), asked.count/10)
+	watch := startWatch()
+	sum := pass(asked, asked.count)
+	found := watch.perItem(asked.count)
+	if !warm || !isRight(sum, asked.count) {
+		return nil, errors.New("a number was lost, or came twice")
+	}
+	return found, nil
+}
+
 // tasksRun counts the tasks that ran. A task counts in the cache line of its index, so that
 // neighbours, which may run at the same time, do not share a line.
 var tasksRun [256]struct {

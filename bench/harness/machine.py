@@ -124,6 +124,13 @@ def crate_versions(repository, *crates):
     return [found[crate] for crate in crates]
 
 
+def module_versions(repository, *modules):
+    """The versions of Go's modules that the benchmarks are built with."""
+    required = (repository / "bench" / "go_databases" / "go.mod").read_text(encoding="utf-8")
+    found = dict(re.findall(r"^\tgithub\.com/([\w/-]+)/v\d+ v(\S+)$", required, re.MULTILINE))
+    return [found[module] for module in modules]
+
+
 def description(repository, build_info):
     """(what, value) pairs for the head of the report."""
     return [("processor", f"{processor()}, {os.cpu_count()} in use"),
@@ -134,11 +141,17 @@ def description(repository, build_info):
              (", malloc replaced by LD_PRELOAD" if os.environ.get("LD_PRELOAD") else " malloc")),
             ("oneTBB", build_info.get("tbb") or "missing"),
             ("Boost", build_info.get("boost") or "missing"),
+            ("Asio alone", package_version("libasio-dev")),
             ("moodycamel", package_version("libconcurrentqueue-dev")),
             ("libuv", package_version("libuv1-dev")),
+            ("OpenSSL", package_version("libssl3")),
+            ("nginx", package_version("nginx")),
+            ("PostgreSQL", package_version("postgresql-15")),
+            ("Redis", package_version("redis-server")),
             ("Qt", build_info.get("qt") or "missing"),
             ("Go", build_info.get("go") or "missing"),
+            ("pgx, go-redis", ", ".join(module_versions(repository, "jackc/pgx", "redis/go-redis"))),
             ("Erlang/OTP", build_info.get("erlang") or "missing"),
             ("Rust", build_info.get("rust") or "missing"),
-            ("Tokio, Rayon", ", ".join(crate_versions(repository, "tokio", "rayon"))),
+            ("Tokio, hyper, Rayon", ", ".join(crate_versions(repository, "tokio", "hyper", "rayon"))),
             ("commit", commit(repository))]

@@ -18,13 +18,17 @@ RUNTIMES = {
     "W5": ("tbb", "openmp", "rayon", "serial"),
     "W6": ("tbb", "openmp", "rayon", "serial"),
     "W7": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "pipes"),
-    "W8": (),
+    "W8": ("locked", "asio", "tbb", "go"),
     "W9": ("asio",),
     "W10": ("asio", "bare"),
     "W11": ("trivial", "asio"),
     "W12": ("futex", "trivial", "updater", "moodycamel", "asio", "tbb"),
     "W13": ("asio", "epoll"),
     "W15": ("fairlead_ungrouped", "asio"),
+    "W17": ("fairlead_threads", "threads", "libuv"),
+    "W18": ("openssl", "nginx"),
+    "W20": ("epoll",),
+    "W21": ("nginx", "beast", "go", "hyper"),
 }
 # Guests: rivals that are slow, have few workloads, or are in other languages. They take part in a
 # few cases of each workload, with --full in all. The names of the cases are those of the programs.
@@ -36,8 +40,7 @@ GUESTS = {
     "W3 empty": ("go", "tokio", "rayon", "qt"),
     "W4 one_shot": ("go", "tokio", "rayon"),
     "W7 coroutine": ("go", "tokio"),
-    "W8 bounded": ("go",),
-    "W8 ping_pong": ("go",),
+    "W7 channel": ("go", "tokio"),
     "W9 callback": ("go", "libuv"),
     "W9 coroutine": ("go", "tokio"),
     "W9 single": ("go", "tokio", "libuv"),
@@ -53,6 +56,15 @@ GUESTS = {
     "W16 calls": ("go",),
     "W16 in_place": ("go",),
     "W16 rescue": ("go",),
+}
+# The rivals of each case of W22: no rival has all that waits.
+WAITING = {
+    "mutex": ("threads", "tokio", "go"),
+    "mutex_yield": ("threads", "tokio", "go"),
+    "select": ("tokio", "go"),
+    "select_ready": ("tokio", "go"),
+    "future": ("tokio", "std_future"),
+    "spawn": ("tokio", "go", "asio"),
 }
 PRODUCERS = (1, 2, 5, 10)
 MILLION = 1_000_000
@@ -166,6 +178,10 @@ def w4(size):
             rivals += size.guests("W4", name, workers <= 2)
             yield make_case("W4", f"{name} W={workers}", name, rivals, count * count,
                             workers=workers, count=count)
+    for workers in size.threads:
+        count = 500 if size.quick else 1000  # ports, parents, and children of each
+        twins = ("fairlead_stealing", "fairlead_grouped", "fairlead_grouped_stealing")
+        yield make_case("W4", f"ports W={workers}", "ports", twins, count * count, workers=workers, count=count)
 
 
 # The sizes of each problem of W5: with --quick, by default, and by the definition.
@@ -191,11 +207,11 @@ def w6(size):
 
 
 def w7(size):
-    for name in ("callback", "coroutine"):
+    for name in ("callback", "coroutine", "channel"):
         for workers in size.threads:
-            rivals = RUNTIMES["W7"]
+            rivals = RUNTIMES["W7"] if name != "channel" else RUNTIMES["W7"][-1:]  # pipes
             if not size.everybody(workers):
-                rivals = rivals[:1]
+                rivals = rivals[:1] if name != "channel" else ()
             rivals += size.guests("W7", name, workers <= 2)
             count = size.scaled(500_000)
             yield make_case("W7", f"{name} W={workers}", name, rivals, 2 * count, workers=workers,
@@ -206,16 +222,22 @@ def w8(size):
     for workers in size.threads:
         if workers > 2 and not size.full:
             continue
+        count = size.scaled(MILLION)
         for name in ("bounded", "unbounded", "batched"):
             for producers, consumers in ((1, 1), (10, 1), (1, 10), (10, 10)):
-                count = size.scaled(2 * MILLION)
                 yield make_case("W8", f"{name} {producers}:{consumers} W={workers}", name,
-                                RUNTIMES["W8"] + size.guests("W8", name), count, workers=workers,
+                                channels_of(name, consumers), count, workers=workers,
                                 producers=producers, consumers=consumers, count=count)
-        count = size.scaled(MILLION)
-        yield make_case("W8", f"ping_pong W={workers}", "ping_pong",
-                        RUNTIMES["W8"] + size.guests("W8", "ping_pong"), 2 * count, workers=workers,
-                        count=count)
+        count = size.scaled(MILLION // 5)
+        yield make_case("W8", f"ping_pong W={workers}", "ping_pong", channels_of("ping_pong", 1),
+                        5 * count, workers=workers, count=count)
+
+
+def channels_of(name, consumers):
+    """The rivals of W8 that have such a channel."""
+    without = {"unbounded": {"go"}, "batched": set(RUNTIMES["W8"])}.get(name, set())
+    tokio = ("tokio",) if consumers == 1 else ()
+    return tuple(rival for rival in RUNTIMES["W8"] if rival not in without) + tokio
 
 
 def w9(size):
@@ -307,6 +329,93 @@ def w13(size):
                             workers=workers, count=size.scaled(messages), **more)
 
 
+# W17: the label, the case, the number of reads or messages in about a second, and the options.
+FILES = (
+    ("disk D=1", "disk", 10_000, {"chains": 1}),
+    ("disk D=8", "disk", 40_000, {"chains": 8}),
+    ("disk D=32", "disk", 40_000, {"chains": 32}),
+    ("memory D=1", "memory", 400_000, {"chains": 1}),
+    ("memory D=32", "memory", 400_000, {"chains": 32}),
+    ("beside C=20, D=32", "beside", 60_000, {"chains": 32, "connections": 20}),
+)
+
+
+def w17(size):
+    for name, case, count, more in FILES:
+        runtimes = RUNTIMES["W17"] if case != "beside" else RUNTIMES["W17"][:1]
+        yield make_case("W17", name, case, runtimes, 5 * MILLION, workers=1, count=size.scaled(count), **more)
+
+
+# W18: the label, the case, the number of connections in about a second, and the options.
+HANDSHAKES = (
+    ("bulk 16 MiB", "bulk", 40, {"connections": 1, "size": 1 << 24}),
+    ("full C=10", "full", 1_500, {"connections": 10}),
+    ("resumed C=10", "resumed", 1_500, {"connections": 10}),
+)
+
+
+def w18(size):
+    for name, case, connections, more in HANDSHAKES:
+        for workers in size.threads:
+            if workers > 2 and not size.full:
+                continue
+            rivals = RUNTIMES["W18"] if workers == 1 else RUNTIMES["W18"][1:]  # without openssl
+            yield make_case("W18", f"{name} W={workers}", case, rivals, 5 * MILLION, workers=workers,
+                            count=size.scaled(connections), **more)
+
+
+# The rivals of each case of W19.
+DATABASES = {"select": ("libpq", "pgbench", "pgx"), "get": ("redis_benchmark", "go_redis")}
+# W19: the label, the case, the number of requests in about a second, and the options.
+REQUESTS = (
+    ("select C=1", "select", 8_000, {"connections": 1}),
+    ("select C=1, 16 in flight", "select", 40_000, {"connections": 1, "in_flight": 16}),
+    ("select C=4", "select", 16_000, {"connections": 4}),
+    ("select C=4, 16 in flight", "select", 48_000, {"connections": 4, "in_flight": 16}),
+    ("get C=1", "get", 15_000, {"connections": 1}),
+    ("get C=1, 16 in flight", "get", 120_000, {"connections": 1, "in_flight": 16}),
+    ("get C=20", "get", 60_000, {"connections": 20}),
+)
+
+
+def w19(size):
+    for name, case, requests, more in REQUESTS:
+        yield make_case("W19", name, case, DATABASES[case], 10 * MILLION, workers=1, size=1024,
+                        count=size.scaled(requests), **more)
+
+
+# W20: the label, the case, the number of datagrams in about a second, and the options.
+DATAGRAMS = (
+    ("echo C=1", "echo", 30_000, {"connections": 1}),
+    ("echo C=20", "echo", 60_000, {"connections": 20}),
+    ("batch C=20, 4 in flight", "batch", 100_000, {"connections": 20, "in_flight": 4}),
+    ("segments C=4, 40 in flight", "segments", 1_000_000, {"connections": 4, "in_flight": 40}),
+)
+
+
+def w20(size):
+    for name, case, datagrams, more in DATAGRAMS:
+        yield make_case("W20", name, case, RUNTIMES["W20"], 5 * MILLION, workers=1, size=1200,
+                        count=size.scaled(datagrams), **more)
+
+
+# W21: the case, the number of answers in about a second, and the options.
+PAGES = (
+    ("plaintext", 200_000, {"in_flight": 16}),
+    ("json", 100_000, {}),
+)
+
+
+def w21(size):
+    for name, answers, more in PAGES:
+        for connections in (64, 256):
+            for workers in size.threads:
+                if workers > 2 and not size.full:
+                    continue
+                yield make_case("W21", f"{name} C={connections} W={workers}", name, RUNTIMES["W21"], 5 * MILLION,
+                                workers=workers, connections=connections, count=size.scaled(answers), **more)
+
+
 TENANTS = 64
 
 
@@ -338,6 +447,30 @@ def w16(size):
                     work_ns=20_000, span_ms=50, count=20 if size.quick else 100)
 
 
+# W22: the cases, for each number of tasks, channels or continuations, and the counts.
+WAITS = (
+    ("mutex", "T", (2, 10, 100), MILLION),
+    ("mutex_yield", "T", (2, 10, 100), MILLION // 10),
+    ("select", "K", (2, 8), MILLION // 5),
+    ("select_ready", "K", (2, 8), MILLION),
+    ("future", "D", (1, 10, 100, 1000), MILLION),
+)
+
+
+def w22(size):
+    for workers in size.threads:
+        if workers > 2 and not size.full:
+            continue
+        for name, letter, numbers, all_of in WAITS:
+            for number in numbers:
+                count = size.scaled(all_of)
+                yield make_case("W22", f"{name} {letter}={number} W={workers}", name, WAITING[name], count,
+                                workers=workers, chains=number, count=count)
+        count = size.scaled(MILLION // 2)
+        yield make_case("W22", f"spawn W={workers}", "spawn", WAITING["spawn"], 2 * count, workers=workers,
+                        count=count)
+
+
 def q1(size):
     count = size.scaled(MILLION)
     for producers in size.producers():
@@ -359,7 +492,8 @@ def q1(size):
 
 
 WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W8": w8, "W9": w9,
-             "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "W16": w16, "Q1": q1}
+             "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "W16": w16, "W17": w17,
+             "W18": w18, "W19": w19, "W20": w20, "W21": w21, "W22": w22, "Q1": q1}
 
 # The meaning of the numbers of a workload, printed above its table.
 CAPTIONS = {
@@ -391,6 +525,20 @@ CAPTIONS = {
            "chains",
     "W16": "on W workers; calls, in_place: ns for a step of 20 us of other tasks, beside 1,000 calls of 50 ms each; rescue: us "
            "from the start of a step that blocks without a declaration to the next step of another task, p99",
+    "W17": "one worker; disk: ns for each read of 4 KiB past the page cache, D at once; memory: from the page cache; beside: "
+           "ns for each message of W13 over C connections, beside D such reads at once of the disk",
+    "W18": "ns of CPU time of a TLS server with W workers; bulk: for each KiB that it sends in bodies of 16 MiB; full, resumed: "
+           "for each connection with such a handshake, of which C are open at once, and an answer of 64 bytes",
+    "W19": "ns for each request to a database, of a row or value of 1 KiB, on C connections; CPU is that of the program that "
+           "asks",
+    "W20": "ns for each datagram of 1,200 bytes that comes back by UDP to one of C sockets, from one worker; CPU and memory "
+           "are the server's",
+    "W21": "ns for each answer of an HTTP server to one of C connections, from W workers; plaintext: 16 requests at once "
+           "on each; CPU and memory are the server's",
+    "W22": "on W workers; mutex, mutex_yield: ns for each lock, of T tasks; select: ns for an element that is awaited "
+           "by a select of K channels, and its answer; select_ready: ns for an element that is sent and taken by such a "
+           "select; future: ns for each of D continuations of a promise; spawn: ns for a task that another one starts and "
+           "waits for",
     "Q1": "ns per item",
 }
 
@@ -436,6 +584,25 @@ REMARKS = (
     "futex is one thread with room for one task, whatever W is: the floor.",
     "The client of W13 is a process of one thread, whatever the server is; it competes with it for the "
     "processors. epoll is a bare loop for each worker, with connections of its own: the floor of the kernel.",
+    "The client of W18 has as much to compute as the server, so the server's CPU time counts, and the time on the clock is "
+    "beside it. All servers use the OpenSSL of the system. openssl is `openssl s_server`, which serves one connection after "
+    "the other, with calls that block: an advantage. nginx reads its body from a file.",
+    "libpq of W19 is a bare loop in pipeline mode, for one task: the floor. pgbench and redis_benchmark are the tools of the "
+    "databases. They, pgx and go_redis send the next requests of a pipeline when all answers to the last ones have come, "
+    "and those of pgbench and pgx are one transaction: an advantage. redis_benchmark does not look at the values.",
+    "The client of W21 is the same for all, too, and so are the bodies: no program makes JSON. nginx answers from its "
+    "configuration, without code of a program: an advantage. It, beast and go send each answer with a call of its own, "
+    "fairlead and hyper those to requests that came together with one: an advantage in plaintext.",
+    "locked of W8 is a deque under Fairlead's own mutex of tasks, with a condition for each end; each operation is a "
+    "coroutine.",
+    "tbb of W8 and threads of W22 are threads of the system, one for each sender, receiver or task, whatever W is: an "
+    "advantage with one worker. threads has std::mutex, which hands nothing over: a thread that unlocks it mostly has it "
+    "again, an advantage. So has go until a goroutine has waited for 1 ms.",
+    "asio of W8 has, with one worker, a channel without a lock: an advantage. Its channels and tbb's queue drop what "
+    "they hold or cannot be closed, so each receiver ends at an element of its own.",
+    "tokio's channels have one receiver. Its sends to a channel without a bound do not yield: with one worker all is "
+    "sent before the receiver begins. Its continuations of W22 are boxed futures that the last one polls, and those of "
+    "std_future deferred calls within each other on the stack, which no other thread runs: an advantage.",
     "posts and hops of W15 are the callbacks of W1 and W2, in one group, so the scheduler gives turns. "
     "fairlead_ungrouped has them in the default group, as in W1 and W2: the ratio is the cost of fairness. "
     "fairlead_ungrouped and asio have both tenants of noisy in one queue, so a request waits for a thousand steps. go "

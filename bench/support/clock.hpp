@@ -31,10 +31,10 @@ inline void burn_cpu(std::uint64_t work_ns) noexcept {
     }
 }
 
-/// The most memory that this process ever held. Not `ru_maxrss`, which an exec inherits from the
-/// process before it.
-inline std::uint64_t peak_rss_bytes() {
-    std::ifstream status{"/proc/self/status"};
+/// The most memory that a process ever held: this one, or that of another status file in /proc. Not
+/// `ru_maxrss`, which an exec inherits from the process before it.
+inline std::uint64_t peak_rss_bytes(const std::string& path = "/proc/self/status") {
+    std::ifstream status{path};
     for (std::string line; std::getline(status, line);) {
         unsigned long long kib = 0;
         if (std::sscanf(line.c_str(), "VmHWM: %llu kB", &kib) == 1) return kib * 1024;

@@ -43,6 +43,9 @@ struct measurement {
 
     std::vector<side_value> beside = {};
 
+    /// Of the server, where it is another process.
+    std::optional<std::uint64_t> memory_bytes = std::nullopt;
+
     /// Without points: there is none.
     bench::profile profile = {};
 
@@ -96,7 +99,8 @@ inline void print(const char* workload, const char* runtime, const options& aske
         }
         std::printf("]}, ");
     }
-    std::printf("\"peak_rss_bytes\": %llu}\n", static_cast<unsigned long long>(peak_rss_bytes()));
+    std::printf("\"peak_rss_bytes\": %llu}\n",
+                static_cast<unsigned long long>(found.memory_bytes.value_or(peak_rss_bytes())));
 }
 
 /// The body of every main: parses, measures once, prints. `measure` returns nothing for a case that

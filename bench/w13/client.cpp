@@ -5,6 +5,6 @@
 int main(int argc, char** argv) {
     const bench::options asked = bench::parse(argc, argv);
     if (!bench::w13::is_offered(asked)) return bench::not_offered;
-    bench::w13::live(bench::w13::talk{bench::w13::unique_fd{STDIN_FILENO}}, asked);
+    bench::live<bench::w13::client>(bench::talk{bench::unique_fd{STDIN_FILENO}}, asked);
     return 0;
 }

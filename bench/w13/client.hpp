@@ -7,7 +7,8 @@
 #pragma once
 
 #include "support/clock.hpp"
-#include "w13/socket.hpp"
+#include "support/options.hpp"
+#include "support/socket.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,33 +26,33 @@ class client {
 public:
     static constexpr std::size_t header_bytes = 16;
 
-    client(std::uint16_t port, std::size_t connections, std::size_t message_bytes,
-           std::uint64_t in_flight_max)
+    client(std::uint16_t port, const options& asked)
         : port_{port},
-          message_bytes_{message_bytes},
-          in_flight_max_{in_flight_max},
-          connections_(connections),
-          sent_ns_(connections * in_flight_max),
-          expected_(message_bytes),
-          outgoing_(message_bytes * in_flight_max),
+          active_{asked.connections},
+          message_bytes_{asked.size},
+          in_flight_max_{asked.in_flight},
+          connections_(asked.connections + asked.idle),
+          sent_ns_(connections_.size() * in_flight_max_),
+          expected_(message_bytes_),
+          outgoing_(message_bytes_ * in_flight_max_),
           incoming_(std::max<std::size_t>(outgoing_.size() + 1, 1 << 16)) {
         for (std::size_t i = 0; i != outgoing_.size(); ++i) {
-            outgoing_[i] = static_cast<std::byte>(i % message_bytes * 131 >> 3);
+            outgoing_[i] = static_cast<std::byte>(i % message_bytes_ * 131 >> 3);
         }
-        std::copy_n(outgoing_.begin(), message_bytes, expected_.begin());
+        std::copy_n(outgoing_.begin(), message_bytes_, expected_.begin());
         // In portions that every server's backlog holds. The first message finds each one accepted.
-        for (std::size_t begin = 0; begin != connections;) {
-            const std::size_t end = std::min<std::size_t>(begin + 100, connections);
+        for (std::size_t begin = 0; begin != connections_.size();) {
+            const std::size_t end = std::min<std::size_t>(begin + 100, connections_.size());
             for (std::size_t i = begin; i != end; ++i) open(i);
             run({connections_.data() + begin, end - begin}, 1, end - begin);
             begin = end;
         }
     }
 
-    /// Sends `messages` on the first `count` connections, `in_flight` at a time on each, and waits
-    /// for their echoes. Throws if an echo is wrong or missing.
-    void run(std::size_t count, std::uint64_t in_flight, std::uint64_t messages) {
-        run({connections_.data(), count}, in_flight, messages);
+    /// Sends `messages` on the connections that are not idle, as many at a time on each as were
+    /// asked for, and waits for their echoes. Throws if an echo is wrong or missing.
+    void run(std::uint64_t messages) {
+        run({connections_.data(), active_}, in_flight_max_, messages);
     }
 
     /// Of the last run, a message: from its sending to its last byte.
@@ -188,6 +189,7 @@ private:
     static constexpr int silence_ms = 5'000;  // longer than any echo of a server that works
 
     const std::uint16_t port_;
+    const std::size_t active_;  // connections that say something
     const std::size_t message_bytes_;
     const std::uint64_t in_flight_max_;
     unique_fd epoll_{checked(::epoll_create1(0), "epoll_create1")};

@@ -13,8 +13,8 @@
 
 namespace {
 
-using bench::w13::checked;
-using bench::w13::unique_fd;
+using bench::checked;
+using bench::unique_fd;
 
 struct connection {
     unique_fd socket;
@@ -35,8 +35,8 @@ public:
 
     void adopt(unique_fd socket) {
         auto* const made = new connection{std::move(socket), {}};
-        bench::w13::set_no_delay(made->socket.get());
-        bench::w13::watch(epoll_, made->socket.get(), made);
+        bench::set_no_delay(made->socket.get());
+        bench::watch(epoll_, made->socket.get(), made);
     }
 
     // `accept(data)` is asked for the descriptors that other threads added.
@@ -44,7 +44,7 @@ public:
     void run(Accept accept) {
         std::array<epoll_event, 256> events;
         for (;;) {
-            const int count = bench::w13::wait_for_events(epoll_, events, -1);
+            const int count = bench::wait_for_events(epoll_, events, -1);
             for (const epoll_event& event :
                  std::span{events}.first(static_cast<std::size_t>(count))) {
                 if (event.data.ptr == &stop_) return;
@@ -99,7 +99,7 @@ public:
     static constexpr const char* name = "epoll";
 
     epoll_server(std::uint64_t workers, std::size_t buffer_bytes) {
-        const sockaddr_in anywhere = bench::w13::loopback(0);
+        const sockaddr_in anywhere = bench::loopback(0);
         checked(
             ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&anywhere), sizeof(anywhere)),
             "bind");

@@ -87,7 +87,7 @@ public:
 
 private:
     std::uint16_t listen() {
-        sockaddr_in address = bench::w13::loopback(0);
+        sockaddr_in address = bench::loopback(0);
         const auto any = reinterpret_cast<sockaddr*>(&address);
         int size = sizeof(address);
         check_uv(uv_tcp_init(loop_.get(), &listener_), "uv_tcp_init");

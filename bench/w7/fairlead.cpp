@@ -1,6 +1,8 @@
-// Fairlead: both tasks sleep until they are signalled.
+// Fairlead: both tasks sleep until they are signalled, or until a channel has the token.
 #include "w7/ping_pong.hpp"
+#include "w8/tasks.hpp"
 
+#include <fairlead/channel/channel.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
@@ -15,6 +17,7 @@ namespace {
 
 using bench::measurement;
 using bench::options;
+using numbers = fl::channel<std::uint64_t>;
 
 // A callback task that passes signals on, `left` times.
 struct player : fl::callback_task {
@@ -87,6 +90,11 @@ std::optional<measurement> measure(const options& asked) {
     }
     if (asked.name == "coroutine") {
         return bench::w7::warm_game(asked, [&](auto switches) { play_coroutines(home, switches); });
+    }
+    if (asked.name == "channel") {
+        return bench::measure_sum(asked, [&](std::uint64_t count) {
+            return bench::w8::play<numbers>(home, count, numbers::unbounded);
+        });
     }
     return std::nullopt;
 }

@@ -1,5 +1,5 @@
 // Two threads that read a byte from one pipe and write it to another: what a switch costs in the
-// kernel. It stands beside both cases, with a twentieth of the switches.
+// kernel. It stands beside each case, with a twentieth of the switches.
 #include "w7/ping_pong.hpp"
 
 #include <unistd.h>
@@ -56,7 +56,6 @@ void play(std::uint64_t switches) {
 }
 
 std::optional<measurement> measure(const options& asked) {
-    if (asked.name != "callback" && asked.name != "coroutine") return std::nullopt;
     options fewer = asked;  // each takes the kernel some microseconds
     fewer.count = std::max<std::uint64_t>(asked.count / 20, 20);
     return bench::w7::warm_game(fewer, play);

@@ -62,6 +62,21 @@ fl::task<int> together() {
 }
 // [/when_all]
 
+// [race]
+fl::task<int> answer_after(fl::duration delay, int answer) {
+    co_await fl::sleep_for(delay);
+    co_return answer;
+}
+
+fl::task<int> quickest() {
+    // The first success counts.
+    const int sooner = co_await fl::race(answer_after(1h, 1), answer_after(1ms, 2));
+    // A limit of time around any task.
+    const fl::waited<int> late = co_await fl::with_timeout(answer_after(1h, 3), 5ms);
+    co_return late ? *late : sooner;
+}
+// [/race]
+
 // [fork_join]
 // The number of ways to climb a stair of so many steps, by one or two at a time.
 fl::task<int> climbs(int steps) {
@@ -178,6 +193,7 @@ int main() {
 
     expect(fl::block_on(scheduler, nap()) >= 5ms, "a sleep is never shorter than asked for");
     expect(fl::block_on(scheduler, together()) == 25 + 999 * 999, "when_all waits for all");
+    expect(fl::block_on(scheduler, quickest()) == 2, "race takes the first, and a timeout expires");
     expect(fl::block_on(scheduler, climbs(20)) == 10'946, "fork_join divides the work");
     expect(fl::block_on(scheduler, squares_below(1000)).back() == 999 * 999, "for_each visits all");
     expect(fl::block_on(scheduler, fan_out()) == 81, "a scope joins its children");

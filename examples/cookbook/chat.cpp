@@ -1,15 +1,23 @@
-// A chat room over TCP: each line is broadcast to all clients. A client that does not read falls
-// behind, and is dropped. The program is the server and its clients.
+// A chat server over TCP. The first line of a client is its name; each later line goes to all
+// clients, in one order. A client that does not read is dropped, with a notice. The program is the
+// server, and clients that drive it over sockets.
 #include <fairlead/fairlead.hpp>
+
+#include <sys/socket.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace fl = fairlead;
 namespace io = fairlead::io;
@@ -18,47 +26,112 @@ using namespace std::chrono_literals;
 namespace {
 
 // [room]
-// All clients get the same lines. A client that is 64 lines behind is too slow, and is dropped.
-struct room {
+// All clients get the same lines in the same order. The room waits for no client: a client that is
+// 64 lines behind has its subscription closed.
+class room {
+public:
     fl::broadcast<std::string> lines{64, fl::lag::close};
+
+    // False: the name is taken.
+    bool enter(const std::string& name) {
+        const std::lock_guard lock{mutex_};
+        return names_.insert(name).second;
+    }
+    void leave(const std::string& name) {
+        const std::lock_guard lock{mutex_};
+        names_.erase(name);
+    }
+
+private:
+    std::mutex mutex_;  // never held over an await
+    std::set<std::string> names_;
 };
 // [/room]
 
-// [session]
-// Sends a client what is said, until it has fallen behind or does not take a line for some seconds.
-fl::task<> write(io::tcp_stream& peer, fl::subscription<std::string>& lines, fl::scope& both) {
-    while (const auto next = co_await lines.receive()) {
-        if (!co_await peer.write_all(std::as_bytes(std::span{**next}), fl::clock::now() + 5s))
-            break;
-    }
-    static_cast<void>(peer.shutdown_send());
-    both.request_stop();
-}
+// [lines]
+constexpr std::size_t line_max = 1024;
 
-// Says what a client sends, until the client ends. Never waits for the other clients.
-fl::task<> read(io::tcp_stream& peer, room& in, fl::scope& both) {
-    std::array<char, 512> buffer;
-    std::string begun;  // a line that has not ended
-    for (;;) {
-        const auto size = co_await peer.read_some(std::as_writable_bytes(std::span{buffer}));
-        if (!size || *size == 0) break;
-        begun.append(buffer.data(), *size);
-        for (std::size_t end; (end = begun.find('\n')) != std::string::npos;) {
-            in.lines.try_send(begun.substr(0, end + 1));
-            begun.erase(0, end + 1);
+// Lines of a connection, without their ends.
+class line_reader {
+public:
+    explicit line_reader(io::tcp_stream& from) : from_{from} {}
+
+    // Nothing: the end, an error, a line that is too long, or a stop.
+    fl::task<std::optional<std::string>> next(fl::time_point deadline = fl::never) {
+        for (;;) {
+            if (const auto end = begun_.find('\n'); end != std::string::npos) {
+                std::string line = begun_.substr(0, end);
+                begun_.erase(0, end + 1);
+                co_return line;
+            }
+            if (begun_.size() > line_max) co_return std::nullopt;
+            const auto size =
+                co_await from_.read_some(std::as_writable_bytes(std::span{buffer_}), deadline);
+            if (!size || *size == 0) co_return std::nullopt;
+            begun_.append(buffer_.data(), *size);
         }
     }
-    both.request_stop();
+
+private:
+    io::tcp_stream& from_;
+    std::array<char, 4096> buffer_{};
+    std::string begun_;
+};
+
+auto write_text(io::tcp_stream& to, std::string_view text, fl::duration limit) {
+    return to.write_all(std::as_bytes(std::span{text}), fl::clock::now() + limit);
+}
+// [/lines]
+
+// [session]
+constexpr auto patience = 500ms;  // with a client that does not read
+
+enum class ending { left, too_slow };
+
+// Says what the client says, until it leaves. Never waits for the other clients.
+fl::task<ending> speak(line_reader& input, const std::string& name, room& in) {
+    while (const auto line = co_await input.next()) in.lines.try_send(name + ": " + *line + "\n");
+    co_return ending::left;
 }
 
-// When one of the two has ended, it stops the other.
-fl::task<> session(io::tcp_stream peer, room& in) {
+// Sends the client what is said, until it does not take a line, or has fallen behind.
+fl::task<ending> listen(io::tcp_stream& peer, fl::subscription<std::string>& lines) {
+    while (const auto line = co_await lines.receive()) {
+        const auto sent = co_await write_text(peer, **line, patience);
+        if (!sent) co_return sent.error() == std::errc::timed_out ? ending::too_slow : ending::left;
+    }
+    co_return lines.fell_behind() ? ending::too_slow : ending::left;
+}
+
+// A client whose name is in the room. The first of its two tasks that ends stops the other one.
+fl::task<> chat(io::tcp_stream& peer, line_reader& input, const std::string& name, room& in) {
     auto lines = in.lines.subscribe();
-    co_await fl::with_scope([&](fl::scope& both) -> fl::task<> {
-        both.spawn(read(peer, in, both), {.name = "read"});
-        both.spawn(write(peer, lines, both), {.name = "write"});
+    in.lines.try_send("* " + name + " is here\n");
+    const auto first = co_await fl::when_any(speak(input, name, in), listen(peer, lines));
+    lines = {};
+    in.leave(name);
+    if (first.result != ending::too_slow) {
+        in.lines.try_send("* " + name + " has left\n");
         co_return;
-    });
+    }
+    in.lines.try_send("* " + name + " is too slow, and was dropped\n");
+    // A line may have been sent in part.
+    static_cast<void>(co_await write_text(peer, "\n* you are too slow: goodbye\n", 5s));
+    static_cast<void>(peer.shutdown_send());
+}
+
+fl::task<> session(io::tcp_stream peer, room& in) {
+    // The kernel keeps no more for a client that does not read.
+    constexpr int kept = 64 << 10;
+    setsockopt(peer.native_handle(), SOL_SOCKET, SO_SNDBUF, &kept, sizeof kept);
+    line_reader input{peer};
+    const auto name = co_await input.next(fl::clock::now() + 30s);
+    if (!name || name->empty()) co_return;
+    if (in.enter(*name)) {
+        co_await chat(peer, input, *name, in);
+    } else {
+        static_cast<void>(co_await write_text(peer, "* that name is taken\n", 5s));
+    }
 }
 
 fl::task<> serve(io::tcp_listener listener, room& in) {
@@ -72,48 +145,134 @@ fl::task<> serve(io::tcp_listener listener, room& in) {
 }
 // [/session]
 
-// --- the clients ---------------------------------------------------------------------------------
+// --- clients -------------------------------------------------------------------------------------
 
-// Reads up to `lines` lines. Fewer: the server has ended the connection.
-fl::task<int> reads_lines(io::tcp_stream& from, int lines) {
-    std::array<char, 4096> buffer;
-    int seen = 0;
-    while (seen < lines) {
-        const auto size = co_await from.read_some(std::as_writable_bytes(std::span{buffer}),
-                                                  fl::clock::now() + 10s);
-        if (!size || *size == 0) break;
-        for (const char each : std::string_view{buffer.data(), *size}) seen += each == '\n' ? 1 : 0;
+class client {
+public:
+    explicit client(io::tcp_stream stream) : stream_{std::move(stream)}, lines_{stream_} {}
+
+    fl::task<bool> say(std::string text) {
+        text += '\n';
+        co_return (co_await write_text(stream_, text, 20s)).has_value();
     }
-    co_return seen;
+    fl::task<std::optional<std::string>> hear() { return lines_.next(fl::clock::now() + 20s); }
+
+    // Hears until a line ends so. False: the server has ended the connection.
+    fl::task<bool> hears(std::string_view end) {
+        while (const auto line = co_await hear()) {
+            if (line->ends_with(end)) co_return true;
+        }
+        co_return false;
+    }
+
+private:
+    io::tcp_stream stream_;
+    line_reader lines_;
+};
+
+// Null: it did not get in.
+fl::task<std::unique_ptr<client>> enter(io::address server, std::string name) {
+    auto stream = co_await io::tcp_stream::connect(server);
+    if (!stream) co_return nullptr;
+    auto made = std::make_unique<client>(std::move(*stream));
+    if (!co_await made->say(name)) co_return nullptr;
+    if (!co_await made->hears("* " + name + " is here")) co_return nullptr;
+    co_return made;
 }
 
-fl::task<bool> says(io::tcp_stream& to, std::string text) {
-    co_return (co_await to.write_all(std::as_bytes(std::span{text}))).has_value();
+// What is said from now on: so many lines of clients.
+fl::task<std::vector<std::string>> hear_all(client& self, std::size_t count) {
+    std::vector<std::string> heard;
+    while (heard.size() != count) {
+        auto line = co_await self.hear();
+        if (!line) break;
+        if (!line->starts_with("* ")) heard.push_back(*std::move(line));
+    }
+    co_return heard;
 }
 
-// Two clients talk; a third one never reads, and is dropped.
-fl::task<bool> converse(io::address server) {
-    auto first = co_await io::tcp_stream::connect(server);
-    auto second = co_await io::tcp_stream::connect(server);
-    auto slow = co_await io::tcp_stream::connect(server);
-    if (!first || !second || !slow) co_return false;
+// Ten clients say five lines each: all hear the same.
+fl::task<bool> all_hear_the_same(io::address server) {
+    constexpr std::size_t count = 10;
+    constexpr std::size_t said = 5;
+    std::vector<fl::task<std::unique_ptr<client>>> entering;
+    for (std::size_t i = 0; i != count; ++i)
+        entering.push_back(enter(server, "client " + std::to_string(i)));
+    const auto clients = co_await fl::when_all(std::move(entering));
 
-    // All three are in the room when each has seen a line of its own.
-    for (auto* each : {&*first, &*second, &*slow}) {
-        if (!co_await says(*each, "hello\n")) co_return false;
-        if (co_await reads_lines(*each, 1) < 1) co_return false;
+    std::vector<fl::task<std::vector<std::string>>> hearing;
+    for (const auto& each : clients) {
+        if (each == nullptr) co_return false;
+        hearing.push_back(hear_all(*each, count * said));
+        for (std::size_t i = 0; i != said; ++i) {
+            if (!co_await each->say(std::to_string(i))) co_return false;
+        }
     }
-    // The slow client's buffers in the kernel fill, and then its channel.
-    const std::string text(64 << 10, '.');
-    constexpr int said = 400;
-    for (int i = 0; i != said; ++i) {
-        if (!co_await says(*first, text + "\n")) co_return false;
-        if (co_await reads_lines(*first, 1) < 1) co_return false;
-        if (co_await reads_lines(*second, 1) < 1) co_return false;
+    const auto heard = co_await fl::when_all(std::move(hearing));
+    for (const auto& each : heard) {
+        if (each.size() != count * said || each != heard.front()) co_return false;
     }
-    const int seen = co_await reads_lines(*slow, said);
-    std::printf("%d lines were said; the slow client saw %d and was dropped\n", said, seen);
-    co_return seen < said;
+    co_return true;
+}
+
+fl::task<bool> a_name_is_taken_once(io::address server) {
+    const auto first = co_await enter(server, "eve");
+    if (first == nullptr) co_return false;
+    const auto second = co_await enter(server, "eve");
+    co_return second == nullptr;
+}
+
+// One client never reads, while two clients talk. It is dropped, and the two learn of it. It
+// finds the notice when it reads at last.
+fl::task<bool> a_slow_client_is_dropped(io::address server) {
+    const auto ann = co_await enter(server, "ann");
+    const auto bob = co_await enter(server, "bob");
+    const auto slow = co_await enter(server, "sloth");
+    if (!ann || !bob || !slow) co_return false;
+    const std::string text(1000, '.');
+    int lines = 0;
+    for (bool dropped = false; !dropped; ++lines) {
+        if (!co_await ann->say(text)) co_return false;
+        for (auto* const each : {ann.get(), bob.get()}) {
+            auto heard = co_await each->hear();
+            while (heard && heard->starts_with("* ")) {
+                if (heard->ends_with("sloth is too slow, and was dropped")) dropped = true;
+                heard = co_await each->hear();
+            }
+            if (heard != "ann: " + text) co_return false;
+        }
+    }
+    std::printf("a client that does not read was dropped after %d lines\n", lines);
+    if (!co_await slow->hears("* you are too slow: goodbye")) co_return false;
+    const auto after = co_await slow->hear();
+    co_return !after;
+}
+
+fl::task<bool> a_client_that_leaves_is_announced(io::address server) {
+    const auto carl = co_await enter(server, "carl");
+    auto dora = co_await enter(server, "dora");
+    if (!carl || !dora) co_return false;
+    dora = nullptr;
+    co_return co_await carl->hears("* dora has left");
+}
+
+fl::task<bool> drive(io::address server) {
+    const bool same = co_await all_hear_the_same(server);
+    const bool once = co_await a_name_is_taken_once(server);
+    const bool dropped = co_await a_slow_client_is_dropped(server);
+    const bool left = co_await a_client_that_leaves_is_announced(server);
+    std::printf("same: %d, once: %d, dropped: %d, left: %d\n", same, once, dropped, left);
+    co_return same&& once&& dropped&& left;
+}
+
+fl::task<bool> hears_the_end(io::address server, fl::join_handle<void>& serving) {
+    const auto emma = co_await enter(server, "emma");
+    if (!emma) co_return false;
+    serving.request_stop();
+    for (;;) {
+        const auto line = co_await emma->hear();
+        if (!line) co_return true;
+    }
 }
 
 }  // namespace
@@ -124,10 +283,10 @@ int main() {
     if (!listener) return 1;
     const io::address where = listener->local_address().value();
     room here;
-    auto server = fl::spawn(scheduler, serve(std::move(*listener), here));
-    const bool passed = fl::block_on(scheduler, converse(where));
-    server.request_stop();
+    auto server = fl::spawn(scheduler, serve(std::move(*listener), here), {.name = "server"});
+    const bool passed = fl::block_on(scheduler, drive(where));
+    const bool ended = fl::block_on(scheduler, hears_the_end(where, server));
     server.get();
-    std::puts(passed ? "all as expected" : "something went wrong");
-    return passed ? 0 : 1;
+    std::puts(passed && ended ? "all as expected" : "something went wrong");
+    return passed && ended ? 0 : 1;
 }

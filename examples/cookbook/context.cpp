@@ -55,6 +55,24 @@ fl::task<> use(bool& closed) {
 }
 // [/cleanup]
 
+// [reason]
+constexpr fl::stopped_by kicked = fl::own_reason(1);
+
+fl::task<std::string> play() {
+    const auto played = co_await fl::as_result(fl::sleep_for(1h));
+    if (played) co_return "the game is over";
+    const fl::stopped_by why = co_await fl::stop_reason();
+    co_return why == kicked ? "thrown out" : std::string{"stopped: "} + fl::to_string(why);
+}
+
+fl::task<std::string> throw_out() {
+    fl::join_handle<std::string> player = fl::spawn(co_await fl::current_executor(), play());
+    player.request_stop(kicked);
+    player.request_stop(fl::stopped_by::shutdown);  // comes second
+    co_return co_await player;
+}
+// [/reason]
+
 fl::task<int> program() {
     const std::string in_time = co_await answer(2ms);
     const std::string late = co_await answer(1h);
@@ -63,9 +81,14 @@ fl::task<int> program() {
     const std::string name = co_await fl::with_value(tenant, std::string{"anna"}, whose());
     std::printf("%s task\n", name.c_str());
 
+    const std::string end = co_await throw_out();
+    const auto [first, winner] = co_await fl::when_any(play(), answer(2ms));
+    std::printf("%s; %s\n", end.c_str(), winner->c_str());
+
     bool closed = false;
     static_cast<void>(co_await fl::with_deadline(1ms, use(closed)));
-    co_return in_time == "a page of 2 parts" && late == "too late" && name == "anna" && closed
+    co_return in_time == "a page of 2 parts" && late == "too late" && name == "anna" &&
+            closed&& end == "thrown out" && first == 1
         ? EXIT_SUCCESS
         : EXIT_FAILURE;
 }

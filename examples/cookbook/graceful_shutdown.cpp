@@ -2,29 +2,18 @@
 // and reported.
 #include <fairlead/fairlead.hpp>
 
-#include <unistd.h>
-#include <csignal>
-#include <cstddef>
-#include <cstdio>
+#include <signal.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
 
 namespace fl = fairlead;
+namespace io = fairlead::io;
 using namespace std::chrono_literals;
 
 namespace {
-
-// [signals]
-// Blocks the signals in this thread, and in all threads that it starts from now on.
-sigset_t block_signals() {
-    sigset_t awaited{};
-    sigemptyset(&awaited);
-    sigaddset(&awaited, SIGINT);
-    sigaddset(&awaited, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
-    return awaited;
-}
-// [/signals]
 
 // [source]
 fl::task<> request(bool& answered) {
@@ -38,7 +27,7 @@ fl::task<std::size_t> source(fl::executor requests, std::array<bool, 1000>& answ
     while (begun != answered.size()) {
         fl::spawn(requests, request(answered[begun]), {.name = "request"}).detach();
         ++begun;
-        if (begun == 10) kill(getpid(), SIGTERM);  // for the example: the operator's command
+        if (begun == 10) raise(SIGTERM);  // for the example: the operator's command
         const auto slept = co_await fl::as_result(fl::sleep_for(1ms));
         if (!slept) break;  // a stop
     }
@@ -51,12 +40,12 @@ fl::task<std::size_t> source(fl::executor requests, std::array<bool, 1000>& answ
 int main() {
     std::array<bool, 1000> answered{};
     // [main]
-    const sigset_t awaited = block_signals();  // before the scheduler makes its threads
-    fl::scheduler scheduler{{.workers = 2}};
+    fl::scheduler scheduler{{.workers = 2, .driver = std::make_unique<io::epoll_driver>()}};
+    auto ends = io::signal_set::make(io::epoll_driver::of(scheduler), {SIGTERM, SIGINT});
+    if (!ends) return 1;
     auto accepting = fl::spawn(scheduler, source(scheduler, answered), {.name = "source"});
 
-    int number = 0;
-    sigwait(&awaited, &number);
+    const int number = fl::block_on(scheduler, ends->next()).value_or(0);
 
     accepting.request_stop();  // nothing new begins
     const std::size_t begun = accepting.get();

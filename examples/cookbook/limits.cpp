@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,17 @@ fl::task<std::vector<std::size_t>> download_all(std::size_t count, int limit, tr
 }
 // [/in_flight]
 
+// [range]
+// The same with a combinator: a download is made when there is room for it.
+fl::task<std::vector<std::size_t>> download_by_range(std::size_t count, std::size_t limit,
+                                                     traffic& calls) {
+    const auto downloads =
+        std::views::iota(std::size_t{0}, count) |
+        std::views::transform([&](std::size_t index) { return download(index, calls); });
+    co_return co_await fl::when_all(downloads, fl::max_concurrency{limit});
+}
+// [/range]
+
 // [queue]
 // Reads the next message when the queue has room for it: a fast sender waits in the kernel.
 fl::task<> read_messages(fl::group& workers, int count, int& handled) {
@@ -76,6 +88,7 @@ int main() {
     fl::group strand{scheduler, {.name = "downloads", .max_concurrency = 1}};
     const auto results = fl::block_on(strand, download_all(50, 5, calls));
     // [/strand]
+    const auto by_range = fl::block_on(strand, download_by_range(50, 5, calls));
     std::printf("%zu downloads, at most %d at once\n", results.size(), calls.most);
 
     fl::group bounded{scheduler, {.name = "messages", .max_concurrency = 1, .queue_max = 10}};
@@ -100,7 +113,7 @@ int main() {
     scheduler.drain();
     std::printf("%d calls, %d refused\n", called, refused);
 
-    const bool good = results.back() == 49 * 49 && calls.most <= 5 && handled == 200 &&
-                      called + refused == 100 && called >= 30;
+    const bool good = results.back() == 49 * 49 && by_range == results && calls.most <= 5 &&
+                      handled == 200 && called + refused == 100 && called >= 30;
     return good ? 0 : 1;
 }

@@ -139,7 +139,7 @@ bool bulk::start(std::coroutine_handle<> leaf, frame_link& link) noexcept {
         if (helper == nullptr) helper = make_helper();
         if (helper != nullptr) bottom.where().post(*helper);
     }
-    if (leave()) return bottom.take_turn_if_due(leaf, link);
+    if (leave()) return bottom.take_turn_if_due(leaf, link, await_cost::compound);
     bottom.wait_at(leaf, link, root::until::completion, never);
     bottom.await_operation(*this);
     return true;

@@ -25,7 +25,9 @@ basic_task& fork_child::detach() noexcept {
     *body_.link = {&strand, nullptr, nullptr, &body_.frame, group_};
     strand.start_at(body_.frame, *body_.link);
     // [FJ2] release: publishes the strand to `request_stop`; acquire: sees a stop that came before.
-    if (state_.exchange(detached, sync::acq_rel) == asked_to_stop) strand.request_stop();
+    if (state_.exchange(detached, sync::acq_rel) == asked_to_stop) {
+        strand.request_stop(group_->stop_reason());
+    }
     return strand;
 }
 
@@ -34,7 +36,7 @@ void fork_child::request_stop() noexcept {
     // [FJ2] acquire on failure: sees the strand.
     if (!state_.compare_exchange_strong(seen, asked_to_stop, sync::release, sync::acquire) &&
         seen == detached) {
-        strand_.request_stop();
+        strand_.request_stop(group_->stop_reason());
     }
 }
 
@@ -101,7 +103,7 @@ void fork::child_failed(const frame_link& child, bool is_stop) noexcept {
         const frame_link* none = nullptr;
         first_failure_.compare_exchange_strong(none, &child, sync::relaxed, sync::relaxed);
     }
-    child_given_back();
+    stop_all(is_stop ? child.bottom->stop_reason() : stopped_by::failure);
 }
 
 // A strand is no task of its own in a report: which children have one is chance.
@@ -111,19 +113,20 @@ void fork::tell_origin(const unstarted& failed, const std::exception_ptr& failur
     if (&strand != &parent) parent.trail().keep(strand.trail().take(failure));
 }
 
-void fork::child_given_back() noexcept {
-    failed_.store(true, sync::relaxed);  // a hint until they end
-    stopping_.store(true, sync::relaxed);
+// A result is missing: the rest is in vain. A request lasts, so the first failure asks for all.
+void fork::stop_all(stopped_by why) noexcept {
+    if (failed_.exchange(true, sync::relaxed)) return;  // a hint until they end
+    stop_.ask(why);
     for (fork_child& each : children()) each.request_stop();
 }
 
 bool fork::interrupt(interruption why) noexcept {
-    if (why == interruption::stop) stop_children();
+    if (why == interruption::stop) stop_children(parent_link_->bottom->stop_reason());
     return false;
 }
 
-void fork::stop_children() noexcept {
-    stopping_.store(true, sync::relaxed);
+void fork::stop_children(stopped_by why) noexcept {
+    stop_.ask(why);
     for (fork_child* at = hidden_; at != end_; ++at) at->request_stop();
 }
 
@@ -141,7 +144,7 @@ void fork::post_rest(sched::offered_forks& offers) noexcept {
 bool fork::outlasts(root& holder) noexcept {
     static_cast<void>(holder);
     if (hidden_ == end_) return false;
-    stop_children();
+    stop_children(stopped_by::shutdown);
     const bool waits = waits_for_others();
     hidden_ = end_;
     return waits;

@@ -9,9 +9,14 @@
 
 namespace fairlead::coro {
 
-void throw_stopped() { throw stopped_error{}; }
+void throw_stopped(stopped_by why) { throw stopped_error{why}; }
 
-const task_kind root::kind{.run = run_step, .abandon = abandon, .can_abandon = can_abandon};
+const task_kind root::kind{.run = run_step,
+                           .abandon = abandon,
+                           .can_abandon = can_abandon,
+                           .due = [](const basic_task& task) noexcept {
+                               return static_cast<const root&>(task).context().deadline();
+                           }};
 
 void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
@@ -50,12 +55,19 @@ root::due root::due_now() noexcept {
             return expired() || hears_stop() ? due::step : due::wait;
         case until::signal:
             return expired() || hears_stop() || signalled() ? due::step : due::wait;
+        case until::turn:
+            return awaited_->begin_after_turn(*this) ? due::wait : due::step;
         case until::completion:
         case until::agreement:
             break;
     }
     if (!take_completed()) return interrupt_awaited() ? due::step : due::wait;
     return until_ == until::agreement && awaited_->must_wait(*this) ? due::wait : due::step;
+}
+
+void root::wait_on(awaited_operation& awaited, time_point deadline) noexcept {
+    wait_at(resume_point_, *leaf_, until::completion, deadline);
+    await_operation(awaited);
 }
 
 // True: the wait for the operation has ended early. A deadline is told once, and is none from then
@@ -66,8 +78,15 @@ bool root::interrupt_awaited() noexcept {
     // `expired` is not asked in this step.
     if (!told_stop_ && hears_stop()) return tell_stop_once();
     if (deadline_ == never || !expired()) return until_ == until::agreement && awaited_->is_woken();
-    deadline_ = never;
-    return awaited_->interrupt(is_overdue() ? interruption::overdue : interruption::deadline);
+    const time_point inherited = context_.word().deadline();
+    if (!is_overdue() || deadline_ > inherited) {
+        deadline_ = never;
+        return awaited_->interrupt(interruption::deadline);
+    }
+    // The operation may go on, and its own deadline is told then: a moment later at the earliest,
+    // so that what has the same deadline is overdue.
+    deadline_ = std::max(awaited_->own_deadline(), after(inherited, duration{1}));
+    return awaited_->interrupt(interruption::overdue);
 }
 
 bool root::tell_stop_once() noexcept {
@@ -137,7 +156,7 @@ void root::look_and_throw() const {
 
 void root::throw_ended(wait_error why) const {
     if (why == wait_error::overdue) throw overdue_error{context_};
-    throw stopped_error{};
+    throw stopped_error{stop_reason()};
 }
 
 // The forks of a task that no other worker has taken run in the same step, the newest first, when

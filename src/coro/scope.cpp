@@ -31,9 +31,9 @@ bool scope::begin_join(coro::root& joiner, std::coroutine_handle<> leaf, coro::f
     join_may_end_ = ends;
     const bool forks_first = joiner.has_forked();
     if (forks_first) {
-        if (joiner.hears_stop()) request_stop();
+        if (joiner.hears_stop()) request_stop(joiner.stop_reason());
     } else if (!must_wait(joiner)) {
-        return joiner.take_turn_if_due(leaf, link);
+        return joiner.take_turn_if_due(leaf, link, coro::await_cost::compound);
     }
     joiner.wait_at(leaf, link, coro::root::until::completion, deadline);
     joiner.await_operation(*this);
@@ -41,9 +41,9 @@ bool scope::begin_join(coro::root& joiner, std::coroutine_handle<> leaf, coro::f
     return true;
 }
 
-void scope::request_stop() noexcept {
+void scope::request_stop(stopped_by why) noexcept {
     std::lock_guard lock{mutex_};
-    stop_all();
+    stop_all(why);
 }
 
 std::size_t scope::size() const noexcept {
@@ -54,7 +54,7 @@ std::size_t scope::size() const noexcept {
 bool scope::interrupt(coro::interruption why) noexcept {
     std::lock_guard lock{mutex_};
     if (why == coro::interruption::stop) {
-        stop_all();
+        stop_all(joiner_ != nullptr ? joiner_->stop_reason() : stopped_by::unsaid);
         return false;
     }
     if (joiner_ == nullptr) return false;  // it is being told
@@ -64,7 +64,7 @@ bool scope::interrupt(coro::interruption why) noexcept {
         return true;
     }
     // Children that have the same deadline end by it, and say so.
-    if (joiner_->context().limit() != context_.word().limit()) stop_all();
+    if (joiner_->context().limit() != context_.word().limit()) stop_all(stopped_by::overdue);
     return false;
 }
 
@@ -77,16 +77,16 @@ scope::missing scope::take_worst(const coro::root& joiner) noexcept {
 bool scope::must_wait(coro::root& holder) noexcept {
     std::lock_guard lock{mutex_};
     if (!has_children()) return false;
-    if (holder.hears_stop()) stop_all();
+    if (holder.hears_stop()) stop_all(holder.stop_reason());
     FAIRLEAD_ASSERT(joiner_ == nullptr || joiner_ == &holder, "two tasks join the same scope");
     joiner_ = &holder;
     return true;
 }
 
-void scope::stop_all() noexcept {
-    stopping_.store(true, sync::relaxed);
+void scope::stop_all(stopped_by why) noexcept {
+    const stopped_by first = stop_.ask(why);
     for (auto* child = children_; child != nullptr; child = child->following_) {
-        child->request_stop();
+        child->request_stop(first);
     }
 }
 
@@ -94,7 +94,7 @@ void scope::stop_all() noexcept {
 bool scope::outlasts(coro::root& holder) noexcept {
     std::lock_guard lock{mutex_};
     if (!has_children()) return false;
-    stop_all();
+    stop_all(stopped_by::shutdown);
     joiner_ = &holder;
     return true;
 }
@@ -109,7 +109,7 @@ void scope::list_forked(coro::scope_child& child) noexcept {
     std::lock_guard lock{mutex_};
     list(child);
     unlisted_.fetch_sub(1, sync::relaxed);  // the list has it
-    if (is_stopping()) child.request_stop();
+    if (is_stopping()) child.request_stop(stop_.reason());
 }
 
 // The child counts as running until end_of_child, so the scope exists.
@@ -122,7 +122,7 @@ void scope::child_failed(coro::scope_child& child, std::exception_ptr failure) n
             failure_ = std::move(failure);
             trail_ = std::move(trail);
         }
-        stop_all();
+        stop_all(stopped_by::failure);
     }
     end_of_child(child, ending::whole);
 }

@@ -5,6 +5,16 @@
 
 namespace fairlead::coro {
 
+namespace {
+
+// At which branch the select `number` of a task begins. By steps of the golden ratio: so a select
+// in a loop does not begin at the same branch each time, however many selects the loop has.
+std::uint8_t first_of(std::size_t branches, std::uint8_t number) noexcept {
+    return static_cast<std::uint8_t>(number * 159U % 256 * branches / 256);
+}
+
+}  // namespace
+
 // --- the beginning -------------------------------------------------------------------------------
 
 // Whether the task must wait.
@@ -17,7 +27,7 @@ bool select_wait::begin(root& bottom) noexcept {
         has_left_ = early_.has_value();
         if (has_left_) return false;
     }
-    if (!in_order_) first_ = static_cast<number>(bottom.next_choice() % branches_.size());
+    if (!in_order_) first_ = first_of(branches_.size(), bottom.next_choice());
     for (number each = 0; each != branches_.size(); ++each) {
         select_branch& branch = *branches_[each];
         if (!branch.is_enabled_) continue;
@@ -101,7 +111,9 @@ bool select_wait::is_woken() noexcept {
     return !leave_all() && !retry();
 }
 
-// The turn of the operation on a descriptor. True: there was nothing; the select has begun again.
+// The turn of the operation on a descriptor. True: there was nothing; the select has begun again. A
+// stop or a deadline that came while it waited for late branches is not told again, but such a
+// branch has ended: so the select ends by it at once.
 bool select_wait::retry() noexcept {
     if (branches_[retried_]->retried()->attempt()) return false;
     choice_.reopen();

@@ -1,4 +1,5 @@
 #include <fairlead/detail/future/trampoline.hpp>
+#include <fairlead/detail/sched/put_off.hpp>
 #include <fairlead/detail/sync/per_thread.hpp>
 #include <fairlead/detail/sync/recycler.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -43,6 +44,7 @@ bool post_rest(continuation::chain& queue) noexcept {
 // The thread runs no continuation yet.
 void drain(continuation::chain& queue) noexcept {
     queue_of_thread::set(&queue);
+    sched::put_off::set(trampoline::run_queued);
     std::size_t left = trampoline::run_max;
     while (continuation* const next = queue.pop_front()) {
         next->run();
@@ -50,6 +52,7 @@ void drain(continuation::chain& queue) noexcept {
         left = trampoline::run_max;
         if (!queue.empty() && post_rest(queue)) break;
     }
+    sched::put_off::set(nullptr);
     queue_of_thread::set(nullptr);
 }
 

@@ -1,5 +1,7 @@
 #include <fairlead/io/address.hpp>
 
+#include <fairlead/io/unix_address.hpp>
+
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -65,11 +67,13 @@ address address::loopback(std::uint16_t port) noexcept {
 }
 
 std::uint16_t address::port() const noexcept {
+    if (is_unix()) return 0;
     if (is_v6()) return ntohs(reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_port);
     return ntohs(reinterpret_cast<const sockaddr_in*>(&storage_)->sin_port);
 }
 
 bool address::is_loopback() const noexcept {
+    if (is_unix()) return true;
     if (is_v6()) {
         const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr;
         if (IN6_IS_ADDR_V4MAPPED(&v6)) return v6.s6_addr[12] == 127;
@@ -80,6 +84,7 @@ bool address::is_loopback() const noexcept {
 }
 
 std::string address::to_string() const {
+    if (is_unix()) return unix_address{*this}.to_string();
     std::array<char, INET6_ADDRSTRLEN> text{};
     // Appended to: with -O3, GCC 12 warns of copies that overlap where a string is put before
     // another.

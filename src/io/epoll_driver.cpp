@@ -1,8 +1,10 @@
 #include <fairlead/io/epoll_driver.hpp>
 
+#include "io/file_ring.hpp"
 #include "sched/trace.hpp"
 
 #include <fairlead/detail/base/assert.hpp>
+#include <fairlead/detail/os/process.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <sys/epoll.h>
@@ -16,6 +18,7 @@
 #include <ctime>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 namespace fairlead::io {
@@ -25,6 +28,10 @@ using sched::trace;
 namespace {
 
 constexpr int batches_max = 8;  // then tasks have their turn
+
+constexpr std::uint32_t failed = EPOLLERR | EPOLLHUP;
+constexpr std::uint32_t input = EPOLLIN | EPOLLRDHUP | EPOLLPRI | failed;
+constexpr std::uint32_t any_event = input | EPOLLOUT;
 
 std::error_code last_error() noexcept { return {errno, std::system_category()}; }
 
@@ -52,8 +59,8 @@ void edge_source::close() noexcept {
     closed_.store(true, sync::relaxed);
     FAIRLEAD_ASSERT(
         waiting_.load(sync::relaxed) == nullptr,
-        "a stream or a listener was closed while a task waits for it: stop that task, or call "
-        "shutdown_receive");
+        "a stream, a listener or a watch was closed while a task waits for it: stop that task, or "
+        "call shutdown_receive");
 }
 
 void edge_source::notify(event_sink& sink, bool last) noexcept {
@@ -86,7 +93,7 @@ descriptor& descriptor::operator=(descriptor&& other) noexcept {
 
 std::expected<descriptor, std::error_code> descriptor::make(epoll_driver& driver,
                                                             os::unique_fd fd) {
-    const auto entry = driver.add(fd.get());
+    const auto entry = driver.add(fd.get(), epoll_driver::telling::of_edges);
     if (!entry) return std::unexpected{entry.error()};
     descriptor made;
     made.driver_ = &driver;
@@ -97,18 +104,25 @@ std::expected<descriptor, std::error_code> descriptor::make(epoll_driver& driver
 
 void descriptor::close() noexcept {
     if (!valid()) return;
-    registration_->readable.close();
-    registration_->writable.close();
+    registration_->readable_.close();
+    registration_->writable_.close();
     driver_->remove(fd_.get(), *std::exchange(registration_, nullptr));
     fd_.reset();
 }
 
 // --- the driver ----------------------------------------------------------------------------------
 
-epoll_driver::epoll_driver()
+epoll_driver::epoll_driver(const epoll_driver_options& options)
     : epoll_{::epoll_create1(EPOLL_CLOEXEC)},
       wakeup_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-      timer_{::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)} {
+      timer_{::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)},
+      files_{std::make_unique<detail::file_ring>(options, epoll_.get(), mark_of_files(),
+                                                 registered_)} {
+    os::count_forks();
+    fork_depth_ = os::fork_depth();
+    if (options.file_operations_max < 1 || options.file_operations_max > 4096) {
+        throw std::invalid_argument{"fairlead: file_operations_max must be 1 to 4096"};
+    }
     // Level triggered, and only the waiting thread consumes these events: a poll that meets one
     // must leave it to that thread.
     for (os::unique_fd* const own : {&wakeup_, &timer_}) {
@@ -123,7 +137,7 @@ epoll_driver::epoll_driver()
 epoll_driver::~epoll_driver() {
     FAIRLEAD_ASSERT(registered_.load(sync::relaxed) == 0,
                     "a descriptor outlived the scheduler whose driver it is registered with");
-    while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
+    while (free_ != nullptr) delete std::exchange(free_, free_->next_free_);
 }
 
 bool epoll_driver::set_deadline(time_point deadline) noexcept {
@@ -184,14 +198,18 @@ void epoll_driver::dispatch(std::span<const epoll_event> events, event_sink& sin
     static_cast<void>(registered_.load(sync::acquire));
     for (const epoll_event& event : events) {
         if (event.data.ptr == &wakeup_ || event.data.ptr == &timer_) continue;
+        if (event.data.ptr == mark_of_files()) {
+            files_->reap(&sink);
+            continue;
+        }
         auto* const entry = static_cast<registration*>(event.data.ptr);
-        constexpr std::uint32_t failed = EPOLLERR | EPOLLHUP;
-        constexpr std::uint32_t input = EPOLLIN | EPOLLRDHUP | EPOLLPRI | failed;
         const bool last = (event.events & (EPOLLRDHUP | failed)) != 0;
-        // Relaxed: the task that is fired carries it.
-        if ((event.events & EPOLLPRI) != 0) entry->urgent.store(true, sync::relaxed);
-        if ((event.events & input) != 0) entry->readable.notify(sink, last);
-        if ((event.events & (EPOLLOUT | failed)) != 0) entry->writable.notify(sink, last);
+        // Urgent data: a read ends before them, and no edge may come for the data behind them. The
+        // task that is fired carries the mark.
+        if ((event.events & EPOLLPRI) != 0) entry->set_short_reads(true);
+        const std::uint32_t for_reader = entry->told_to_reader_.load(sync::relaxed);
+        if ((event.events & for_reader) != 0) entry->readable_.notify(sink, last);
+        if ((event.events & (EPOLLOUT | failed)) != 0) entry->writable_.notify(sink, last);
     }
 }
 
@@ -202,39 +220,60 @@ void epoll_driver::wake() noexcept {
     }
 }
 
-std::expected<registration*, std::error_code> epoll_driver::add(int fd) noexcept {
+std::expected<registration*, std::error_code> epoll_driver::add(int fd, telling how) noexcept {
     registration* entry = nullptr;
     {
         std::lock_guard lock{free_mutex_};
-        if (free_ != nullptr) entry = std::exchange(free_, free_->next_free);
+        if (free_ != nullptr) entry = std::exchange(free_, free_->next_free_);
     }
-    if (entry == nullptr) entry = new (std::nothrow) registration;
+    if (entry == nullptr) entry = new (std::nothrow) registration{*this};
     if (entry == nullptr) {
         return std::unexpected{std::make_error_code(std::errc::not_enough_memory)};
     }
-    entry->urgent.store(false, sync::relaxed);  // registered below
-    entry->readable.open();
-    entry->writable.open();
+    const bool of_edges = how == telling::of_edges;
+    entry->set_short_reads(false);  // registered below
+    entry->told_to_reader_.store(of_edges ? input : any_event, sync::relaxed);
+    entry->readable_.open();
+    entry->writable_.open();
     registered_.fetch_add(1, sync::acq_rel);  // [EP2]
-    epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET,
-                      .data = {.ptr = entry}};
+    constexpr std::uint32_t edges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+    epoll_event event{.events = of_edges ? edges : EPOLLONESHOT, .data = {.ptr = entry}};
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return entry;
     const std::error_code failure = last_error();
     give_back(*entry);
     return std::unexpected{failure};
 }
 
+int epoll_driver::tell_once(int fd, registration& entry, std::uint32_t events) noexcept {
+    epoll_event event{.events = events | EPOLLONESHOT, .data = {.ptr = &entry}};
+    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0 ? 0 : errno;
+}
+
+std::expected<network::socket*, std::error_code> epoll_driver::add(os::unique_fd owned,
+                                                                   int family) noexcept {
+    const auto entry = add(owned.get(), telling::of_edges);
+    if (!entry) return std::unexpected{entry.error()};
+    (*entry)->fd_ = std::move(owned);
+    (*entry)->is_unix_ = family == AF_UNIX;
+    return *entry;
+}
+
 void epoll_driver::remove(int fd, registration& entry) noexcept {
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);  // before the descriptor can be reused
+    // Before the descriptor can be used again. A child of fork has copies of the descriptors, and
+    // shares what they stand for: a removal there would take the descriptor from the set of the
+    // parent, whose tasks would wait for ever.
+    if (os::fork_depth() == fork_depth_) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
     give_back(entry);
 }
 
 void epoll_driver::give_back(registration& entry) noexcept {
     registered_.fetch_sub(1, sync::acq_rel);  // continues the order of [EP2]
     std::lock_guard lock{free_mutex_};
-    entry.next_free = free_;
+    entry.next_free_ = free_;
     free_ = &entry;
 }
+
+file_ring_stats epoll_driver::file_ring() const noexcept { return files_->stats(); }
 
 epoll_driver& epoll_driver::of(const scheduler& home) {
     auto* const own = dynamic_cast<epoll_driver*>(&home.driver());

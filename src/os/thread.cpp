@@ -49,6 +49,11 @@ void thread::join() noexcept {
     joinable_ = false;
 }
 
+void thread::detach() noexcept {
+    pthread_detach(static_cast<pthread_t>(handle_));
+    joinable_ = false;
+}
+
 int thread_id() noexcept { return ::gettid(); }
 
 // "<id> (<name>) <state> ..."; a name may have parentheses.

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 namespace fairlead::sched {
 
@@ -46,6 +48,11 @@ struct alignas(base::cache_line) arrivals {
         if (newest == nullptr) return;
         if (then.full()) first.append(then.pop());
         then.push(*newest);
+    }
+    // The tasks of a list, oldest first.
+    void add(basic_task::chain tasks) noexcept {
+        turn_over(SIZE_MAX);
+        first.append(std::move(tasks));
     }
 
     // Until `first` has so many, if there are.

@@ -81,7 +81,6 @@ core::core(scheduler& owned_by, scheduler_options given)
       report_after{given.blocked_after.value_or(blocked_after_default)},
       options{validated(std::move(given))},
       fork_depth{counted_fork_depth()},
-      stealing{options.policy == policy::stealing},
       reporter{options.on_unhandled},
       idle{options.workers, *options.driver},
       role{*this},
@@ -89,7 +88,8 @@ core::core(scheduler& owned_by, scheduler_options given)
       monitor{*this},
       blocking{options.name, options.blocking_threads} {
     for (unsigned i = 0; i != options.workers; ++i) {
-        slots.push_back(std::make_unique<slot>(ready, i, options.workers - 1));
+        slots.push_back(
+            std::make_unique<slot>(ready, i, options.workers, options.policy == policy::stealing));
         workers.push_back(std::make_unique<worker>(*this, *slots.back(), i, false));
         workers.back()->take_slot();
     }
@@ -118,8 +118,8 @@ basic_task::chain core::take_queued() {
         if (!each->held.load(sync::acquire) && each->next != nullptr) {
             taken.push_back(*std::exchange(each->next, nullptr));
         }
-        while (!each->local.empty()) {
-            if (basic_task* const task = each->local.steal()) taken.push_back(*task);
+        while (each->outbox.has_open()) {
+            taken.append(each->outbox.local().steal(local_posts::chunk_size));
         }
         while (!each->runs.empty()) {
             const std::size_t count = each->runs.steal(out);
@@ -147,6 +147,9 @@ stop_report core::report() noexcept {
             // It is counted all the same.
         }
     };
+    // What a step posts is never late, so no step may run any more: first no worker is in its loop,
+    // then no step goes on without a slot. What these have posted is among what is taken below.
+    const bool has_ended = halting.load(sync::acquire) && workers_ended();
     std::array<const char*, named_max> names{};
     report.running = handover.running_steps(names);
     for (std::size_t i = 0; i != std::min(report.running, named_max); ++i) {
@@ -154,8 +157,7 @@ stop_report core::report() noexcept {
     }
     while (!role.try_acquire()) os::yield();
     role.hold_back(take_queued());
-    // What a step posts is never late, so no step may run any more.
-    if (halting.load(sync::acquire) && workers_ended() && report.running == 0) role.count_left();
+    if (has_ended && report.running == 0) role.count_left();
     role.for_each_held([&](const basic_task& task, bool is_late) {
         if (is_late) {
             add(task.name(), "late", ++report.late);

@@ -4,10 +4,12 @@
 #include "sched/blocking_pool.hpp"
 #include "sched/handover.hpp"
 #include "sched/idle.hpp"
+#include "sched/inbox.hpp"
 #include "sched/monitor.hpp"
 #include "sched/role.hpp"
 #include "sched/slot.hpp"
 #include "sched/trace.hpp"
+#include "sched/wake_duty.hpp"
 
 #include <fairlead/detail/os/process.hpp>
 #include <fairlead/detail/sched/halt_watch.hpp>
@@ -30,32 +32,12 @@ struct drainer {
     drainer* next = nullptr;  // guarded by drain_mutex
 };
 
+// By whom what there is to do may be done: by any worker, or also by the worker of one slot alone.
+enum class done_by : bool { anybody, owner };
+
 class core : public home {
-    // What the caller asks for: what anybody could do, or what the worker of the slot alone can do as well.
-    enum class done_by : bool { anybody, owner };
-    [[nodiscard]] bool shared_arrivals_visible(const slot& own, done_by whom) const noexcept {
-        if (!front.empty() || role.has_backlog()) return true;
-        if (has_groups() && groups_visible_to(own, whom)) return true;
-        return width() == 1 ? !own.posted_alone.empty() : !own.posted.empty();
-    }
-    [[nodiscard]] bool groups_visible_to(const slot& own, done_by whom) const noexcept {
-        return !front_of_groups.empty() || !front_of_control.empty() ||
-               !own.posted_to_groups.empty() || (whom == done_by::owner && own.has_bound_work());
-    }
-    [[nodiscard]] bool work_visible_to(const slot& own, done_by whom) const noexcept {
-        if (shared_arrivals_visible(own, whom) || !own.ready_consumer.empty()) return true;
-        const bool kept_too = unwatched();
-        return any_slot([this, kept_too](const slot& each) {
-            if (!each.nothing_posted() && (kept_too || each.has_open_posts())) return true;
-            return !each.runs.empty() || !each.offers.empty() || local_visible(each, kept_too);
-        });
-    }
     // Whether posts that their owners keep are to be looked for.
     [[nodiscard]] bool unwatched() const noexcept { return width() != 1 && !idle.is_watched(); }
-    // Whether there is something for thieves, or, if they are looked for, a post that its owner keeps.
-    [[nodiscard]] bool local_visible(const slot& each, bool kept_too) const noexcept {
-        return stealing && (kept_too ? !each.local.empty() : each.has_open_local());
-    }
     template <class Predicate>
     [[nodiscard]] bool any_slot(Predicate predicate) const noexcept {
         for (const auto& each : slots) {
@@ -63,14 +45,14 @@ class core : public home {
         }
         return false;
     }
-    // A push to an empty front is noticed by who runs a line of others, too. Otherwise it is the last touch.
-    void push_noticed(front_queue& to, basic_task& newest, basic_task& oldest,
-                      unsigned rather = idle::anybody) noexcept {
-        const bool was_empty = to.push_reversed(newest, oldest);
-        trace("push", &newest, was_empty);
-        if (!was_empty) return;
-        role.call_attention();
-        announce(rather);
+    // Whether something waits in the inbox, in the outbox of `own`, or for the next round.
+    [[nodiscard]] bool entries_visible(const slot& own, done_by whom) const noexcept {
+        if (!inbox.empty(lane::everyone) || role.has_backlog()) return true;
+        if (has_groups() && (inbox.has_grouped() || !own.outbox.empty(lane::groups) ||
+                             (whom == done_by::owner && own.has_bound_work()))) {
+            return true;
+        }
+        return !own.outbox.empty(lane::everyone);
     }
     [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
     [[nodiscard]] basic_task::chain take_all_that_is_left() noexcept;
@@ -81,83 +63,80 @@ public:
     core& operator=(const core&) = delete;
     ~core();
 
-    // Moves tasks of the default group to the front, and wakes a thread if it was empty and all sleep. Any thread.
-    void push(basic_task& newest, basic_task& oldest) noexcept {
-        const bool was_empty = front.push_reversed(newest, oldest);
-        trace("push", &newest, was_empty);
-        if (was_empty) announce();
+    // --- posts: any thread -------------------------------------------------------------------------
+
+    // Moves newest -> ... -> oldest to the inbox, and wakes a worker if all sleep: this one, if it
+    // does. Busy workers look soon at lanes of groups.
+    void push(lane to, basic_task& newest, basic_task& oldest,
+              unsigned rather = idle::anybody) noexcept {
+        const wake_duty duty = inbox.push(to, newest, oldest);
+        if (duty == wake_duty::none) return;  // the last touch
+        if (to != lane::everyone) role.call_attention();
+        see_to(duty, rather);
     }
 
-    // Likewise, of what has a deadline or a source. The hint may be lost if somebody pushes something else just before: then
-    // they wait until the run of who takes them is empty.
+    // Tasks with a deadline or a source, which busy workers are to look at soon. The first hint may
+    // be lost if another push comes just before this one.
     void push_timed(basic_task& newest, basic_task& oldest) noexcept {
         role.call_attention();
-        push_noticed(front, newest, oldest);
+        const wake_duty duty = inbox.push(lane::everyone, newest, oldest);
+        if (duty == wake_duty::none) return;  // the last touch
+        role.call_attention();
+        see_to(duty);
     }
 
-    // Likewise of another group, to the front of its lane. Who runs a line of others looks there soon.
-    void push_grouped(const group_state& group, basic_task& newest, basic_task& oldest) noexcept {
-        push_noticed(group.enters_by == lane::groups ? front_of_groups : front_of_control, newest,
-                     oldest, group.bound_to.load(sync::relaxed));
+    void push_to_group(const group_state& group, basic_task& newest, basic_task& oldest) noexcept {
+        push(group.enters_by, newest, oldest, group.bound_to.load(sync::relaxed));
+    }
+
+    // Carries out what a push has left to do. The last touch.
+    void see_to(wake_duty duty, unsigned rather = idle::anybody) noexcept {
+        if (duty == wake_duty::none) return;
+        if (duty == wake_duty::announce) return announce(rather);
+        const bool needed = duty == wake_duty::watch ? idle.needs_watcher() : idle.seems_asleep();
+        trace("decide", needed);
+        if (needed) idle.wake_one();
     }
 
     // Whether a group was made, ever. Nothing about groups is looked at before that. seq_cst: whatever orders a
     // post to a group with who goes to sleep [ID1] [ID2] orders this, too, as it is set before.
     [[nodiscard]] bool has_groups() const noexcept { return groups_exist.load(sync::seq_cst); }
 
-    // Whether something waits for admission in the fronts of groups. Any thread; a hint likewise.
-    [[nodiscard]] bool groups_visible() const noexcept {
-        return has_groups() && (!front_of_groups.empty() || !front_of_control.empty());
+    // --- what there is to do: any thread -------------------------------------------------------------
+    //
+    // Each answer is a hint, unless it is ordered by [ID1] or [ID2], or by [GR2] for groups.
+
+    // Whether there is something for a round by the worker of `own`.
+    [[nodiscard]] bool arrivals_visible(const slot& own,
+                                        done_by whom = done_by::owner) const noexcept {
+        return entries_visible(own, whom) || (width() != 1 && any_slot([](const slot& each) {
+                                                  return each.outbox.wants_round(false);
+                                              }));
     }
 
-    // Whether something was pushed that no round has taken. Likewise.
-    [[nodiscard]] bool pushes_visible() const noexcept {
-        return !front.empty() || any_slot([](const slot& each) { return !each.posted.empty(); });
-    }
-
-    // Whether a round has something to do for groups that it does not know of. Likewise, unless ordered by [GR2].
-    [[nodiscard]] bool groups_want_round() const noexcept {
-        return has_groups() &&
-               (groups_visible() || role.turns().has_noticed() ||
-                any_slot([](const slot& each) { return !each.posted_to_groups.empty(); }));
-    }
-
-    // Whether something waits for a round by the worker of `own`. Any thread; a hint unless ordered
-    // by [ID1] or [ID2].
-    [[nodiscard]] bool arrivals_visible(const slot& own) const noexcept {
-        if (shared_arrivals_visible(own, done_by::owner)) return true;
-        return width() != 1 && any_slot([](const slot& each) { return each.has_open_posts(); });
-    }
-
-    // Whether its owner has kept a post, which others should not forget. Likewise.
-    [[nodiscard]] bool keeps_post(const slot& of) const noexcept {
-        return of.has_kept_post() || (stealing && of.has_kept_local());
-    }
-
-    // Whether a post that its owner kept should be watched, and is not. Likewise.
-    [[nodiscard]] bool watcher_wanted() const noexcept {
-        return unwatched() && any_slot([this](const slot& each) { return keeps_post(each); });
-    }
-
-    // Whether there is something that a worker can do without the role. Likewise. While turns are given, what is in
-    // ready needs it; who has not seen their end yet is woken by the one who has ended them [ID1].
+    // Whether there is something that a worker can do without the role. While turns are given, what
+    // is in ready needs the role. The worker that ends the turns wakes those that have not seen the
+    // end [ID1].
     [[nodiscard]] bool tasks_visible(const slot& own) const noexcept {
         if (!own.ready_consumer.empty() && !role.turns().are_given()) return true;
         const bool kept_too = unwatched();
-        return any_slot([this, kept_too](const slot& each) {
-            return !each.runs.empty() || !each.offers.empty() ||
-                   (kept_too && each.has_kept_post()) || local_visible(each, kept_too);
+        return any_slot([kept_too](const slot& each) {
+            return each.has_tasks(kept_too) || (kept_too && each.outbox.keeps_post());
         });
     }
 
-    // Whether `own`'s worker would miss something if it went to sleep. Likewise: both at once.
-    [[nodiscard]] bool work_visible(const slot& own) const noexcept {
-        return work_visible_to(own, done_by::owner);
+    // Both: whether the worker of `own` would miss something if it went to sleep.
+    [[nodiscard]] bool work_visible(const slot& own, done_by whom = done_by::owner) const noexcept {
+        if (entries_visible(own, whom) || !own.ready_consumer.empty()) return true;
+        const bool kept_too = unwatched();
+        return any_slot([kept_too](const slot& each) {
+            return each.outbox.wants_round(kept_too) || each.has_tasks(kept_too);
+        });
     }
 
-    // Likewise, but for what it alone can do.
-    [[nodiscard]] bool others_could_work(const slot& own) const noexcept {
-        return work_visible_to(own, done_by::anybody);
+    // Whether a post that its owner keeps should be watched, and is not.
+    [[nodiscard]] bool watcher_wanted() const noexcept {
+        return unwatched() && any_slot([](const slot& each) { return each.outbox.keeps_some(); });
     }
 
     // Whether nobody is in the driver though deadlines or events may come. Asked after a round, and
@@ -173,12 +152,6 @@ public:
         idle.announce(rather);
     }
     void check_process() const noexcept;
-
-    // By what the word of `idle` said just now.
-    void wake_one_if(bool needed) noexcept {
-        trace("decide", needed);
-        if (needed) idle.wake_one();
-    }
 
     // The number of workers among which tasks are dealt.
     [[nodiscard]] std::size_t width() const noexcept { return slots.size(); }
@@ -251,13 +224,10 @@ public:
     const duration report_after;  // how long a step may block unreported; 0: for ever
     scheduler_options options;
     const unsigned fork_depth;  // of the process that has made it
-    const bool stealing;        // the policy
     unhandled_reporter reporter;
 
     // Any thread.
-    front_queue front;
-    front_queue front_of_groups;
-    front_queue front_of_control;
+    sched::inbox inbox;
     sched::idle idle;
     sync::atomic<bool> groups_exist{false};  // a group was made
     // A group was made, or stop was called, ever. Set before anybody can know of these; steps look at it alone.

@@ -41,6 +41,10 @@ group_options validated(group_options options) {
     if (options.rate_burst < 1 || options.rate_burst > 1'000'000) {
         throw std::invalid_argument{"fairlead: group_options.rate_burst must be 1 to 1000000"};
     }
+    if (options.drop_oldest && options.earliest_deadline_first) {
+        throw std::invalid_argument{
+            "fairlead: group_options.earliest_deadline_first must be false with drop_oldest"};
+    }
     return options;
 }
 
@@ -180,7 +184,10 @@ group_state::group_state(core& its_core, lane by, group_options options,
       weight_wanted{options.weight},
       running_max{options.max_concurrency},
       rate_wanted{options.rate_max},
-      limit_{options.rate_max, options.rate_burst} {}
+      queue{options.earliest_deadline_first},
+      limit_{options.rate_max, options.rate_burst} {
+    if (options.rate_max != 0) queue.have_entry();
+}
 
 void group_state::destroy() noexcept {
     if (is_bound()) in.handover.bind(*this, nobody);

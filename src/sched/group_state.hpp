@@ -79,7 +79,15 @@ public:
     [[nodiscard]] bool end_step() noexcept {
         // [GR1] the role says that it is held back, and then looks at this number once more.
         ended_.fetch_add(1, sync::seq_cst);
-        return held_back_.load(sync::seq_cst) && held_back_.exchange(false, sync::seq_cst);
+        return is_waited_for();
+    }
+
+    // A lease has ended, with so many steps that no turn had dealt, and so many that have ended. Likewise.
+    [[nodiscard]] bool end_lease(std::uint64_t begun, std::uint64_t ended_steps) noexcept {
+        if (begun != 0) stolen_.fetch_add(begun, sync::relaxed);  // published by what follows
+        ended_.fetch_add(ended_steps, sync::release);             // pairs with `running`
+        ended_leases_.fetch_add(1, sync::seq_cst);                // [GR1] as `end_step` does
+        return is_waited_for();
     }
 
     [[nodiscard]] duration used() const noexcept {
@@ -111,10 +119,13 @@ public:
             ended_.load(sync::seq_cst);  // [GR1] and before the others of these steps
         return begun_ + stolen_.load(sync::relaxed) - ended_now;
     }
+    // How many more may begin. Under a lease it is not known how many run: none.
     [[nodiscard]] std::size_t room() const noexcept {
         const unsigned may = most();
+        if (may == 0) return SIZE_MAX;
+        if (has_open_lease()) return 0;
         const std::uint64_t now = running();
-        return may == 0 ? SIZE_MAX : now >= may ? 0 : may - now;
+        return now >= may ? 0 : may - now;
     }
     // By whom it is to be served, as `shares` has it.
     [[nodiscard]] std::size_t server_wanted() const noexcept {
@@ -122,6 +133,25 @@ public:
         return worker == nobody ? shares::any : worker + 1;
     }
     void begin_steps(std::size_t count) noexcept { begun_ += count; }
+
+    // Whether its next turn may begin with a lease: it has no limit, and all its tasks are equal.
+    // What goes first of all has a lane of its own, with an order of its own.
+    [[nodiscard]] bool may_have_lease() const noexcept {
+        return most() == 0 && queue.is_fifo() && enters_by != lane::control;
+    }
+    void begin_lease() noexcept { ++leases_; }
+    // [GR1] and before the number of steps.
+    [[nodiscard]] bool has_open_lease() const noexcept {
+        return ended_leases_.load(sync::seq_cst) != leases_;
+    }
+    // No worker has opened it.
+    void take_back_lease() noexcept { --leases_; }
+
+    // Whether a lease may go on, and no older task waits. The worker that has it; a hint.
+    [[nodiscard]] bool keeps_lease() const noexcept {
+        return queued.load(sync::relaxed) == 0 && !paused.load(sync::relaxed) && most() == 0 &&
+               rate_wanted.load(sync::relaxed) == 0;
+    }
     // One was taken back.
     void take_back_step(const basic_task& task) noexcept {
         --begun_;
@@ -173,26 +203,31 @@ public:
     counter dropped;
 
     // A task is ready to run.
-    void add(basic_task& task) noexcept { queue.add(task, limit_.per_second() != 0); }
+    void add(basic_task& task) noexcept {
+        if (queue.is_fifo()) return queue.push_back(task);
+        queue.add(task, limit_.per_second() != 0);
+    }
 
     // It was taken, and not dealt after all.
     void put_back(basic_task& task) noexcept {
+        if (queue.is_fifo()) return queue.push_front(task);
         if (enters(task)) {
             queue.leave(task);
         } else {
-            queue.push_front(task);
+            queue.put_back(task);
         }
     }
 
     // The next that may begin, or null: if there are both, one that enters and one that need not in turn.
     [[nodiscard]] basic_task* take_next(time_point now) noexcept {
+        if (queue.is_fifo()) return queue.empty() ? nullptr : &queue.pop_front();
         const bool may_enter = queue.has_entering() && (queue.empty() || !last_entered_);
         last_entered_ = may_enter && limit_.take(now);
         if (last_entered_) {
             one_waits_ = false;
             return &queue.enter();
         }
-        return queue.empty() ? nullptr : &queue.pop_front();
+        return queue.empty() ? nullptr : &queue.take();
     }
 
     // When the next may enter. It may be past; `never`: there is none.
@@ -201,7 +236,9 @@ public:
     }
     void follow_rate(time_point now) noexcept {
         const double wanted = rate_wanted.load(sync::relaxed);
-        if (wanted != limit_.per_second()) limit_.set(wanted, now);
+        if (wanted == limit_.per_second()) return;
+        limit_.set(wanted, now);
+        queue.have_entry();
     }
     // The next has to wait for that.
     void count_wait() noexcept {
@@ -239,7 +276,11 @@ private:
     alignas(base::cache_line) sync::atomic<std::uint64_t> used_{0};
     sync::atomic<std::uint64_t> stolen_{0};
     sync::atomic<std::uint64_t> ended_{0};
+    sync::atomic<std::uint64_t> ended_leases_{0};
     sync::atomic<bool> held_back_{false};
+    [[nodiscard]] bool is_waited_for() noexcept {
+        return held_back_.load(sync::seq_cst) && held_back_.exchange(false, sync::seq_cst);
+    }
 
     [[nodiscard]] bool enters(const basic_task& task) const noexcept {
         return limit_.per_second() != 0 && task_access::has_permit(task);
@@ -249,6 +290,7 @@ private:
     bool last_entered_ = false;
     bool one_waits_ = false;  // at the entry, and is counted
     std::uint64_t begun_ = 0;
+    std::uint64_t leases_ = 0;  // begun
     duration collected_{};
     std::uint64_t collected_steps_ = 0;
     duration step_{};           // how long one is, about

@@ -21,6 +21,8 @@ handover::~handover() {
 // Where another was in the middle of a step.
 void worker::begin_at_slot_of_another() noexcept {
     slot_.measured_in = 0;
+    slot_.has_open_lease.store(
+        false, sync::release);  // that one has it, and `ended_steps` tells of its end
     slot_.asked_to_yield.store(~std::uint64_t{0}, sync::relaxed);  // a hint
     if (slot_.overtakes_since != never) core_.role.end_overtaking(slot_);
 }
@@ -51,7 +53,10 @@ std::uint32_t worker::running_depth() noexcept {
         offers_away_.end_forking();
         group.charge(used_);
         if (group.end_step()) core_.notice(group);
+        if (lease_.is_open()) lease_.close();
         group.let_task_go();
+    } else if (lease_.is_open()) {
+        lease_.close();
     }
     core_.handover.end_step(*this);
     return false;
@@ -130,7 +135,8 @@ bool handover::pass_on(worker& from) noexcept {
     if (spare == nullptr) return false;
     // Before another may use the slot.
     from.offers_away_.begin_step(passed.offers.depth());
-    const bool measured = passed.measured_in == core_.role.turns().number();
+    const bool measured =
+        from.lease_.is_open() || passed.measured_in == core_.role.turns().number();
     from.used_ = measured ? core_.now() - passed.measured_from : duration::zero();
     spare->take_slot();
     if (!core_.blocking.submit_now(*spare)) {
@@ -140,6 +146,10 @@ bool handover::pass_on(worker& from) noexcept {
     }
     ++active_;
     passed.passed_on.add(1);
+    if (from.lease_.is_open()) {  // the step may last, and its group waits for no such step
+        group_state& group = from.lease_.group();
+        if (from.lease_.tell(std::exchange(from.used_, duration::zero()))) core_.notice(group);
+    }
     from.lost_ = true;
     from.next_ = std::exchange(away_, &from);
     return true;

@@ -86,6 +86,13 @@ public:
         return somebody_to_wake(word_.load(sync::seq_cst));  // [ID2]
     }
 
+    // Whether a worker is parked or sleeps in the driver. After a push, or after the release of the role
+    // [RL1]: a worker that is not seen goes to sleep later, and sees what the caller did.
+    [[nodiscard]] bool has_sleepers() const noexcept {
+        const std::uint64_t word = word_.load(sync::seq_cst);  // [ID2]
+        return parked_of(word) != 0 || (word & in_driver) != 0;
+    }
+
     // Whether somebody must be woken to watch a post that was just kept.
     [[nodiscard]] bool needs_watcher() const noexcept {
         const std::uint64_t word = word_.load(sync::seq_cst);  // [ID2]

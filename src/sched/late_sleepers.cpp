@@ -11,9 +11,9 @@ namespace fairlead::sched {
 // Sleepers whose deadline has passed become ready, before anything that arrived later. If others stand in line, the
 // first overtakes them, as it is late already, and the rest stays for a later round of whoever is free to run it or
 // may overtake; but who has been due for `overtaking_max` stands in line as well. A group's sleepers wait for its turn.
-void role::expire(slot& own, time_point now, afterwards next) noexcept {
+void role::expire(slot& own, time_point now, occasion why) noexcept {
     if (deadlines_.empty() || deadlines_.next() > now) return;
-    const bool others_in_line = next == afterwards::looks_on && has_line(own);
+    const bool others_in_line = why != occasion::sleeping && has_line(own);
     trace("in_line", others_in_line);
     if (others_in_line) return expire_in_line(own, now);
     while (!deadlines_.empty() && deadlines_.next() <= now) {
@@ -41,8 +41,7 @@ void role::expire_in_line(slot& own, time_point now) noexcept {
 // Whether its worker has others to run, of any group.
 bool role::has_line(const slot& own) const noexcept {
     return !own.runs.empty() || !own.ready_consumer.empty() ||
-           (groups_ && (turns_.wanted() || own.has_bound_work())) ||
-           (core_.stealing && !own.local.empty());
+           (groups_ && (turns_.wanted() || own.has_bound_work())) || own.outbox.has_open();
 }
 
 // Goes before the run of the holder, at once. Until its step has ended it is the only one.

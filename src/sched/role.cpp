@@ -19,10 +19,11 @@ void fetch_ahead(const basic_task& task) noexcept {
 
 }  // namespace
 
-void role::round(slot& own, afterwards next) noexcept {
+void role::round(slot& own, occasion why) noexcept {
     own.rounds.add(1);
     dealing_to_ = &own;
     own_share_ = 0;
+    leaves_kept_posts_ = why != occasion::working;
     groups_ = core_.has_groups();
     // Before anything that the wish is about is looked at: a later wish is for the next round.
     // [RL2] sees what every wish up to this one is about.
@@ -36,10 +37,10 @@ void role::round(slot& own, afterwards next) noexcept {
     trace("begin", now);
 
     if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
-    expire(own, now, next);
+    expire(own, now, why);
     if (retry_at_ <= now) retry_unindexed(now);
     admit_arrivals(own, now);
-    poll_events(now, asked, next);
+    poll_events(now, asked, why);
     deal();
     if (!undealt_.empty()) {
         basic_task::chain& pending = arrivals_of(lane::everyone).first;
@@ -48,6 +49,7 @@ void role::round(slot& own, afterwards next) noexcept {
     }
     if (groups_) give_turns(own, now);
 
+    if (groups_) groups_pend_.store(!arrivals_of(lane::groups).empty(), sync::relaxed);  // a hint
     // Pairs with has_backlog.
     backlog_.store(has_pending() || (groups_ && turns_.wanted()), sync::release);
     // Asked again: the first source may have come with a task of this round, for which nobody would wait.
@@ -64,16 +66,21 @@ void role::round(slot& own, afterwards next) noexcept {
     dealing_to_ = nullptr;
 }
 
-// A system call: worth it when it is asked for, when there is nothing else to do, or when it is time. Who has
-// nothing else to do and waits next leaves it to the wait.
-void role::poll_events(time_point now, bool asked, afterwards next) noexcept {
-    const bool possible = core_.options.driver->has_sources();
-    // Without the time of the round, sources have only just come.
-    const bool worth_it =
-        possible && (batch_size_ == 0 && !has_line(*dealing_to_)
-                         ? next != afterwards::waits
-                         : now == immediately || now - last_poll_ >= poll_interval);
-    if (!asked && !worth_it) return;
+// A poll is a system call. A round polls when a wait in the driver has asked for it. Otherwise
+// tasks in line come first: while there are any, the driver is polled every `poll_interval`.
+// Without a line the caller waits in the driver next, which answers the same question, unless it
+// finds tasks elsewhere for long; but where several events came at once, more have come since.
+void role::poll_events(time_point now, bool asked, occasion why) noexcept {
+    if (!asked) {
+        if (!core_.options.driver->has_sources()) return;
+        const bool in_line = batch_size_ != 0 || has_line(*dealing_to_);
+        if (!in_line && why == occasion::sleeping) return;
+        const duration without_line =
+            last_fired_ > 1 ? duration::zero() : core_.options.round_interval;
+        const duration interval = in_line ? poll_interval : without_line;
+        if (now != immediately && now - last_poll_ < interval) return;
+    }
+    last_fired_ = 0;
     core_.options.driver->poll(*this);
     if (now != immediately) last_poll_ = now;
 }
@@ -99,36 +106,53 @@ void role::put_off_sleeper() noexcept {
 // exchange comes before that look, and attention is called again, or what was pushed is seen here [GR2].
 void role::update_attention(bool timed) noexcept {
     attention_.exchange(timed, sync::seq_cst);
-    const bool again = !timed && (core_.groups_want_round() || core_.pushes_visible());
+    const bool again = !timed && others_want_round();
     if (again) attention_.exchange(true, sync::acq_rel);
 }
 
-basic_task* role::take_front(front_queue& front) noexcept {
-    basic_task* const arrived = front.take_reversed();
-    trace("take", reversed_tasks{arrived});
-    if (arrived != nullptr) ++announced_pushes_;  // exactly one of its pushes found the front empty
+bool role::others_want_round() const noexcept {
+    const auto posts = [this](lane to) {
+        return std::ranges::any_of(core_.slots,
+                                   [to](const auto& each) { return !each->outbox.empty(to); });
+    };
+    if (core_.has_groups() &&
+        (core_.inbox.has_grouped() || turns_.has_noticed() || posts(lane::groups))) {
+        return true;
+    }
+    return !core_.inbox.empty(lane::everyone) || posts(lane::everyone);
+}
+
+basic_task* role::take_inbox(lane from) noexcept {
+    basic_task* const arrived = core_.inbox.take(from);
+    if (arrived != nullptr) ++announced_pushes_;  // exactly one of its pushes found the inbox empty
     return arrived;
 }
 
-// The front, and the fronts of the slots, behind what is still pending.
-void role::take_arrivals() noexcept {
-    basic_task* const arrived = take_front(core_.front);
-    arrivals& everyone = arrivals_of(lane::everyone);
-    // What steps posted to their slots is older than what is in the front: see worker::post.
-    if (core_.width() != 1) {
-        for (const auto& each : core_.slots) {
-            if (each.get() != dealing_to_) take_posts(*each);
-        }
-        // The holder's own last: its last step has only just ended.
-        if (dealing_to_ != nullptr) take_posts(*dealing_to_);
-    } else if (core_.single_worker_is_here()) {  // while its step runs they are its own
-        trace("take_posts", core_.slots.front()->posted_alone);
-        if (!core_.slots.front()->posted_alone.empty()) {
-            everyone.turn_over(SIZE_MAX);
-            everyone.first.append(std::move(core_.slots.front()->posted_alone));
-        }
+// The outbox of the holder last: its last step has only just ended.
+[[gnu::always_inline]] inline void role::take_posts(lane of, bool leaves_kept) noexcept {
+    arrivals& to = arrivals_of(of);
+    if (core_.width() == 1) {
+        // The lists of the only worker are its own while its step runs.
+        if (!core_.single_worker_is_here()) return;
+        return core_.slots.front()->outbox.move_to(to, of);
     }
-    everyone.add(arrived);
+    for (const auto& each : core_.slots) {
+        if (each.get() == dealing_to_) continue;
+        if (leaves_kept && each->outbox.keeps_post_of_step(each->finished)) continue;
+        each->outbox.move_to(to, of);
+    }
+    if (dealing_to_ != nullptr) dealing_to_->outbox.move_to(to, of);
+}
+
+// The inbox, and the outboxes of the slots, behind what is still pending.
+void role::take_arrivals() noexcept {
+    basic_task* const arrived = take_inbox(lane::everyone);
+    // What a step keeps stays there while its worker is not in need of it: to take it would move
+    // its task to another cache. But it must not stand behind newer ones.
+    const bool leaves_kept = leaves_kept_posts_ && arrived == nullptr && !has_pending();
+    // What is in an outbox is older than what is in the inbox: see worker::post.
+    take_posts(lane::everyone, leaves_kept);
+    arrivals_of(lane::everyone).add(arrived);
     trace("arrived");
     if (groups_) take_arrivals_of_groups();
 }
@@ -139,28 +163,18 @@ void role::give_turns(slot& own, time_point& now) noexcept {
     turns_.give(own, now);
 }
 
-void role::take_posts(slot& from) noexcept {
-    basic_task* const posted = from.posted.take_reversed();
-    trace("take_posts", reversed_tasks{posted});
-    arrivals_of(lane::everyone).add(posted);
-}
-
-// Likewise.
 void role::take_arrivals_of_groups() noexcept {
-    if (!core_.front_of_control.empty()) {
-        arrivals_of(lane::control).add(take_front(core_.front_of_control));
+    if (!core_.inbox.empty(lane::control)) {
+        arrivals_of(lane::control).add(take_inbox(lane::control));
     }
     basic_task* const arrived =
-        core_.front_of_groups.empty() ? nullptr : take_front(core_.front_of_groups);
-    arrivals& groups = arrivals_of(lane::groups);
-    for (const auto& each : core_.slots) {
-        if (each.get() != dealing_to_) groups.add(each->posted_to_groups.take_reversed());
-    }
-    if (dealing_to_ != nullptr) groups.add(dealing_to_->posted_to_groups.take_reversed());
-    groups.add(arrived);
+        core_.inbox.empty(lane::groups) ? nullptr : take_inbox(lane::groups);
+    take_posts(lane::groups, false);
+    arrivals_of(lane::groups).add(arrived);
 }
 
 basic_task::chain role::take_all_arrivals() noexcept {
+    leaves_kept_posts_ = false;
     groups_ = core_.has_groups();
     take_arrivals();
     basic_task::chain all;
@@ -314,6 +328,7 @@ void role::leave_sleep(basic_task& task) noexcept {
 }
 
 void role::fire(basic_task& task) noexcept {
+    ++last_fired_;
     const bool ours = task_access::unpark(task);
     remove_sleeper(task);
     if (ours) {
@@ -389,10 +404,15 @@ bool role::drained() const noexcept {
     // the numbers are equal, nothing is left anywhere.
     std::uint64_t finished = core_.handover.ended_steps();
     for (const auto& each : core_.slots) finished += each->finished.read();
-    if (has_pending() || !core_.front.empty() || core_.groups_visible()) return false;
+    for (const auto& each : core_.slots) {
+        // Its group does not know all yet.
+        if (each->has_open_lease.load(sync::acquire)) return false;
+    }
+    if (has_pending() || !core_.inbox.empty(lane::everyone)) return false;
+    if (core_.has_groups() && core_.inbox.has_grouped()) return false;
     std::uint64_t begun = entered_;
     for (const auto& each : core_.slots) {
-        if (!each->nothing_posted() || !each->posted_alone.empty()) return false;
+        if (!each->outbox.empty()) return false;
     }
     for (const auto& each : core_.slots) begun += each->direct.read();
     return finished == begun;

@@ -92,6 +92,9 @@ public:
         return last_round_.load(sync::relaxed);
     }
 
+    // Whether the last round has left arrivals of groups for the next. Likewise.
+    [[nodiscard]] bool groups_pend() const noexcept { return groups_pend_.load(sync::relaxed); }
+
     // When the first sleeper is due. A hint: it may be gone.
     [[nodiscard]] time_point next_due() const noexcept { return next_due_.load(sync::relaxed); }
 
@@ -110,12 +113,8 @@ public:
 
     // --- the holder ---------------------------------------------------------------------------------
 
-    // What the holder does after a round that finds nothing.
-    enum class afterwards : bool { looks_on, waits };
-
-    // One round for `own`, the slot of the holder. Who finds nothing and waits in the driver next need not ask it
-    // before.
-    void round(slot& own, afterwards next = afterwards::looks_on) noexcept;
+    // One round for `own`, the slot of the holder.
+    void round(slot& own, occasion why = occasion::working) noexcept;
 
     // Between rounds: one post of a step, which sleeps without a deadline and a source, or did so, or is
     // due. Whether it is to run.
@@ -214,6 +213,8 @@ private:
         return groups_ &&
                !(arrivals_of(lane::groups).empty() && arrivals_of(lane::control).empty());
     }
+    // Whether a post waits that this round has not seen, or something of groups.
+    [[nodiscard]] bool others_want_round() const noexcept;
     [[nodiscard]] bool gives_turns() const noexcept { return groups_ && turns_.are_given(); }
     [[nodiscard]] arrivals& arrivals_of(lane which) noexcept {
         return arrivals_[static_cast<std::size_t>(which)];
@@ -224,13 +225,13 @@ private:
 
     void take_arrivals() noexcept;
     void take_arrivals_of_groups() noexcept;
-    [[nodiscard]] basic_task* take_front(front_queue& front) noexcept;
-    void take_posts(slot& from) noexcept;
+    [[nodiscard]] basic_task* take_inbox(lane from) noexcept;
+    inline void take_posts(lane of, bool leaves_kept) noexcept;
     [[nodiscard]] basic_task::chain take_all_arrivals() noexcept;
     void update_attention(bool timed) noexcept;
-    void poll_events(time_point now, bool asked, afterwards next) noexcept;
+    void poll_events(time_point now, bool asked, occasion why) noexcept;
     void hurry_sleeper(time_point due) noexcept;
-    void expire(slot& own, time_point now, afterwards next) noexcept;
+    void expire(slot& own, time_point now, occasion why) noexcept;
     void expire_in_line(slot& own, time_point now) noexcept;
     void give_turns(slot& own, time_point& now) noexcept;
     [[nodiscard]] bool has_line(const slot& own) const noexcept;
@@ -260,6 +261,7 @@ private:
     sync::atomic<bool> wanted_{false};
     sync::atomic<bool> timed_{false};
     sync::atomic<bool> attention_{false};
+    sync::atomic<bool> groups_pend_{false};
     sync::atomic<time_point> last_round_{time_point{}};
     sync::atomic<time_point> next_due_{never};
     sync::atomic<time_point> overtakes_again_{
@@ -267,9 +269,11 @@ private:
 
     // What every round touches, in few lines: they move from worker to worker with the role.
     alignas(base::cache_line) slot* dealing_to_ = nullptr;
+    bool leaves_kept_posts_ = false;
     std::size_t own_share_ = 0;  // how many more of this round's tasks the holder may keep
     std::uint64_t entered_ = 0;  // posts admitted, ever; each ends with one step
     time_point last_poll_{};
+    std::size_t last_fired_ = 0;           // tasks that the last poll has woken
     time_point sleep_limit_ = never;       // of the one in the driver, whatever the deadlines are
     time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
     time_point retry_at_ = never;          // when those without an index are looked at again

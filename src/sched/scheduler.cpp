@@ -5,6 +5,7 @@
 #include "sched/worker.hpp"
 
 #include <fairlead/detail/os/thread.hpp>
+#include <fairlead/detail/sched/put_off.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -68,7 +69,7 @@ inline void enqueue_for_everyone(sched::core& core, basic_task& newest, basic_ta
     if (here != nullptr && &here->owner() == &core) {
         here->post(newest, oldest, how);
     } else {
-        core.push(newest, oldest);
+        core.push(sched::lane::everyone, newest, oldest);
     }
 }
 
@@ -78,7 +79,7 @@ inline void enqueue_for_everyone(sched::core& core, basic_task& newest, basic_ta
     if (here != nullptr && &here->owner() == &group.in) {
         here->post_to_group(group, newest, oldest, how);
     } else {
-        group.in.push_grouped(group, newest, oldest);
+        group.in.push_to_group(group, newest, oldest);
     }
 }
 
@@ -122,7 +123,10 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
         return false;
     FAIRLEAD_ASSERT(home_ != &sched::nowhere,
                     "a task was posted to an executor that refers to nothing");
-    static_cast<sched::group_state*>(home_)->hold_for_task();
+    worker* const here = worker::current();
+    if (here == nullptr || !here->gives_hold(*home_)) {
+        static_cast<sched::group_state*>(home_)->hold_for_task();
+    }
     return true;
 }
 
@@ -367,6 +371,7 @@ bool sched::access::withdraw_blocking(scheduler& of, blocking_job& job) noexcept
 }
 
 [[gnu::noinline]] bool sched::access::about_to_block() noexcept {
+    sched::before_block();
     worker* const here = worker::current();
     return here != nullptr && here->owner().handover.give_up_slot(*here);
 }

@@ -43,13 +43,13 @@ void worker::rescue_posts() noexcept {
     bool stuck = false;
     for (unsigned i = 0; i != core_.width(); ++i) {
         slot& each = *core_.slots[i];
-        if (!core_.keeps_post(each) || each.finished.read() != watched_finished_[i]) continue;
+        if (!each.outbox.keeps_some() || each.finished.read() != watched_finished_[i]) continue;
         stuck = true;
-        if (slot_.next == nullptr) slot_.next = steal_local(each);
+        if (slot_.next == nullptr) slot_.next = steal_open(each);
     }
     trace("rescue", stuck);
     watch_interval_ = stuck ? watch_min : std::min(watch_interval_ * 2, watch_max);
-    if (stuck) round_if_free();  // if it is not free, the next watch does
+    if (stuck) round_if_free(occasion::working);  // if it is not free, the next watch does
 }
 
 // Takes the driver if it is free, to wait until `limit` at most. A worker that has entered it waits if it `stays`, and leaves it.
@@ -57,7 +57,7 @@ void worker::rescue_posts() noexcept {
 // before, or finds a sleeper to hurry.
 worker::in_driver worker::enter_driver(time_point limit) noexcept {
     if (!core_.role.try_acquire()) return in_driver::not_entered;
-    core_.role.round(slot_, role::afterwards::waits);
+    core_.role.round(slot_, occasion::sleeping);
     const bool found = slot_.next != nullptr || !slot_.runs.empty();
     const bool entered = !found && core_.idle.enter_driver(index_);
     // What the last wait collected must be polled before the next. Its wish came before it left the driver; if
@@ -129,8 +129,7 @@ void worker::answer_drain() noexcept {
 }
 
 void worker::park(time_point limit) noexcept {
-    // Nobody needs to be woken for it otherwise: its owner would look at it.
-    if (!slot_.nothing_posted()) slot_.keeps_post.store(false, sync::relaxed);  // published below
+    slot_.outbox.open_posts();  // published below
     core_.idle.prepare_park(index_);
     // Once more, after the word [ID1].
     bool stay = !core_.tasks_visible(slot_) && !core_.halting.load(sync::acquire);

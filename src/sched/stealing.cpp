@@ -11,33 +11,61 @@
 
 namespace fairlead::sched {
 
-// With policy::stealing: the newest of what steps here posted, but once in local_turns steps.
-[[gnu::noinline]] basic_task* worker::take_local() noexcept {
-    if (slot_.local.empty()) return nullptr;
-    if (++local_turn_ >= local_turns) {
-        local_turn_ = 0;
+// With policy::stealing: the newest of what steps here posted, but once in open_turns steps.
+[[gnu::noinline]] basic_task* worker::take_open() noexcept {
+    if (!slot_.outbox.has_open()) return nullptr;
+    if (++open_turn_ >= open_turns) {
+        open_turn_ = 0;
         if (basic_task* const task = take_older()) return task;
     }
-    return slot_.local.pop();
+    local_posts& posts = slot_.outbox.local();
+    if (basic_task* const task = posts.pop()) return task;
+    basic_task* const task = posts.take_back();
+    if (task != nullptr) core_.see_to(wake_duty::wake);
+    return task;
 }
 
-// So that all have their turn, though `local` may never be empty: what came from elsewhere, and, taking turns with
-// it, the oldest of `local`. That not more often than every round_interval: each time the whole of what it divides
-// into lies on the rest of what the others do.
+// So that all have their turn, though the deque may never be empty: what came from elsewhere, and, taking turns with
+// it, the oldest of the deque. What such a task divides into lies on the rest of what the others do, so the oldest has
+// one turn in a round_interval, and the others have only one while the deque is longer than at their last turn.
 basic_task* worker::take_older() noexcept {
+    const time_point now = core_.now();
     oldest_next_ = !oldest_next_;
-    const time_point now = oldest_next_ ? core_.now() : immediately;
     if (oldest_next_ && now - took_oldest_ >= core_.options.round_interval) {
         took_oldest_ = now;
-        return slot_.local.steal();
+        return slot_.outbox.local().steal(1).front();
+    }
+    const std::size_t size = slot_.outbox.local().size();
+    if (size > size_at_turn_ && now - last_turn_ < core_.options.round_interval) return nullptr;
+    size_at_turn_ = size;
+    last_turn_ = now;
+    // First, as the run may never be empty.
+    if (!alone_ && time_to_look_for_stuck()) {
+        if (basic_task* const task = take_over_stuck()) return task;
     }
     if (core_.arrivals_visible(slot_)) round_if_free();
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.runs.pop()) return task;
-    if (!alone_ && time_to_look_for_stuck()) {
-        if (basic_task* const task = take_over_stuck()) return task;
-    }
     return claim();
+}
+
+// Under saturation nobody is idle, so nobody steals. A run whose owner has not finished a step since
+// this worker looked last is taken over, and what its steps posted, so that they do not wait for one
+// long step. Looking touches the lines of all slots, so it is done every full run of short steps, or
+// after a while.
+bool worker::clock_says_to_look_for_stuck() noexcept {
+    const std::uint64_t finished = slot_.finished.value();
+    if (finished - looked_at_step_ < run_queue::capacity) {
+        const time_point now = clock::now();
+        look_stride_ =
+            now - stuck_clock_ > stuck_after / 4 ? 1 : std::min(look_stride_ * 2, stride_max);
+        looks_to_clock_ = look_stride_;
+        stuck_clock_ = now;
+        if (now - looked_at_ < stuck_after) return false;
+        looked_at_ = now;
+    }
+    looked_at_step_ = finished;
+    return true;
 }
 
 basic_task* worker::take_over_stuck() noexcept {
@@ -49,10 +77,10 @@ basic_task* worker::take_over_stuck() noexcept {
         const std::uint64_t finished = other.finished.read();
         const bool stuck = seen_finished_[i] == finished;
         seen_finished_[i] = finished;
-        if (stuck && (!other.runs.empty() || (stealing_ && !other.local.empty()))) {
+        if (stuck && (!other.runs.empty() || other.outbox.has_open())) {
             stuck_slot = &other;
         }
-        posts_are_stuck |= stuck && !other.nothing_posted();
+        posts_are_stuck |= stuck && !other.outbox.empty();
     }
     // The round may leave a task in `next`, which must run before any other. If the role is not free,
     // the next look sees to them.
@@ -61,7 +89,7 @@ basic_task* worker::take_over_stuck() noexcept {
     }
     if (stuck_slot == nullptr) return nullptr;
     if (basic_task* const task = take_from(*stuck_slot)) return task;
-    return steal_local(*stuck_slot);
+    return steal_open(*stuck_slot);
 }
 
 basic_task* worker::steal() noexcept {
@@ -70,8 +98,8 @@ basic_task* worker::steal() noexcept {
         if (victim_ == index_) continue;
         slot& victim = *core_.slots[victim_];
         if (basic_task* const task = take_from(victim)) return task;
-        if (stealing_ && victim.has_open_local()) {
-            if (basic_task* const task = steal_local(victim)) return task;
+        if (victim.outbox.wants_thief(false)) {
+            if (basic_task* const task = steal_open(victim)) return task;
         }
         if (basic_task* const task = steal_fork(victim)) return task;
     }
@@ -101,11 +129,19 @@ basic_task* worker::steal_fork(slot& victim) noexcept {
     return &task;
 }
 
-// The oldest post of the steps there.
-basic_task* worker::steal_local(slot& victim) noexcept {
-    basic_task* const task = victim.local.steal();
-    if (task != nullptr) slot_.stolen.add(1);
-    return task;
+// The oldest posts of the steps there: many, if there are many.
+basic_task* worker::steal_open(slot& victim) noexcept {
+    if (!victim.outbox.steals()) return nullptr;
+    const bool has_room = slot_.runs.room() >= local_posts::chunk_size;
+    basic_task::chain taken = victim.outbox.local().steal(has_room ? local_posts::chunk_size : 1);
+    basic_task* const first = taken.pop_front();
+    if (first == nullptr) return nullptr;
+    slot_.stolen.add(1 + taken.size());
+    std::array<basic_task*, local_posts::chunk_size> rest;
+    std::size_t count = 0;
+    while (basic_task* const task = taken.pop_front()) rest[count++] = task;
+    put_into_run({rest.data(), count});
+    return first;
 }
 
 basic_task* worker::take_from(slot& victim) noexcept {

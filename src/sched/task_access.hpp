@@ -45,6 +45,11 @@ public:
 
     static void run(basic_task& task) noexcept { task.kind_->run(task); }  // the last touch
 
+    // Until when its work is wanted. While it is ready.
+    [[nodiscard]] static time_point due(const basic_task& task) noexcept {
+        return task.kind_->due == nullptr ? never : task.kind_->due(task);
+    }
+
     // A fork becomes a task without a post, and runs at once.
     static void enter_running(basic_task& task, home& of) noexcept {
         task.home_ = &of;
@@ -101,7 +106,7 @@ public:
 
     // True: the task slept, and the caller has the duty to make it ready.
     [[nodiscard]] static bool request_stop(basic_task& task) noexcept {
-        return task.state_.request_stop();
+        return task.state_.request_stop(stopped_by::shutdown);
     }
     // The step that begins sees the stop with this number.
     static void tell_stop(basic_task& task, std::uint8_t number) noexcept {

@@ -20,6 +20,7 @@ turns::~turns() { everyone_->let_go(); }
 // All queues are empty, and only what the role holds is left.
 void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
     for (const auto& each : slots) {
+        each->turn.has_lease = false;
         if (group_state* const group = std::exchange(each->turn.of, nullptr)) group->let_go();
     }
     for (level& each : levels_) {
@@ -212,8 +213,8 @@ void turns::look_at_resting(time_point now) noexcept {
     for (std::size_t left = std::min<std::size_t>(resting_.size(), 8); left != 0; --left) {
         group_state& group = *resting_.pop_front();
         const bool rests = group.state == share_state::resting;
-        const bool runs =
-            &group == everyone_ ? now - everyone_turn_ < 2 * turn_max : group.running() != 0;
+        const bool runs = &group == everyone_ ? now - everyone_turn_ < 2 * turn_max
+                                              : group.running() != 0 || group.has_open_lease();
         if (rests && (runs || group.is_held)) {
             resting_.push_back(group);
             continue;
@@ -249,6 +250,7 @@ void turns::give(slot& own, time_point now) noexcept {
 void turns::forget_turn(slot& own) noexcept {
     group_state* const group = std::exchange(own.turn.of, nullptr);
     if (group == nullptr) return;
+    if (std::exchange(own.turn.has_lease, false)) group->take_back_lease();
     shares_of(*group).serve(*group, -own.turn.expected);
     group->let_go();
 }
@@ -338,15 +340,24 @@ bool turns::deal(slot& own, group_state& group) noexcept {
     if (step != duration::zero()) {
         wanted = std::clamp<std::size_t>(static_cast<std::size_t>(length / step), 1, deal_max);
     }
+    // A lease is over late by a quarter of its length at most, if its steps are as long as before.
+    const auto steps_to_look = std::clamp<std::size_t>(wanted / 4, 1, looks_max);
     std::array<basic_task*, deal_max> out;
     const std::size_t count = take(own, group, {out.data(), std::min(wanted, group.room())});
     if (count == 0) return false;
     group.begin_steps(count);
     group.hold();
+    const bool leased = group.may_have_lease();
+    if (leased) group.begin_lease();
     const time_point now = core_.now();  // admission before it is nobody's
     const duration expected = std::min(step * static_cast<std::int64_t>(count), length);
     shares_of(group).serve(group, expected);
-    own.turn = {.of = &group, .expected = expected, .until = now + length, .number = number()};
+    own.turn = {.of = &group,
+                .expected = expected,
+                .until = now + length,
+                .number = number(),
+                .steps_to_look = static_cast<unsigned>(steps_to_look),
+                .has_lease = leased};
     own.measured_in = number();
     own.measured_from = now;
     own.next = out[0];

@@ -5,7 +5,7 @@
 //
 // A turn is short, so that little is dealt ahead; at its end the tasks that have not begun go back to their queues. What it
 // is expected to use is charged at once, so that other workers do not give the same group another in its place, and
-// what was used instead when it is known: workers measure each step while there are turns.
+// what was used instead when it is known: workers measure their steps while there are turns, and those of a lease at once.
 //
 // While only the default group has tasks there are none, and this costs a worker one look at a flag that it reads anyway.
 //
@@ -105,6 +105,7 @@ private:
     static constexpr duration turn_max = std::chrono::microseconds{100};
     static constexpr duration ageing = std::chrono::milliseconds{100};
     static constexpr std::size_t deal_max = 64;
+    static constexpr std::size_t looks_max = 16;  // steps between two looks at the clock
     static constexpr std::size_t levels = 4;
 
     struct level {

@@ -3,59 +3,12 @@
 #include "sched/core.hpp"
 #include "sched/task_access.hpp"
 
-#include <fairlead/detail/os/thread.hpp>
-
 #include <algorithm>
 #include <array>
-#include <mutex>
-#include <string>
-#include <system_error>
+#include <span>
 #include <utility>
 
 namespace fairlead::sched {
-
-worker::worker(core& owner, slot& own, unsigned index, bool is_spare)
-    : core_{owner},
-      slot_{own},
-      index_{index},
-      is_spare_{is_spare},
-      alone_{owner.options.workers == 1},
-      keeps_alone_{alone_ && !owner.stealing && *owner.options.blocked_after == duration::zero()},
-      stealing_{owner.stealing},
-      watched_finished_(owner.options.workers),
-      seen_finished_(owner.options.workers) {}
-
-void worker::take_slot() noexcept {
-    away_ = false;
-    lost_ = false;
-    at_slot_.store(false, sync::relaxed);  // the thread does not run yet, as for the next
-    forked_in_.publish(0);
-    relieved_.store(false, sync::relaxed);
-    slot_.holder.store(this, sync::release);
-}
-
-void worker::start() {
-    ended_.store(false, sync::relaxed);                 // the thread does not run yet
-    slot_.held.store(true, sync::relaxed);              // likewise
-    core_.running_workers.fetch_add(1, sync::relaxed);  // likewise
-    try {
-        auto started =
-            os::start_thread(core_.options.name + "/" + std::to_string(index_), [this] { run(); });
-        if (!started) {
-            throw std::system_error{started.error(), "fairlead: cannot start a worker thread"};
-        }
-        thread_ = std::move(*started);
-    } catch (...) {
-        ended_.store(true, sync::relaxed);
-        slot_.held.store(false, sync::relaxed);
-        core_.running_workers.fetch_sub(1, sync::relaxed);  // the caller joins the others
-        throw;
-    }
-}
-
-void worker::join() {
-    if (thread_.joinable()) thread_.join();
-}
 
 // --- the loop -----------------------------------------------------------------------------------------
 
@@ -69,6 +22,7 @@ void worker::run() noexcept {
         if (task == nullptr) task = search();
         if (task != nullptr && !execute(*task)) break;
     }
+    if (!away_) end_lease();
     of_thread::set(nullptr);
     if (!away_) slot_.held.store(false, sync::release);  // pairs with workers_ended()
     ended_.store(true, sync::release);                   // pairs with ended()
@@ -92,13 +46,18 @@ void worker::run() noexcept {
 // It may have to be told of a stop, and its group to be charged.
 [[gnu::noinline]] bool worker::execute_with_more(basic_task& task) noexcept {
     home& of = task_access::home_of(task);
-    if (of.grouped() || core_.role.turns().are_given()) begin_measuring();
+    const bool leased = begin_in_lease(of);
+    if (!leased && (of.grouped() || core_.role.turns().are_given())) begin_measuring();
     // acquire: pairs with stop.
     const bool stopping = core_.stopping.load(sync::acquire);
     begin_step(task, stopping);
     if (!task_access::has_permit(task) || leave_queue(task, of)) task_access::run(task);
     if (!is_back()) return end_away(of);
-    if (of.grouped() || core_.role.turns().are_given()) account(core_.role.turns().group_of(of));
+    if (leased) {
+        end_in_lease();
+    } else if (of.grouped() || core_.role.turns().are_given()) {
+        account(core_.role.turns().group_of(of));
+    }
     end_step();
     return true;
 }
@@ -149,13 +108,22 @@ void worker::begin_measuring() noexcept {
     slot_.measured_from = core_.now();
 }
 
-// Of a group, or while turns are given.
-void worker::account(group_state& group) noexcept {
+// The time since it was read last, to be charged.
+duration worker::time_used() noexcept {
     const std::uint32_t number = core_.role.turns().number();
     const time_point now = core_.now();
-    if (slot_.measured_in == number) group.charge(now - slot_.measured_from);
+    const bool measured = lease_.is_open() || slot_.measured_in == number;
+    const duration used = measured ? now - slot_.measured_from : duration::zero();
     slot_.measured_in = number;
     slot_.measured_from = now;
+    return used;
+}
+
+// Of a group, or while turns are given.
+void worker::account(group_state& group) noexcept {
+    group.charge(time_used());
+    const std::uint32_t number = slot_.measured_in;
+    const time_point now = slot_.measured_from;
     if (slot_.turn.number != number || slot_.turn.until <= now) steps_to_look_ = 1;
     // Who takes one of its forks holds the group and counts a step of it before this one ends.
     if (group.grouped()) slot_.offers.end_forking();
@@ -165,43 +133,76 @@ void worker::account(group_state& group) noexcept {
     group.let_task_go();
 }
 
+// What the last steps posted, as far as the lease lets it run without a round: only so many in a row.
+[[gnu::noinline]] basic_task* worker::take_leased_posts() noexcept {
+    const bool of_group = lease_.is_of_group();
+    const lane from = of_group ? lane::groups : lane::everyone;
+    basic_task* task = nullptr;
+    while (task == nullptr && direct_left_ != 0 && slot_.outbox.posts(from) <= direct_left_ &&
+           slot_.outbox.has_leased(lease_.tasks()) && lease_goes_on()) {
+        if (!slot_.outbox.is_leased_due(lease_.tasks())) {
+            if (!core_.role.try_acquire()) return nullptr;
+            task = admit_leased_posts(from);
+            continue;
+        }
+        const std::uint64_t before = slot_.direct.value();
+        task = alone_ ? take_due_posts(false, from) : take_due_posts(true, from);
+        if (task == nullptr) return nullptr;
+        if (alone_) --direct_left_;
+        if (of_group) lease_.begin_steps(slot_.direct.value() - before);
+    }
+    return task;
+}
+
+// What the role puts to sleep, or takes from the sleepers. With the role, which it gives back.
+basic_task* worker::admit_leased_posts(lane from) noexcept {
+    trace("begin_own");
+    const basic_task::chain taken = slot_.outbox.take(from);
+    direct_left_ -= std::min(direct_left_, static_cast<unsigned>(taken.size()));
+    const admitted run = admit_into_run(taken);
+    trace("deal_own", std::size_t{0});
+    if (lease_.is_of_group() && run.first != nullptr) lease_.begin_steps(1 + run.behind);
+    release_after_own_posts();
+    return run.first;
+}
+
 // The next task without sleeping, or null.
-basic_task* worker::next() noexcept {
+[[gnu::always_inline]] inline basic_task* worker::next() noexcept {
     if (core_.role.wants_attention() && --steps_to_look_ == 0) look_at_clock();
     return look();
 }
 
 // Looks everywhere for a task, in order of age: the own run, ready, the front, others' runs. With
 // policy::stealing what its own steps posted comes first.
-basic_task* worker::look() noexcept {
+[[gnu::always_inline]] inline basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
-    if (stealing_) {
-        if (basic_task* const task = take_local()) return task;
+    if (slot_.outbox.steals()) {
+        if (basic_task* const task = take_open()) return task;
     }
     if (basic_task* const task = slot_.runs.pop()) return task;
-    if (alone_) {
-        basic_task* const own = take_own_post();
-        return own != nullptr ? own : look_elsewhere();
+    if (lease_.is_open()) [[unlikely]] {
+        if (basic_task* const task = take_leased_posts()) return task;
     }
-    return look_beside_others();
+    if (!alone_) return look_beside_others();
+    basic_task* const own = take_own_posts(false);
+    return own != nullptr ? own : look_elsewhere();
 }
 
-basic_task* worker::look_beside_others() noexcept {
+[[gnu::noinline]] basic_task* worker::look_beside_others() noexcept {
     basic_task* task = time_to_look_for_stuck() ? take_over_stuck() : nullptr;
     if (task == nullptr) {
-        if (basic_task* const own = take_own_posts()) return own;
+        if (basic_task* const own = take_own_posts(true)) return own;
         task = look_elsewhere();
     }
     // It turns to something else than the post that it has kept.
-    if (task != nullptr && !slot_.nothing_posted()) {
-        core_.wake_one_if(core_.idle.needs_watcher());
-    }
+    if (task != nullptr && !slot_.outbox.empty()) core_.see_to(wake_duty::watch);
     return task;
 }
 
 basic_task* worker::look_elsewhere() noexcept {
     if (basic_task* const task = claim()) return task;
-    if (core_.arrivals_visible(slot_) && round_if_free()) {
+    if (core_.arrivals_visible(slot_) &&
+        round_if_free(searches_ ? occasion::searching : occasion::working)) {
         if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
         if (basic_task* const task = claim()) return task;
     }
@@ -210,7 +211,9 @@ basic_task* worker::look_elsewhere() noexcept {
 
 // Nothing to do: looks again as a searcher, and sleeps. Null: the scheduler halts.
 basic_task* worker::search() noexcept {
+    end_lease();
     core_.idle.begin_search();
+    searches_ = true;
     slot_.measured_in = 0;
     basic_task* task = look();
     if (task == nullptr && core_.options.spin != duration::zero()) spin();
@@ -218,6 +221,7 @@ basic_task* worker::search() noexcept {
         task = look();
         if (task == nullptr) sleep();
     }
+    searches_ = false;
     // Others relied on this searcher. If it was the last one, what is left needs another.
     if (core_.idle.end_search()) wake_another();
     return task;
@@ -227,113 +231,109 @@ basic_task* worker::search() noexcept {
 
 // Of what the last steps posted: whether it needs no round, and nothing that is known to wait is older.
 bool worker::own_posts_are_next() const noexcept {
-    return slot_.tally.kind <= post_kind::sleeps && slot_.ready_consumer.empty() &&
-           core_.front.empty() && !core_.role.has_backlog();
+    return slot_.outbox.kind() <= post_kind::sleeps && slot_.ready_consumer.empty() &&
+           core_.inbox.empty(lane::everyone) && !core_.role.has_backlog();
 }
 
 // What the last steps posted, if nothing older is known to wait: it needs no round then, unless it has a
-// deadline or a source. While steps are long what another worker keeps since an earlier step is older, by
-// much: then a round takes all of it, of this worker or of who has the role.
-basic_task* worker::take_own_posts() noexcept {
-    if (slot_.posted.empty() || !own_posts_are_next()) return nullptr;
-    if (slot_.tally.posts > direct_left_ || (steps_are_long() && others_keep_older_posts())) {
-        return nullptr;
-    }
-    return slot_.tally.kind <= post_kind::again ? move_own_posts_to_run()
-                                                : admit_own_posts_to_run();
+// deadline or a source. Null also if a round of another worker was faster.
+//
+// It is compiled for an outbox that is shared and for one that is not: between two steps every
+// instruction counts.
+[[gnu::always_inline]] inline basic_task* worker::take_own_posts(bool shared) noexcept {
+    slot_.outbox.assume_shared(shared);
+    if (slot_.outbox.empty(lane::everyone) || !own_posts_are_next()) return nullptr;
+    if (shared && older_posts_come_first()) return nullptr;
+    slot_.outbox.assume_shared(shared);
+    if (slot_.outbox.is_due()) return take_due_posts(shared);
+    return shared ? admit_own_posts<true>() : admit_own_posts<false>();
+}
+
+// A worker takes only so many of its own in a row, so that what others posted meanwhile has its
+// turn. While steps are long what another worker keeps since an earlier step is older, by much: then
+// a round takes all of it, of this worker or of the holder of the role.
+bool worker::older_posts_come_first() const noexcept {
+    return slot_.outbox.posts() > direct_left_ || (steps_are_long() && others_keep_older_posts());
 }
 
 bool worker::others_keep_older_posts() const noexcept {
     return std::any_of(core_.slots.begin(), core_.slots.end(), [this](const auto& each) {
-        return each.get() != &slot_ && each->has_older_posts();
+        return each.get() != &slot_ && each->outbox.has_older_posts(each->finished);
     });
 }
 
-// What the only worker takes likewise.
-basic_task* worker::take_own_post() noexcept {
-    const basic_task* const oldest = slot_.posted_alone.front();
-    if (oldest == nullptr || !own_posts_are_next()) return nullptr;
-    // It may be plain among others: who sleeps has a deadline.
-    if (task_access::deadline_of(*oldest) != immediately) return admit_own_posts();
-    slot_.direct.add(1);  // before it disappears: see role::drained
-    basic_task* const task = slot_.posted_alone.pop_front();
-    trace("take_one", std::span{&task, 1});
-    task_access::set_expired(*task, true);
-    return task;
-}
-
-// Up to the first that is to run. The others may be woken before it is their turn to sleep.
-basic_task* worker::admit_own_posts() noexcept {
-    if (!core_.role.try_acquire()) return nullptr;
-    trace("begin_own");
-    basic_task* found = nullptr;
-    for (unsigned left = direct_max; left != 0 && !slot_.posted_alone.empty(); --left) {
-        basic_task* const task = slot_.posted_alone.pop_front();
-        if (!core_.role.admit_one(*task)) continue;
-        found = task;
-        trace("deal_own", std::size_t{0});
-        break;
-    }
-    core_.role.release_alone();
-    return found;
-}
-
-// Only so many in a row, as below.
-basic_task* worker::admit_own_posts_to_run() noexcept {
-    if (!core_.role.try_acquire()) return nullptr;
-    // The one who had it before may have left something older.
-    if (core_.role.has_backlog() || !slot_.ready_consumer.empty()) {
-        core_.role.release();
-        wake_another();  // after the release [RL1]
-        return nullptr;
-    }
-    trace("begin_own");
-    basic_task::chain taken = slot_.posted.take_all();
-    slot_.tally.posts = 0;
-    direct_left_ -= static_cast<unsigned>(taken.size());
-    basic_task* first = nullptr;
-    std::array<basic_task*, run_queue::capacity> others;
-    std::size_t count = 0;
-    while (basic_task* const task = taken.pop_front()) {
-        if (!core_.role.admit_one(*task)) continue;
-        if (first == nullptr) {
-            first = task;
-        } else {
-            others[count++] = task;
-        }
-    }
-    trace("deal_own", std::size_t{0});
-    if (count != 0) slot_.runs.push({others.data(), count});
-    core_.role.release();
-    // After the release, always: see round_if_free. Also for what nobody saw before it was in the run.
-    wake_another();
-    return first;
-}
-
-// Only so many in a row, so that what others posted meanwhile has its turn.
-basic_task* worker::move_own_posts_to_run() noexcept {
+[[gnu::always_inline]] inline basic_task* worker::take_due_posts(bool shared, lane from) noexcept {
     slot_.direct.add(1);  // before they disappear: see role::drained
-    basic_task::chain taken = slot_.posted.take_all();
-    trace("take_own", taken);
-    slot_.tally.posts = 0;
+    slot_.outbox.assume_shared(shared);
+    basic_task::chain taken = slot_.outbox.take(from);
+    trace(shared ? "take_own" : "take_one", taken);
     basic_task* const first = taken.pop_front();
-    if (first == nullptr) {  // a round of another worker was faster
+    if (first == nullptr) {
         slot_.direct.publish(slot_.direct.value() - 1);
         return nullptr;
     }
     task_access::set_expired(*first, true);
-    --direct_left_;
-    if (!taken.empty()) {
-        slot_.direct.add(taken.size());  // likewise before they can run
-        direct_left_ -= static_cast<unsigned>(taken.size());
-        std::array<basic_task*, run_queue::capacity> rest;
-        std::size_t count = 0;
-        while (basic_task* const task = taken.pop_front()) {
-            task_access::set_expired(*task, true);
-            rest[count++] = task;
-        }
-        put_into_run({rest.data(), count});
+    if (shared) --direct_left_;
+    if (!taken.empty()) put_due_into_run(taken);
+    return first;
+}
+
+void worker::put_due_into_run(basic_task::chain tasks) noexcept {
+    slot_.direct.add(tasks.size());  // before they can run
+    direct_left_ -= static_cast<unsigned>(tasks.size());
+    std::array<basic_task*, run_queue::capacity> rest;
+    std::size_t count = 0;
+    while (basic_task* const task = tasks.pop_front()) {
+        task_access::set_expired(*task, true);
+        rest[count++] = task;
     }
+    put_into_run({rest.data(), count});
+}
+
+// The first that is to run; what else is to run goes to the run.
+[[gnu::always_inline]] inline worker::admitted worker::admit_into_run(
+    basic_task::chain tasks) noexcept {
+    basic_task* first = nullptr;
+    std::array<basic_task*, run_queue::capacity> behind;
+    std::size_t count = 0;
+    while (basic_task* const task = tasks.pop_front()) {
+        if (!core_.role.admit_one(*task)) continue;
+        if (first == nullptr) {
+            first = task;
+        } else {
+            behind[count++] = task;
+        }
+    }
+    if (count != 0) slot_.runs.push({behind.data(), count});
+    return {first, count};
+}
+
+// Up to the first that is to run, and what `take` gives with it. The tasks behind it in a list may be
+// woken before it is their turn to sleep.
+template <bool Shared>
+[[gnu::noinline]] basic_task* worker::admit_own_posts() noexcept {
+    if (!core_.role.try_acquire()) return nullptr;
+    // The worker that had it before may have left something older.
+    if (Shared && (core_.role.has_backlog() || !slot_.ready_consumer.empty())) {
+        release_after_own_posts();
+        return nullptr;
+    }
+    trace("begin_own");
+    basic_task* first = nullptr;
+    for (unsigned left = Shared ? 1 : direct_max; left != 0 && first == nullptr; --left) {
+        slot_.outbox.assume_shared(Shared);
+        basic_task::chain taken = slot_.outbox.take();
+        if (taken.empty()) break;
+        if (Shared) direct_left_ -= static_cast<unsigned>(taken.size());
+        if constexpr (Shared) {
+            first = admit_into_run(taken).first;
+        } else {
+            basic_task* const task = taken.pop_front();
+            if (core_.role.admit_one(*task)) first = task;
+        }
+    }
+    trace("deal_own", std::size_t{0});
+    release_after_own_posts();
     return first;
 }
 
@@ -356,26 +356,7 @@ basic_task* worker::claim() noexcept {
 void worker::put_into_run(std::span<basic_task* const> tasks) noexcept {
     if (tasks.empty()) return;
     slot_.runs.push(tasks);
-    core_.wake_one_if(core_.idle.seems_asleep());
-}
-
-// Under saturation nobody is idle, so nobody steals. A run whose owner has not finished a step since
-// this worker looked last is taken over, and what its steps posted, so that they do not wait for one
-// long step. Looking touches the lines of all slots, so it is done every full run of short steps, or
-// after a while.
-bool worker::clock_says_to_look_for_stuck() noexcept {
-    const std::uint64_t finished = slot_.finished.value();
-    if (finished - looked_at_step_ < run_queue::capacity) {
-        const time_point now = clock::now();
-        look_stride_ =
-            now - stuck_clock_ > stuck_after / 4 ? 1 : std::min(look_stride_ * 2, stride_max);
-        looks_to_clock_ = look_stride_;
-        stuck_clock_ = now;
-        if (now - looked_at_ < stuck_after) return false;
-        looked_at_ = now;
-    }
-    looked_at_step_ = finished;
-    return true;
+    core_.see_to(wake_duty::wake);
 }
 
 // --- the role -----------------------------------------------------------------------------------------
@@ -395,8 +376,9 @@ void worker::look_at_clock() noexcept {
     // Turns are short: between two of them groups have no wish that could not wait.
     const bool groups_want = core_.role.turns().are_given()
                                  ? slot_.turn.until <= now
-                                 : core_.groups_visible() || core_.role.turns().has_noticed() ||
-                                       !slot_.posted_to_groups.empty();
+                                 : core_.has_groups() && (core_.inbox.has_grouped() ||
+                                                          core_.role.turns().has_noticed() ||
+                                                          !slot_.outbox.empty(lane::groups));
     // Nobody else knows of their deadlines, which may come before the run is empty.
     const bool posts_want = !short_steps && has_timed_posts();
     if (!groups_want && !posts_want && !core_.role.wants_round_for_deadlines(now) &&
@@ -404,34 +386,45 @@ void worker::look_at_clock() noexcept {
         return;
     }
     round_if_free();
-    if (slot_.overtakes_since == never) local_turn_ = local_turns;  // for what it has found
+    if (slot_.overtakes_since != never) return;
+    open_turn_ = open_turns;  // for what it has found, at once
+    size_at_turn_ = SIZE_MAX;
 }
 
 bool worker::has_timed_posts() const noexcept {
-    return !(alone_ ? slot_.posted_alone.empty() : slot_.posted.empty()) &&
-           slot_.tally.kind > post_kind::sleeps;
+    return !slot_.outbox.empty(lane::everyone) && slot_.outbox.kind() > post_kind::sleeps;
 }
 
-bool worker::round_if_free() noexcept {
+bool worker::round_if_free(occasion why) noexcept {
     if (!core_.role.seems_free() || !core_.role.try_acquire()) return false;
-    core_.role.round(slot_);
+    end_lease();
+    core_.role.round(slot_, why);
     direct_left_ = direct_max;
-    if (alone_) {
-        core_.role.release_alone();
-        return true;
-    }
-    core_.role.release();
-    // After the release, always: another may have failed to get the role a moment before, and gone
-    // to sleep [RL1].
-    wake_another();
+    release_role();
     return true;
+}
+
+// Wakes after the release, always: another worker may have failed to get the role a moment before,
+// and gone to sleep [RL1].
+inline void worker::release_role() noexcept {
+    if (alone_) return core_.role.release_alone();
+    core_.role.release();
+    wake_another();
+}
+
+// No round: nothing has gone to ready, and what has gone to the run is ordered by [ID2]. So the look for
+// sleepers is a load; a worker that has failed to get the role is seen [RL1].
+inline void worker::release_after_own_posts() noexcept {
+    if (alone_) return core_.role.release_alone();
+    core_.role.release();
+    if (core_.idle.has_sleepers()) wake_another();
 }
 
 // Wakes another worker if there is more to do than this one will: tasks for it, or the duty to sleep
 // on deadlines and events.
 void worker::wake_another() noexcept {
     if (alone_) return;
-    if (core_.nobody_waits() || core_.others_could_work(slot_)) core_.idle.wake_one();
+    if (core_.nobody_waits() || core_.work_visible(slot_, done_by::anybody)) core_.idle.wake_one();
     if (core_.role.turns().some_wait_bound()) wake_bound();
 }
 
@@ -487,6 +480,7 @@ bool worker::should_yield() noexcept {
         if (++steps == steps_max) break;
         task = next_behind_arrivals();
     }
+    end_lease();
     of_thread::set(outer);
     return steps;
 }

@@ -3,6 +3,7 @@
 // a job of the threads for calls that block.
 #pragma once
 
+#include "sched/lease.hpp"
 #include "sched/slot.hpp"
 
 #include <fairlead/detail/os/thread.hpp>
@@ -19,12 +20,6 @@
 namespace fairlead::sched {
 
 class core;
-
-// What is known of a post.
-struct posted {
-    post_kind kind;
-    bool last;  // the step ends with it
-};
 
 class alignas(base::cache_line) worker final : public blocking_job {
 public:
@@ -80,6 +75,10 @@ public:
     [[nodiscard]] basic_task* bearer() const noexcept { return bearer_; }
     void set_bearer(basic_task* running) noexcept { bearer_ = running; }
 
+    // A task is posted to this home: whether the step that runs has what holds the group for it. Only on this worker's
+    // thread.
+    [[nodiscard]] bool gives_hold(const home& to) noexcept { return lease_.gives_hold(to); }
+
     // Whether it holds a slot. Only on this worker's thread.
     [[nodiscard]] bool has_slot() const noexcept { return !away_; }
 
@@ -100,35 +99,39 @@ private:
     inline basic_task* next() noexcept;
     basic_task* next_behind_arrivals() noexcept;
     inline basic_task* look() noexcept;
-    inline basic_task* look_beside_others() noexcept;
+    basic_task* look_beside_others() noexcept;
     basic_task* look_elsewhere() noexcept;
     basic_task* search() noexcept;
     basic_task* claim() noexcept;
     basic_task* steal() noexcept;
     basic_task* steal_fork(slot& victim) noexcept;
-    basic_task* steal_local(slot& victim) noexcept;
-    basic_task* take_local() noexcept;
+    basic_task* steal_open(slot& victim) noexcept;
+    basic_task* take_open() noexcept;
     basic_task* take_older() noexcept;
-    void post_beside_others(basic_task& newest, basic_task& oldest, posted how) noexcept;
-    inline void post_to_slot(basic_task& newest, basic_task& oldest, posted how,
-                             unsigned due_in_local) noexcept;
-    inline void push_to(front_queue& own, basic_task& newest, basic_task& oldest, posted how,
-                        unsigned due_in_local) noexcept;
+    void post_from_slot(basic_task& newest, basic_task& oldest, posted how) noexcept;
     void post_with_care(basic_task& newest, basic_task& oldest, posted how) noexcept;
-    void post_in_order(basic_task& newest, basic_task& oldest, posted how,
-                       unsigned due_in_local) noexcept;
-    void post_stealing(basic_task& newest, basic_task& oldest, posted how) noexcept;
-    [[nodiscard]] inline bool goes_to_front() const noexcept;
-    inline void keep_alone(basic_task& newest, post_kind kind) noexcept;
-    inline void begin_posts() noexcept;
-    inline bool count_post(post_kind kind, unsigned due_in_local) noexcept;
-    inline basic_task* take_own_posts() noexcept;
-    inline basic_task* take_own_post() noexcept;
+    inline void post_at_slot(lane to, basic_task& newest, basic_task& oldest, posted how,
+                             std::uint64_t step, bool leased = false) noexcept;
+    void post_to_inbox(lane to, basic_task& newest, basic_task& oldest, std::uint64_t step,
+                       unsigned rather) noexcept;
+    [[nodiscard]] inline bool goes_to_inbox(lane to, std::uint64_t step) const noexcept;
+    [[nodiscard]] inline bool goes_to_thieves(const basic_task& task, posted how) const noexcept;
+    inline basic_task* take_own_posts(bool shared) noexcept;
     [[nodiscard]] inline bool own_posts_are_next() const noexcept;
+    [[nodiscard]] bool older_posts_come_first() const noexcept;
+    [[nodiscard]] bool others_keep_older_posts() const noexcept;
+    inline basic_task* take_due_posts(bool shared, lane from = lane::everyone) noexcept;
+    void put_due_into_run(basic_task::chain tasks) noexcept;
+    template <bool Shared>
     basic_task* admit_own_posts() noexcept;
-    bool others_keep_older_posts() const noexcept;
-    basic_task* move_own_posts_to_run() noexcept;
-    basic_task* admit_own_posts_to_run() noexcept;
+    struct admitted {
+        basic_task* first = nullptr;
+        std::size_t behind = 0;
+    };
+    inline admitted admit_into_run(basic_task::chain tasks) noexcept;
+    [[nodiscard]] bool lease_goes_on() const noexcept;
+    basic_task* take_leased_posts() noexcept;
+    basic_task* admit_leased_posts(lane from) noexcept;
     void put_into_run(std::span<basic_task* const> tasks) noexcept;
     void spin() noexcept;
     void sleep() noexcept;
@@ -143,8 +146,10 @@ private:
     basic_task* take_over_stuck() noexcept;
     basic_task* take_from(slot& victim) noexcept;
     void look_at_clock() noexcept;
+    inline void release_role() noexcept;
+    inline void release_after_own_posts() noexcept;
     [[nodiscard]] bool has_timed_posts() const noexcept;
-    bool round_if_free() noexcept;
+    bool round_if_free(occasion why = occasion::working) noexcept;
     void wake_another() noexcept;
     void wake_bound() noexcept;
     enum class in_driver : std::uint8_t { not_entered, found_task, leaves, stays };
@@ -163,11 +168,21 @@ private:
     [[nodiscard]] bool end_away(home& of) noexcept;
     [[nodiscard]] bool still_has_slot() noexcept;
     void begin_measuring() noexcept;
+    [[nodiscard]] duration time_used() noexcept;
     void account(group_state& group) noexcept;
+    [[nodiscard]] bool begin_in_lease(home& of) noexcept;
+    void take_lease() noexcept;
+    void end_in_lease() noexcept;
+    // Before a round, which gives turns by what was used; and before the worker looks for something else.
+    void end_lease() noexcept {
+        if (lease_.is_open() || slot_.turn.has_lease) [[unlikely]]
+            end_open_lease();
+    }
+    void end_open_lease() noexcept;
 
     static constexpr unsigned claim_max = 128;
     static constexpr unsigned stride_max = 16;
-    static constexpr unsigned local_turns = 64;
+    static constexpr unsigned open_turns = 64;
     static constexpr int relaxed_between_looks = 8;  // each some 40 cycles
     static constexpr duration stuck_after = std::chrono::microseconds{100};
     static constexpr unsigned direct_max = run_queue::capacity;
@@ -193,9 +208,9 @@ private:
     const unsigned index_;  // of the slot
     const bool is_spare_;   // made for a slot that another had
     const bool alone_;      // the only slot
-    // What steps post is kept in a plain list: the only slot, which nobody takes from its step, with policy::fair.
-    const bool keeps_alone_;
-    const bool stealing_;  // the policy
+    // No other worker takes the slot from a step unless the step gives it up: the only slot of a
+    // scheduler without a monitor, with policy::fair.
+    const bool keeps_slot_;
 
     // What others look at who may take the slot: handover.hpp [HO1].
     sync::atomic<const char*> step_name_{nullptr};  // of the step that runs; null between two
@@ -206,10 +221,12 @@ private:
     sync::atomic<bool> relieved_{false};  // it may have lost the slot
     sync::atomic<int> thread_id_{0};
 
-    // With policy::stealing: how many steps it has taken of `local` in a row, and about what has its turn next.
-    unsigned local_turn_ = 0;
+    // With policy::stealing: how many tasks it has taken of its deque in a row, and about what has its turn next.
+    unsigned open_turn_ = 0;
     bool oldest_next_ = false;
     time_point took_oldest_{};
+    time_point last_turn_{};        // of what came from elsewhere
+    std::size_t size_at_turn_ = 0;  // of the local deque then
 
     // When the clock is looked at: every `stride_` steps, which adapts to their length.
     unsigned stride_ = 1;
@@ -217,7 +234,11 @@ private:
     bool short_steps_ = true;  // since the look before the last
     time_point last_look_{};
 
+    lease lease_;
+    unsigned lease_steps_to_look_ = 1;  // at the clock, whether the turn is over
+
     const basic_task* running_ = nullptr;  // may be gone already
+    bool searches_ = false;                // it has nothing to do
     bool in_loop_ = false;                 // a foreign main loop sleeps in place of the driver
 
     // Of one that has lost its slot, or has none. Guarded by the mutex of the hand-over.

@@ -60,12 +60,8 @@ phase_line::closing phase_line::close(waiter& teardown) noexcept {
     closing how = closing::waits;
     {
         const std::lock_guard lock{mutex_};
-        if (is_torn_down_ || !teardown_.empty()) return closing::closed;
-        // acquire: what was done under all entries is seen by the teardown. release: what was done
-        // before the close is seen after a wait that it has ended. [RW2]
-        const std::uint64_t word = word_.fetch_or(closed | has_waiters, acq_rel);
-        shared_.close_all(ended);
-        exclusive_.close_all(ended);
+        if (has_teardown()) return closing::closed;
+        const std::uint64_t word = refuse_all(ended);
         teardown.tears_down_ = true;
         if (is_held(word)) {
             teardown_.push_back(teardown);
@@ -78,6 +74,28 @@ phase_line::closing phase_line::close(waiter& teardown) noexcept {
     }
     ended.tell_all();
     return how;
+}
+
+void phase_line::refuse() noexcept {
+    waiter_list ended;
+    {
+        const std::lock_guard lock{mutex_};
+        if (has_teardown()) return;
+        refuse_all(ended);
+        // relaxed: it belongs to the exchange before it, which publishes. [RW2]
+        word_.fetch_and(~has_waiters, relaxed);
+    }
+    ended.tell_all();
+}
+
+// Under the mutex. Gives the word before; `has_waiters` is set afterwards. [RW1]
+std::uint64_t phase_line::refuse_all(waiter_list& ended) noexcept {
+    // acquire: what was done under all entries is seen by the teardown. release: what was done
+    // before the close is seen after a wait that it has ended. [RW2]
+    const std::uint64_t word = word_.fetch_or(closed | has_waiters, acq_rel);
+    shared_.close_all(ended);
+    exclusive_.close_all(ended);
+    return word;
 }
 
 std::size_t phase_line::waiting() noexcept {

@@ -428,6 +428,34 @@ TEST(Channel, WaitsAreShieldedAndGiveResults) {
     EXPECT_EQ(one.try_receive(), 1);
 }
 
+// tokio#8062, tokio#6594: the length is exact where a block of elements begins and ends.
+TEST(Channel, ItsLengthIsExactAtTheEdgeOfABlock) {
+    for (const std::size_t capacity : {std::size_t{100}, channel<int>::unbounded}) {
+        channel<int> one{capacity};
+        std::size_t length = 0;
+        const auto sends = [&](std::size_t count) {
+            for (; count != 0; --count) {
+                EXPECT_TRUE(one.try_send(1));
+                ASSERT_EQ(one.length(), ++length);
+            }
+        };
+        const auto receives = [&](std::size_t count) {
+            for (; count != 0; --count) {
+                EXPECT_TRUE(one.try_receive());
+                ASSERT_EQ(one.length(), --length);
+            }
+        };
+        for (const std::size_t before : {0U, 1U, 31U, 32U, 33U}) {
+            sends(before);
+            for (const std::size_t more : {31U, 32U, 33U, 64U, 65U}) {
+                sends(more);
+                receives(more);
+            }
+            receives(before);
+        }
+    }
+}
+
 // --- misuse --------------------------------------------------------------------------------------
 
 TEST(ChannelDeathTest, IsNotDestroyedWhileATaskWaits) {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -112,6 +113,32 @@ TEST(FanoutSelect, ASendThatIsNotTakenSendsNothing) {
     EXPECT_EQ(**slow.try_receive(), 3);
     EXPECT_EQ(std::move(second).get(), 2);
     EXPECT_EQ(**slow.try_receive(), 2);
+}
+
+// The branch comes too late, as if another one had been told at the same moment: the handler of
+// that may use the subscription and the watcher.
+TEST(FanoutSelect, ABranchThatComesTooLateLeavesTheSubscriptionIdle) {
+    sync::choice other_has_ended;
+    ASSERT_TRUE(other_has_ended.claim(1));
+    channels::broadcast_state<int> news{1, lag::skip};
+    channels::cursor at = news.subscribe(0);
+    auto one = make_held<int>(1);
+    ASSERT_TRUE(news.try_send(one));
+    bool is_waiting = false;
+    channels::never_waits<channels::broadcast_receive<int>> receives{news, at, is_waiting};
+    receives.set_choice(other_has_ended, 0);
+    EXPECT_FALSE(receives.enter());
+    EXPECT_FALSE(is_waiting);
+    EXPECT_EQ(at.next, 0U) << "nothing was taken";
+    news.unsubscribe(at);
+
+    channels::watch_state<int> state{make_held<int>(1)};
+    std::uint64_t seen = state.subscribe(initial::unseen);
+    channels::never_waits<channels::change_operation<int>> changes{state, seen, is_waiting};
+    changes.set_choice(other_has_ended, 0);
+    EXPECT_FALSE(changes.enter());
+    EXPECT_FALSE(is_waiting);
+    state.unsubscribe();
 }
 
 TEST(FanoutSelect, NothingIsLostBesideSenders) {

@@ -81,8 +81,39 @@ TEST(Select, BranchesThatCanAlwaysEndTakeTurns) {
     auto waits = spawn(sim.scheduler, takes_from_both(a, b, taken));
     sim.scheduler.run_until_idle();
     waits.get();
-    EXPECT_EQ(taken[0], 75);
-    EXPECT_EQ(taken[1], 25);
+    EXPECT_EQ(taken[0], 76);
+    EXPECT_EQ(taken[1], 24);
+}
+
+task<> selects_several_times(int others, channel<int>& a, channel<int>& b,
+                             std::array<int, 2>& taken) {
+    event always;
+    always.set();
+    for (int i = 0; i != 50; ++i) {
+        co_await select(on(a.receive(), [&](auto) { ++taken[0]; }),
+                        on(b.receive(), [&](auto) { ++taken[1]; }));
+        for (int other = 0; other != others; ++other)
+            co_await select(on(always.wait(), [](auto) {}));
+    }
+}
+
+// Where the select begins must not keep time with the loop that it is in.
+TEST(Select, StarvesNoBranchInALoopWithSeveralSelects) {
+    for (const int others : {1, 2, 3, 7}) {
+        simulation sim;
+        channel<int> a{50};
+        channel<int> b{50};
+        for (int i = 0; i != 50; ++i) {
+            ASSERT_TRUE(a.try_send(int{i}));
+            ASSERT_TRUE(b.try_send(int{i}));
+        }
+        std::array<int, 2> taken{};
+        auto selects = spawn(sim.scheduler, selects_several_times(others, a, b, taken));
+        sim.scheduler.run_until_idle();
+        selects.get();
+        EXPECT_GT(taken[0], 15) << others;
+        EXPECT_GT(taken[1], 15) << others;
+    }
 }
 
 task<told> receives_if(bool from_a, channel<int>& a, channel<int>& b) {
@@ -193,6 +224,24 @@ TEST(Select, LeavesAllBranchesWhenItsTaskIsDestroyed) {
     ASSERT_TRUE(a.try_send(1));
     EXPECT_EQ(a.length(), 1U);
 }
+
+// --- misuse --------------------------------------------------------------------------------------
+
+task<> joins_twice(join_handle<int>& handle) {
+    co_await select(on(handle.join(), [](auto) {}), on(handle.join(), [](auto) {}));
+}
+
+TEST(SelectDeathTest, OneHandleInTwoBranches) {
+    const auto run = [] {
+        simulation sim;
+        auto handle = spawn(sim.scheduler, gives(1, 1s));
+        auto joins = spawn(sim.scheduler, joins_twice(handle));
+        sim.scheduler.run_until_idle();
+    };
+    EXPECT_DEATH(run(), "a handle was awaited twice");
+}
+
+// --- tasks that are destroyed --------------------------------------------------------------------
 
 // An element that was given to a select, which is destroyed before it goes on, is dropped.
 TEST(Select, AnElementOfADestroyedSelectIsDropped) {

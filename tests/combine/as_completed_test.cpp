@@ -4,6 +4,7 @@
 #include "support/watchdog.hpp"
 
 #include <fairlead/combine/as_completed.hpp>
+#include <fairlead/context/with_deadline.hpp>
 #include <fairlead/coro/spawn.hpp>
 
 #include <gtest/gtest.h>
@@ -170,6 +171,22 @@ TEST_F(completed_test, a_scheduler_is_destroyed_in_the_middle) {
     EXPECT_EQ(alive, 12);
     simulation.reset();
     EXPECT_EQ(alive, 0);
+}
+
+// The deadline has passed before the tasks could begin, and the loop is shielded from it.
+TEST_F(completed_test, tasks_that_a_deadline_keeps_from_beginning_are_given) {
+    const auto late = [this](task<> loop) -> task<> {
+        clock.advance(2h);
+        co_await std::move(loop);
+    };
+    ends seen;
+    const auto loop = [&seen](completions<int>& stream) -> task<> {
+        while (const auto next = co_await shielded(stream.next())) {
+            seen.emplace_back(next->index, text_of(next->result));
+        }
+    };
+    block_on(*simulation, with_deadline(1h, late(with_completed(some(), loop))));
+    EXPECT_EQ(seen, (ends{{0, "stopped"}, {1, "stopped"}, {2, "stopped"}}));
 }
 
 // The tasks have gone to another scheduler, which is destroyed: the stream ends all the same.

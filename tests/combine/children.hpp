@@ -79,10 +79,10 @@ protected:
 
     /// Runs it and stops it `delay` later.
     template <class T>
-    settled<T> stopped_after(duration delay, task<T> body) {
+    settled<T> stopped_after(duration delay, task<T> body, stopped_by why = stopped_by::unsaid) {
         auto handle = spawn(*simulation, std::move(body));
         run_for(delay);
-        handle.request_stop();
+        handle.request_stop(why);
         simulation->drain();
         try {
             if constexpr (std::is_void_v<T>) {

@@ -1,6 +1,7 @@
 // with_timeout, retry and its budget, repeat, fold, the forms for std::expected.
 #include "combine/children.hpp"
 
+#include <fairlead/channel/broadcast.hpp>
 #include <fairlead/channel/channel.hpp>
 #include <fairlead/combine/fold.hpp>
 #include <fairlead/combine/race.hpp>
@@ -8,13 +9,21 @@
 #include <fairlead/combine/retry.hpp>
 #include <fairlead/combine/when_all_ok.hpp>
 #include <fairlead/combine/with_timeout.hpp>
+#include <fairlead/context/context.hpp>
+#include <fairlead/context/with_deadline.hpp>
 #include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/when_all.hpp>
+#include <fairlead/wait/event.hpp>
+#include <fairlead/wait/mutex.hpp>
+#include <fairlead/wait/semaphore.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,6 +75,44 @@ TEST_F(timeout_test, tells_a_stop_from_the_deadline) {
               wait_error::expired);
 }
 
+// The wait is moved into the task, so the function may return it.
+task<waited<int>> receives_within(channel<int>& from, time_span limit) {
+    return with_timeout(from.receive(), limit);
+}
+task<waited<held<const int>>> hears_within(subscription<int>& from, time_span limit) {
+    return with_timeout(from.receive(), limit);
+}
+
+TEST_F(timeout_test, a_wait_may_leave_the_function_that_has_made_it) {
+    channel<int> numbers{1};
+    auto late = receives_within(numbers, 1h);
+    auto in_time = receives_within(numbers, 3h);
+    const auto sends = [&]() -> task<> {
+        co_await sleep_for(2h);
+        static_cast<void>(co_await numbers.send(4));
+    };
+    const auto [none, four, sent] =
+        block_on(*simulation, when_all(std::move(late), std::move(in_time), sends()));
+    EXPECT_EQ(none.error(), wait_error::expired);
+    EXPECT_EQ(four, 4);
+
+    broadcast<int> lines{4};
+    auto all = lines.subscribe();
+    auto hears = hears_within(all, 1h);
+    EXPECT_TRUE(lines.try_send(5));
+    const auto heard = block_on(*simulation, std::move(hears));
+    EXPECT_EQ(**heard, 5);
+
+    semaphore one{1};
+    mutex guard;
+    auto units = with_timeout(one.acquire(), 1h);
+    auto locks = with_timeout(guard.lock(), 1h);
+    EXPECT_TRUE(block_on(*simulation, std::move(units)).has_value());
+    EXPECT_TRUE(block_on(*simulation, std::move(locks)).has_value());
+    EXPECT_EQ(one.available(), 1U) << "what was granted was given back with the results";
+    EXPECT_FALSE(guard.is_locked());
+}
+
 TEST_F(timeout_test, of_a_wait_that_says_stopped_itself) {
     static constexpr auto waits = [](channel<int>& from) -> task<> {
         const auto late = co_await with_timeout(from.receive(), 1h);
@@ -77,6 +124,31 @@ TEST_F(timeout_test, of_a_wait_that_says_stopped_itself) {
     };
     channel<int> numbers{1};
     block_on(*simulation, waits(numbers));
+}
+
+// A child that has left the context of the caller, and does not end by its deadline.
+task<int> apart(duration delay) {
+    static constexpr auto sleeps = [](duration length) -> task<int> {
+        co_await sleep_for(length);
+        co_return 1;
+    };
+    return with_context(context{}, sleeps(delay));
+}
+task<waited<int>> times(duration limit, duration delay) {
+    co_return co_await with_timeout(apart(delay), limit);
+}
+
+TEST_F(timeout_test, holds_after_an_inherited_deadline_that_is_earlier) {
+    const time_point begin = clock.now();
+    const auto late = block_on(*simulation, with_deadline(1h, times(2h, 24h)));
+    EXPECT_EQ(late.error(), wait_error::expired);
+    EXPECT_EQ(clock.now() - begin, 2h);
+}
+
+TEST_F(timeout_test, holds_beside_an_inherited_deadline_at_the_same_time) {
+    const time_point begin = clock.now();
+    EXPECT_FALSE(block_on(*simulation, with_deadline(2h, times(2h, 24h))).has_value());
+    EXPECT_LT(clock.now() - begin, 2h + 1s);
 }
 
 // --- retry ---------------------------------------------------------------------------------------
@@ -163,6 +235,15 @@ TEST_F(retry_test, begins_no_delay_beyond_the_total) {
     EXPECT_EQ(clock.now(), start + 3s) << "gives up at once";
 }
 
+TEST_F(retry_test, begins_no_delay_beyond_the_deadline_of_the_context) {
+    const retry_policy policy{.attempts = 100, .first_delay = 1s, .factor = 1, .jitter = 0};
+    EXPECT_THROW(
+        block_on(*simulation, with_deadline(time_span{3500ms}, retry(policy, fails_until(99)))),
+        std::runtime_error);
+    EXPECT_EQ(begun, (std::vector<duration>{0s, 1s, 2s, 3s}));
+    EXPECT_EQ(clock.now(), start + 3s) << "gives up at once";
+}
+
 TEST_F(retry_test, a_stop_ends_the_delay) {
     const auto cut = stopped_after(
         1h, retry({.first_delay = 24h, .longest_delay = 24h, .jitter = 0}, fails_until(9)));
@@ -187,6 +268,61 @@ TEST_F(retry_test, a_stop_is_not_tried_again) {
     EXPECT_EQ(stopped_after(1h, retry({.attempts = 9}, receives)).value().error(),
               wait_error::stopped);
     EXPECT_EQ(made, 2);
+}
+
+TEST_F(retry_test, an_exception_of_the_question_leaves_it) {
+    int calls = 0;
+    const auto asks = [&calls]() -> task<answer> {
+        ++calls;
+        return refuses(1h, "busy");
+    };
+    const auto cannot_say = [](const std::string&) -> bool {
+        throw std::logic_error{"cannot say"};
+    };
+    EXPECT_THROW(block_on(*simulation, retry({}, asks, cannot_say)), std::logic_error);
+    EXPECT_EQ(calls, 1);
+    // Also if the question would take that exception for a failure of the attempt.
+    const auto cannot_say_either = [&](const auto& of) -> bool {
+        if constexpr (std::is_same_v<decltype(of), const std::string&>) return cannot_say(of);
+        return true;
+    };
+    EXPECT_THROW(block_on(*simulation, retry({}, asks, cannot_say_either)), std::logic_error);
+    EXPECT_EQ(calls, 2);
+}
+
+// The attempt says itself that the time is over: no token is taken, and what it says is given.
+TEST_F(retry_test, an_attempt_that_is_overdue_is_not_tried_again) {
+    retry_budget budget{0, 10};
+    const auto calls = [&]() -> task<waited<int>> {
+        event never_set;
+        const auto waits = [&]() -> task<waited<int>> {
+            const auto ended = co_await never_set.wait();
+            co_return std::unexpected{ended.error()};
+        };
+        // No delay: the next attempt would begin at the deadline, not after it.
+        const retry_policy often{.attempts = 5, .first_delay = {}, .budget = &budget};
+        const auto ended = co_await retry(often, waits);
+        EXPECT_EQ(ended.error(), wait_error::overdue);
+        co_return ended;
+    };
+    EXPECT_EQ(block_on(*simulation, with_deadline(1h, calls())).error(), wait_error::expired);
+    EXPECT_EQ(budget.tokens(), 10);
+}
+
+// Retries for ever, without a bound of the delay: an overflow would make a delay none.
+TEST_F(retry_test, delays_saturate) {
+    const retry_policy grows{.longest_delay = duration::max(), .jitter = 0};
+    duration last{0};
+    for (const std::uint32_t number : {1U, 2U, 30U, 37U, 38U, 64U, 2000U, UINT32_MAX}) {
+        const duration delay = grows.delay_before(number, start);
+        EXPECT_GE(delay, last) << number;
+        last = delay;
+    }
+    EXPECT_EQ(last, duration::max());
+    const retry_policy steady{.factor = 1, .jitter = 0};
+    EXPECT_EQ(steady.delay_before(UINT32_MAX, start), 100ms) << "in constant time";
+    const retry_policy thrice{.factor = 3, .longest_delay = 24h, .jitter = 0};
+    EXPECT_EQ(thrice.delay_before(6, start), 100ms * 243);
 }
 
 TEST_F(retry_test, takes_tokens_that_calls_share) {

@@ -1,17 +1,25 @@
 // when_all_settled, when_any, race: results, losers, failures, stops.
 #include "combine/children.hpp"
 #include "support/probes.hpp"
+#include "support/sanitizer.hpp"
 #include "support/watchdog.hpp"
 
 #include <fairlead/channel/channel.hpp>
 #include <fairlead/combine/race.hpp>
 #include <fairlead/combine/when_all_settled.hpp>
 #include <fairlead/combine/when_any.hpp>
+#include <fairlead/combine/with_timeout.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/test/simulated_scheduler.hpp>
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -144,6 +152,51 @@ TEST_F(combine_test, an_exception_of_the_sink_leaves_any) {
     } catch (const std::runtime_error& caught) {
         EXPECT_STREQ(caught.what(), "sink");
     }
+}
+
+// Its moves throw when they are counted down.
+struct heavy {
+    explicit heavy(int& moves_left) : left{&moves_left} {}
+    heavy(heavy&& from) : left{from.left} {
+        if ((*left)-- == 0) throw std::runtime_error{"a move"};
+    }
+    int* left;
+};
+task<heavy> gives_heavy(duration delay, int& moves_left) {
+    co_await shielded(sleep_for(delay));
+    co_return heavy{moves_left};
+}
+
+TEST_F(combine_test, a_result_that_is_not_given_is_not_moved) {
+    int of_winner = 100;
+    int of_loser = 1;  // into the result of the child
+    const auto first =
+        block_on(*simulation, when_any(gives_heavy(1h, of_winner), gives_heavy(2h, of_loser)));
+    EXPECT_EQ(first.index, 0U);
+    EXPECT_TRUE(first.result.has_value());
+    EXPECT_EQ(of_loser, 0);
+}
+
+TEST_F(combine_test, a_move_that_throws_leaves_each_combinator) {
+    const auto each = [&](auto make) {
+        for (int moves = 0;; ++moves) {
+            int left = moves;
+            int rest = 100;
+            try {
+                block_on(*simulation, make(left, rest));
+            } catch (const std::exception& failure) {
+                ASSERT_STREQ(failure.what(), "a move");
+                continue;
+            }
+            EXPECT_GT(moves, 2) << "it was moved at least so often";
+            return;
+        }
+    };
+    const auto run = [](auto combined) -> task<> {
+        static_cast<void>(co_await std::move(combined));
+    };
+    each([&](int& a, int& b) { return run(when_all(gives_heavy(1h, a), gives_heavy(2h, b))); });
+    each([&](int& a, int&) { return run(with_timeout(gives_heavy(1h, a), 2h)); });
 }
 
 TEST_F(combine_test, any_is_stopped) {
@@ -334,6 +387,37 @@ TEST_F(combine_test, ten_thousand_children) {
     EXPECT_EQ(block_on(*simulation, race(many(bad), max_concurrency{10})), 9999);
     EXPECT_EQ(block_on(*simulation, when_all_settled(many(later), max_concurrency{100})).size(),
               10'000U);
+}
+
+// What the losers have allocated is given back, each round: their frames and their results.
+TEST(combine_memory, stays_flat_over_rounds_with_losers) {
+    constexpr int counted_rounds = test::sanitized ? 1'000 : 100'000;
+    test::simulated_scheduler simulated;
+    std::atomic<int> alive = 0;
+    const auto holds = [&](duration delay, bool hears) -> task<std::unique_ptr<test::counted>> {
+        auto kept = std::make_unique<test::counted>(alive);
+        if (hears) co_await sleep_for(delay);
+        if (!hears) co_await shielded(sleep_for(delay));
+        co_return kept;
+    };
+    const auto rounds = [&](int count) -> task<int> {
+        int lost = 0;
+        const auto counts = [&](std::size_t, auto ended) { lost += ended.has_value() ? 1 : 0; };
+        for (int i = 0; i != count; ++i) {
+            // The first loser is stopped, the second one ends with a result.
+            const auto first = co_await when_any(on_loser(counts), holds(1s, true),
+                                                 holds(24h, true), holds(2s, false));
+            if (first.index != 0) co_return -1;
+        }
+        co_return lost;
+    };
+    constexpr time_span ages = std::chrono::hours{1'000'000};
+    EXPECT_EQ(simulated.run(rounds(1'000), ages), 1'000);  // what is kept for reuse is there now
+    const auto before = mallinfo2().uordblks;
+    EXPECT_EQ(simulated.run(rounds(counted_rounds), ages), counted_rounds);
+    const auto after = mallinfo2().uordblks;
+    EXPECT_LT(after, before + 10'000);
+    EXPECT_EQ(alive, 0);
 }
 
 TEST(combine_on_threads, ends_race_with_each_other_and_with_a_stop) {

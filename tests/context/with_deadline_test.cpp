@@ -59,6 +59,28 @@ TEST_F(with_deadline_test, takes_a_point_in_time) {
     EXPECT_EQ(clock.now() - begin, 3s);
 }
 
+// A body may give the result of another task, which had a deadline of its own.
+TEST_F(with_deadline_test, takes_no_result_of_another_task_for_its_own) {
+    const auto body = []() -> task<waited<int>> { co_return std::unexpected{wait_error::overdue}; };
+    EXPECT_EQ(run(with_deadline(2s, body())).error(), wait_error::overdue);
+}
+
+// It has passed the end on, and waits; its own deadline still counts.
+TEST_F(with_deadline_test, a_join_that_passes_it_on_ends_at_its_own_deadline) {
+    const auto insists = []() -> task<int> {
+        co_await shielded(sleep_for(1h));
+        co_return 7;
+    };
+    const auto joins = [](join_handle<int>& other, time_point own) -> task<waited<int>> {
+        co_return co_await other.join_until(own, on_stop::pass_on);
+    };
+    const time_point begin = clock.now();
+    auto other = spawn(*simulation, insists());
+    EXPECT_EQ(run(with_deadline(1s, joins(other, begin + 2s))).error(), wait_error::expired);
+    EXPECT_EQ(clock.now() - begin, 2s);
+    EXPECT_EQ(other.get(), 7);
+}
+
 TEST_F(with_deadline_test, does_not_end_a_wait_whose_own_deadline_is_earlier) {
     const auto body = [](event& never_set, time_point own) -> task<waited<void>> {
         co_return co_await never_set.wait(own);

@@ -189,6 +189,27 @@ TEST(spawn_death_test, a_handle_gives_its_result_once) {
         "after it gave its result");
 }
 
+// The end of the task would tell a joiner of which it knows nothing, or free what still runs.
+TEST(spawn_death_test, a_handle_is_awaited_once_at_a_time_and_lives_as_long) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    static constexpr auto joins = [](join_handle<int>& other) -> task<> { co_await other; };
+    static constexpr auto sleeps = []() -> task<int> {
+        co_await sleep_for(1h);
+        co_return 1;
+    };
+    const auto run = [](bool twice) {
+        scheduler home{{.run_on_caller = true}};
+        std::optional<join_handle<int>> sleeping = spawn(home, sleeps());
+        spawn(home, joins(*sleeping)).detach();
+        home.run_until_idle();
+        if (twice) spawn(home, joins(*sleeping)).detach();
+        if (!twice) sleeping.reset();
+        home.run_until_idle();
+    };
+    EXPECT_DEATH(run(true), "a handle was awaited twice");
+    EXPECT_DEATH(run(false), "destroyed while it was awaited");
+}
+
 TEST(spawn_death_test, blocking_on_a_worker_says_so) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     static constexpr auto blocks = [](scheduler& on) -> task<> {

@@ -2,6 +2,7 @@
 // reports std::bad_alloc or std::errc::not_enough_memory. Inside a round it works without the
 // memory.
 #include "faults/sweep.hpp"
+#include "sched/group_queue.hpp"
 #include "sched/waiting.hpp"
 #include "support/simulated.hpp"
 #include "support/sockets.hpp"
@@ -29,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -110,6 +112,48 @@ TEST_F(allocations, indices_that_there_is_no_memory_for_change_nothing) {
     for (std::size_t i = 0; i != inserted; ++i) {
         EXPECT_EQ(&heap.top(), &nodes[i]);
         heap.erase(nodes[i]);
+    }
+}
+
+// A task with a deadline.
+class dated final : public basic_task {
+public:
+    explicit dated(int day) noexcept : basic_task{kind, "dated"}, due_{24h * day} {}
+
+private:
+    static time_point due(const basic_task& task) noexcept {
+        return static_cast<const dated&>(task).due_;
+    }
+    static constexpr task_kind kind{
+        .run = [](basic_task&) noexcept {}, .abandon = [](basic_task&) noexcept {}, .due = due};
+
+    const time_point due_;
+};
+
+// A task for which the heap has no memory is in the FIFO. No task is lost.
+TEST_F(allocations, a_queue_by_deadline_without_memory_loses_no_task) {
+    constexpr int count = 40;
+    for (int fails_at = 1; fails_at != 9; ++fails_at) {
+        std::deque<dated> tasks;
+        for (int i = 0; i != count; ++i) tasks.emplace_back(count - i);
+        sched::group_queue queue{true};
+        std::vector<basic_task*> taken;
+        taken.reserve(2 * count);
+        {
+            const armed plan{no_memory, call_range::from(fails_at)};
+            for (dated& each : tasks) queue.add(each, false);
+            EXPECT_EQ(queue.size(), std::size_t{count});
+            for (int i = 0; i != count / 2; ++i) taken.push_back(&queue.take());
+            for (int i = 0; i != count / 4; ++i) {
+                queue.put_back(*taken.back());
+                taken.pop_back();
+            }
+            while (!queue.empty()) taken.push_back(&queue.take());
+            EXPECT_EQ(plan.hit(),
+                      fails_at < 8);  // the array has 64 entries after seven allocations
+        }
+        EXPECT_EQ(std::set(taken.begin(), taken.end()).size(), std::size_t{count});
+        EXPECT_EQ(taken.size(), std::size_t{count});
     }
 }
 

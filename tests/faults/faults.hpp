@@ -2,10 +2,10 @@
 //
 //     sweep(failing_allocations, [] { scenario(); });
 //
-// The faults enter through the linker: faults.cpp replaces `operator new` and defines the functions
-// of the C library that Fairlead calls. So the library under test is compiled as always. A plan
-// counts the calls of all threads while it is armed. The method is that of SQLite: n = 1, 2, ...
-// until a run meets no failure.
+// The faults enter through the linker: faults.cpp and raw_calls.cpp replace `operator new` and
+// define the functions of the C library that Fairlead calls. So the library under test is compiled
+// as always. A plan counts the calls of all threads while it is armed. The method is that of
+// SQLite: n = 1, 2, ... until a run meets no failure.
 #pragma once
 
 #include "support/sanitizer.hpp"
@@ -37,6 +37,7 @@ struct fault {
         instead,  ///< the call does nothing
         after,    ///< the call is made, and then said to have failed
         cut,      ///< the call is made for one byte
+        nothing,  ///< the call does nothing, and says that it has moved 0 bytes
     };
 
     const char* call = "operator new";

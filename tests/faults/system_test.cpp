@@ -4,6 +4,7 @@
 // Two failures are not tested: a read that returns less than there is, and "would block" with room
 // left. The system does neither, and the library relies on that: it expects an edge for more data.
 #include "faults/sweep.hpp"
+#include "support/must.hpp"
 #include "support/sockets.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -13,6 +14,7 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/detail/os/barrier.hpp>
 #include <fairlead/detail/os/cpu.hpp>
+#include <fairlead/detail/sync/mutex_sleepers.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/block_in_place.hpp>
@@ -32,6 +34,7 @@
 #include <expected>
 #include <latch>
 #include <random>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -42,13 +45,6 @@ namespace fairlead::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Returns the value, or throws the error.
-template <class T>
-T value_or_throw(std::expected<T, std::error_code> result) {
-    if (!result) throw std::system_error{result.error()};
-    return std::move(*result);
-}
 
 // --- a scenario with everything in it ------------------------------------------------------------
 
@@ -76,12 +72,17 @@ task<std::expected<std::string, std::error_code>> asks(io::address where,
                                                        std::string_view message) {
     auto stream = co_await io::tcp_stream::connect(where);
     if (!stream) co_return std::unexpected{stream.error()};
-    const auto written = co_await stream->write_all(bytes_of(message));
+    // Client and server use different calls of the system.
+    const std::array<std::span<const std::byte>, 2> parts{bytes_of(message.substr(0, 5)),
+                                                          bytes_of(message.substr(5))};
+    const auto written = co_await stream->write_all(parts);
     if (!written) co_return std::unexpected{written.error()};
     std::string answer;
     while (answer.size() != message.size()) {
         std::array<char, 1000> buffer;
-        const auto size = co_await stream->read_some(std::as_writable_bytes(std::span{buffer}));
+        const std::span room = std::as_writable_bytes(std::span{buffer});
+        const std::array<std::span<std::byte>, 2> into{room.first(3), room.subspan(3)};
+        const auto size = co_await stream->read_some(into);
         if (!size) co_return std::unexpected{size.error()};
         if (*size == 0) break;
         answer.append(buffer.data(), *size);
@@ -102,8 +103,8 @@ void exchange(unsigned workers, const std::vector<int>& injected) {
     options.on_unhandled = [](const std::exception_ptr&, const failure_origin&) {
     };  // no thread joins it
     scheduler home{std::move(options)};
-    auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
-    const io::address where = value_or_throw(listener.local_address());
+    auto listener = must(io::tcp_listener::bind(home, io::address::loopback(0)));
+    const io::address where = must(listener.local_address());
     auto server = spawn(home, serves_one(std::move(listener), message.size()));
     const auto answer = block_on(home, asks(where, message));
     server.request_stop();  // the client may never have connected
@@ -191,6 +192,11 @@ const std::vector<row> that_use_it{
     {"send", outcome::invisible, {EINTR}},
     {"send", outcome::invisible, {0}, fault::how::cut},
     {"send", outcome::reported, {ECONNRESET, EPIPE, ENOBUFS, ENOMEM}},
+    {"recvmsg", outcome::invisible, {EINTR}},
+    {"recvmsg", outcome::reported, {ECONNRESET, ETIMEDOUT, ENOMEM, EHOSTUNREACH}},
+    {"sendmsg", outcome::invisible, {EINTR}},
+    {"sendmsg", outcome::invisible, {0}, fault::how::cut},
+    {"sendmsg", outcome::reported, {ECONNRESET, EPIPE, ENOBUFS, ENOMEM}},
     {"shutdown", outcome::reported, {ENOTCONN}},
     {"close", outcome::invisible, {EINTR, EIO, ENOSPC}, fault::how::after},
 };
@@ -241,6 +247,18 @@ TEST_F(system_failures, an_interrupted_sleep_goes_on) {
         sweep_range(
             {call, EINTR}, outcome::invisible, [] { naps(with_epoll(1)); }, call_range::only);
     }
+}
+
+// Without the barrier an unlock may not see a thread that sleeps: so the thread looks again.
+TEST_F(system_failures, a_thread_that_sleeps_on_a_mutex_looks_again) {
+    if (!os::has_heavy_barrier()) GTEST_SKIP() << "no barrier to fail";
+    const std::uint32_t mutex = 0;
+    EXPECT_EQ(sync::mutex_sleepers{&mutex}.next_look(), never);
+    const armed no_barrier{fault{"membarrier", EPERM}, call_range::from(1)};
+    const sync::mutex_sleepers asleep{&mutex};
+    EXPECT_EQ(no_barrier.hits(), 1U);
+    const time_point next = asleep.next_look();
+    EXPECT_LE(next, clock::system_now() + 1ms);
 }
 
 // A step that blocks loses its slot, unless the system does not tell that it blocks, or there is no
@@ -415,7 +433,7 @@ TEST_F(system_failures, epoll_ctl) {
 TEST_F(system_failures, an_accept_outlasts_a_shortage) {
     for (const int error : {EMFILE, ENFILE, ENOBUFS, ENOMEM}) {
         scheduler home{with_epoll(2)};
-        auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
+        auto listener = must(io::tcp_listener::bind(home, io::address::loopback(0)));
         const raw_socket client = raw_socket::connected(*listener.local_address());
         const armed plan{{"accept4", error}, call_range{1, 3}};
         EXPECT_TRUE(block_on(home, listener.accept()));
@@ -427,7 +445,7 @@ TEST_F(system_failures, an_accept_outlasts_a_shortage) {
 TEST_F(system_failures, an_accept_outlasts_a_newcomer_that_cannot_be_registered) {
     for (const fault what : {fault{"epoll_ctl", ENOSPC}, fault{"epoll_ctl", ENOMEM}, fault{}}) {
         scheduler home{with_epoll(1)};
-        auto listener = value_or_throw(io::tcp_listener::bind(home, io::address::loopback(0)));
+        auto listener = must(io::tcp_listener::bind(home, io::address::loopback(0)));
         static constexpr auto accepts = [](io::tcp_listener& from,
                                            const fault& failing) -> task<bool> {
             auto accepting = from.accept();

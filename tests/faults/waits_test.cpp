@@ -1,6 +1,8 @@
-// Waits for mutexes, semaphores, events and latches need no memory: each allocation would fail.
+// Waits for mutexes, semaphores, events, latches and channels need no memory: each allocation would
+// fail.
 #include "faults/faults.hpp"
 
+#include <fairlead/channel/channel.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -51,6 +53,14 @@ protected:
         }
     }
 
+    // Runs the task without memory: how often it has asked for some.
+    std::size_t asks_for_memory(task<> body) {
+        auto running = spawn(*home, std::move(body));
+        const armed none_left{fault{}, call_range::from(1)};
+        while (!running.ended()) home->run_until(home->now() + 1ms);
+        return none_left.hits();
+    }
+
     manual_clock clock;
     scheduler_options options;
     mutex one;
@@ -66,16 +76,23 @@ TEST_F(waits, that_expire_need_no_memory) {
     const mutex_lock lock = one.try_lock();
     const semaphore_units units = all.try_acquire();
     block_on(*home, expire(3));  // the scheduler grows its queues
-    auto task = spawn(*home, expire(20'000));
-    std::size_t hits = 0;
-    {
-        const armed none_left{fault{}, call_range::from(1)};
-        while (!task.ended()) home->run_until(home->now() + 1ms);
-        hits = none_left.hits();
-    }
-    EXPECT_EQ(hits, 0U);
+    EXPECT_EQ(asks_for_memory(expire(20'000)), 0U);
     EXPECT_EQ(expired, 100'015);
     EXPECT_EQ(one.waiting() + all.waiting(), 0U);
+}
+
+// dotnet#80057, dotnet#52886, saa#182: what has expired leaves nothing behind at an idle channel.
+TEST_F(waits, that_expire_at_an_idle_channel_leave_no_memory) {
+    channel<int> idle{1};
+    const auto receives = [&](int rounds) -> task<> {
+        for (int i = 0; i != rounds; ++i) {
+            const time_point deadline = home->now() + i % 2 * 1us;
+            if (!co_await idle.receive(deadline)) ++expired;
+        }
+    };
+    block_on(*home, receives(3));  // the scheduler grows its queues
+    EXPECT_EQ(asks_for_memory(receives(1'000'000)), 0U);
+    EXPECT_EQ(expired, 1'000'003);
 }
 
 TEST_F(waits, that_are_granted_need_no_memory) {

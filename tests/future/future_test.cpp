@@ -1,22 +1,29 @@
 // Promises, futures, their continuations and waits.
 #include "future/failures.hpp"
+#include "support/tasks.hpp"
+#include "support/watchdog.hpp"
 
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/future/future.hpp>
 #include <fairlead/future/promise.hpp>
+#include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/group.hpp>
+#include <fairlead/wait/event.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <exception>
 #include <expected>
+#include <functional>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace fairlead {
 
@@ -171,6 +178,24 @@ TEST(Future, APromiseIsToldThatTheFutureWent) {
     EXPECT_EQ(calls, 0) << "the result was given before";
 }
 
+// The call may give the result, and go on with what it has captured.
+TEST(Future, WhatIsToldThatTheFutureWentMayGiveTheResult) {
+    for (const bool went_before : {false, true}) {
+        auto both = make_promise<int>();
+        const std::string text(100, 'x');  // too long for the object itself
+        std::string seen;
+        const auto give_up = [&both, &seen, text] {
+            both.promise.set(1);
+            seen = text;
+        };
+        if (went_before) both.future = {};
+        both.promise.on_unwanted(give_up);
+        both.future = {};
+        EXPECT_EQ(seen, text);
+        EXPECT_FALSE(both.promise.valid());
+    }
+}
+
 // --- deep chains ---------------------------------------------------------------------------------
 
 constexpr int deep = 1'000'000;
@@ -304,7 +329,7 @@ TEST(FutureWait, AStepThatWaitsLeavesItsWorker) {
 }
 
 // The continuation that gives the result is queued behind the continuation that waits.
-TEST(FutureWait, AContinuationMayWaitForALaterOne) {
+int wait_for_a_later_continuation() {
     auto [first, first_future] = make_promise<int>();
     auto [second, second_future] = make_promise<int>();
     auto doubled = std::move(second_future).map([](int value) { return 2 * value; });
@@ -313,7 +338,60 @@ TEST(FutureWait, AContinuationMayWaitForALaterOne) {
         return doubled.get();
     });
     first.set(5);
-    EXPECT_EQ(all.get(), 10);
+    return all.get();
+}
+
+TEST(FutureWait, AContinuationMayWaitForALaterOne) {
+    EXPECT_EQ(wait_for_a_later_continuation(), 10);
+}
+
+// The only thread of a scheduler must not block, and need not: it runs the later one first.
+TEST(FutureWait, AContinuationOfTheOnlyThreadMayWaitForALaterOne) {
+    test::simulation sim;
+    int result = 0;
+    sim.scheduler.post([&] { result = wait_for_a_later_continuation(); });
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(result, 10);
+}
+
+// The same, by waits of other kinds.
+TEST(FutureWait, AContinuationMayBlockForWhatALaterOneDoes) {
+    const test::watchdog guard;
+    scheduler home{{.workers = 1}};
+    const auto passes = [](event& by) -> task<> { static_cast<void>(co_await by.wait()); };
+    const std::vector<std::function<void(event&)>> blocks{
+        [](event& by) { EXPECT_TRUE(by.wait_blocking().has_value()); },
+        [&](event& by) { spawn(home, passes(by)).get(); },
+        [&](event& by) { block_on(home, passes(by)); }};
+    for (const auto& block : blocks) {
+        event passed;
+        auto [first, first_future] = make_promise<int>();
+        auto [second, second_future] = make_promise<int>();
+        auto passing = std::move(second_future).map([&](int) { passed.set(); });
+        auto all = std::move(first_future).map([&, p = std::move(second)](int value) mutable {
+            p.set(value);
+            block(passed);
+        });
+        first.set(5);
+        all.get();
+        passing.get();
+    }
+}
+
+TEST(FutureWait, AContinuationOfAStepMayBlockForWhatALaterOneDoes) {
+    const test::watchdog guard;
+    scheduler home{{.workers = 1}};
+    std::promise<void> passed;
+    auto [first, first_future] = make_promise<int>();
+    auto [second, second_future] = make_promise<int>();
+    auto passing = std::move(second_future).map([&](int) { passed.set_value(); });
+    auto all = std::move(first_future).map([&, p = std::move(second)](int value) mutable {
+        p.set(value);
+        block_in_place([&] { passed.get_future().wait(); });
+    });
+    home.post([p = std::move(first)]() mutable { p.set(5); });
+    all.get();
+    passing.get();
 }
 
 TEST(FutureWait, AWaitThatIsDestroyedIsNotTold) {
@@ -363,6 +441,21 @@ TEST(FutureLive, CountsWhatIsThere) {
         std::thread{[it = std::move(next)]() mutable { it = {}; }}.join();
         EXPECT_EQ(live_futures(), before) << "freed by another thread";
     }
+}
+
+// More threads than have a part of the count for themselves: see live_count.cpp.
+TEST(FutureLive, CountsThoseOfManyThreads) {
+    const std::size_t before = live_futures();
+    std::vector<future<int>> all;
+    for (std::size_t threads = 1; threads <= 150; ++threads) {
+        std::thread{[&] {
+            all.push_back(ready(1));
+            static_cast<void>(ready(2));
+        }}.join();
+        EXPECT_EQ(live_futures(), before + threads);
+    }
+    all.clear();
+    EXPECT_EQ(live_futures(), before);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 //   - the time of all steps of a group is what it is charged, to the nanosecond;
 //   - no token is lost and none is made: when all is idle, a task waits for its rate only if the
 //     bucket is empty;
+//   - tasks with deadlines, which in some groups go first, do not change these orders;
 //   - one call runs everything that may run, also what is due at exactly this moment;
 //   - what is paused begins no step beyond what was dealt before;
 //   - permits are refused if, and only if, all are taken;
@@ -18,6 +19,10 @@
 
 #include "support/simulated.hpp"
 
+#include <fairlead/context/with_deadline.hpp>
+#include <fairlead/coro/awaits.hpp>
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
 #include <fairlead/detail/base/assert.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/group.hpp>
@@ -145,6 +150,7 @@ private:
             doomed;  // a later one has run: they are dropped, in a step to come
         bool paused = false;
         std::size_t may_begin = 0;  // steps, though it is paused
+        std::size_t urgent = 0;     // tasks with a deadline
         std::uint64_t steps = 0;
         std::uint64_t dropped = 0;
         std::uint64_t refused = 0;
@@ -160,6 +166,8 @@ private:
         one.options.drop_oldest = one.options.queue_max != 0 && bytes_.flag();
         one.options.rate_max = std::array{0.0, 0.0, 300.0, 1'000.0, 20'000.0}[bytes_.below(5)];
         one.options.rate_burst = std::array{1U, 4U, 50U}[bytes_.below(3)];
+        one.options.earliest_deadline_first = !one.options.drop_oldest && bytes_.flag();
+        one.options.bound = bytes_.below(4) == 0;
         one.own.emplace(*home_, one.options);
         if (one.options.rate_max != 0) {
             one.bucket.emplace(one.options.rate_max, one.options.rate_burst, clock_.now());
@@ -172,7 +180,7 @@ private:
 
     void operate() {
         tenant& one = any();
-        switch (bytes_.below(12)) {
+        switch (bytes_.below(14)) {
             case 0:
             case 1:
                 for (std::size_t left = some(); left != 0; --left) post_plain(one);
@@ -200,6 +208,10 @@ private:
                 break;
             case 10:
                 one.paused ? resume(one) : pause(one);
+                break;
+            case 11:
+            case 12:
+                for (std::size_t left = some(); left != 0; --left) spawn_urgent(one);
                 break;
             default:
                 change(one);
@@ -242,6 +254,26 @@ private:
         }
         to.permitted.push_back(++posts_);
         std::move(one).post(ticket{*this, to, true, posts_});
+    }
+
+    // A step without a deadline, and one or two with one.
+    void spawn_urgent(tenant& in) {
+        if (!may_post(in)) return;
+        ++posts_;
+        ++in.urgent;
+        const duration left = 100h + tick * static_cast<int>(bytes_.below(50));
+        spawn(*in.own, urgent(*this, in, left, 1 + bytes_.below(2))).detach();
+    }
+    static task<> urgent(groups_check& of, tenant& in, duration left, std::size_t steps) {
+        of.begin(in);
+        static_cast<void>(co_await with_deadline(left, urgent_steps(of, in, steps)));
+        --in.urgent;
+    }
+    static task<> urgent_steps(groups_check& of, tenant& in, std::size_t steps) {
+        for (; steps != 0; --steps) {
+            co_await yield();
+            of.begin(in);
+        }
     }
 
     void sleep(tenant& in) {
@@ -353,7 +385,7 @@ private:
     }
 
     void require_idle(tenant& one) {
-        FAIRLEAD_ASSERT(one.plain.empty(), "nothing is left that could run");
+        FAIRLEAD_ASSERT(one.plain.empty() && one.urgent == 0, "nothing is left that could run");
         if (!one.permitted.empty()) {
             FAIRLEAD_ASSERT(one.bucket, "what has no rate does not wait for it");
             FAIRLEAD_ASSERT(!one.bucket->has_one(clock_.now()), "no token is lost");
@@ -365,8 +397,9 @@ private:
     }
 
     void require_over(tenant& one) {
-        FAIRLEAD_ASSERT(one.plain.empty() && one.permitted.empty() && one.doomed.empty(),
-                        "each task has run or is dropped");
+        FAIRLEAD_ASSERT(
+            one.plain.empty() && one.permitted.empty() && one.doomed.empty() && one.urgent == 0,
+            "each task has run or is dropped");
         if (!one.own) return;
         const group_stats all = one.own->stats();
         FAIRLEAD_ASSERT(all.steps == one.steps, "each step is counted");

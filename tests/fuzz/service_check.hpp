@@ -30,12 +30,11 @@
 
 #include "savegames/connection.hpp"
 #include "savegames/memory_trimmer.hpp"
-#include "savegames/receive_buffer.hpp"
 #include "savegames/tests/memory_store.hpp"
 
 namespace fairlead::fuzz {
 
-inline constexpr std::array documented{200, 204, 400, 403, 404, 405, 413, 417, 431, 501};
+inline constexpr std::array documented{200, 204, 400, 403, 404, 405, 413, 417, 431, 501, 505};
 
 inline scheduler_options on_caller() {
     scheduler_options options;
@@ -62,7 +61,7 @@ public:
         auto stream = io::tcp_stream::adopt(io::epoll_driver::of(home_), os::unique_fd{ends[1]});
         FAIRLEAD_ASSERT(stream.has_value(), "epoll takes a socket");
         // No request waits for a place: there is one connection.
-        auto seat = table_.enter(nobody_, savegames::clock::now(), &retry_);
+        auto seat = table_.enter(savegames::clock::now(), &retry_);
         connection_.emplace(spawn(
             home_, savegames::serve_connection(parts_, std::move(*stream), std::move(*seat), 0)));
     }
@@ -105,8 +104,8 @@ private:
         }
     }
 
-    // Of one connection: its task and the head, what it has read, the body and the answer.
-    static constexpr std::size_t memory_max = 2 * savegames::receive_buffer::size_max;
+    // Of one connection: its task, what it has read, the body and the answer.
+    static constexpr std::size_t memory_max = std::size_t{128} << 10;
 
     static savegames::json_limits save_limits() {
         savegames::json_limits limits;
@@ -125,6 +124,7 @@ private:
     static inline savegames::memory_trimmer trimmer_;  // shared as well
     const savegames::service_parts parts_{
         .limits = {.http = Code::limits},
+        .http = savegames::http_options({.http = Code::limits}, stats_),
         .jobs = jobs_,
         .run = *runner_,
         .stats = stats_,
@@ -135,7 +135,6 @@ private:
         .tokens = [] { return nullptr; },
         .stats_json = [] { return std::string{"{}"}; },
         .ready = [] { return std::expected<void, std::string>{}; }};
-    callback_task nobody_;
     savegames::time_point retry_{};
     scheduler home_{on_caller()};
     savegames::tenant_table tenants_{home_, {}, {.memory_max = memory_max}};

@@ -1,6 +1,5 @@
 // The checks of the fuzz targets of the save-game service, and of what its user gives, can fail:
 // each finds a planted mistake.
-#include "fuzz/http_parser_check.hpp"
 #include "fuzz/options_check.hpp"
 #include "fuzz/random_input.hpp"
 #include "fuzz/saves_check.hpp"
@@ -21,37 +20,6 @@ namespace fairlead::fuzz {
 namespace {
 
 const std::filesystem::path corpus{FAIRLEAD_FUZZ_CORPUS};
-
-// --- the parser ----------------------------------------------------------------------------------
-
-template <class Parser>
-void run_parser() {
-    run_with_changed_corpus(corpus / "http_parser", check_http_parser<Parser>);
-}
-
-struct parser_that_loses_what_it_does_not_take : http_parser {
-    using http_parser::http_parser;
-    std::size_t feed(std::span<const std::byte> bytes) {
-        const std::size_t taken = http_parser::feed(bytes);
-        return at() == stage::head ? bytes.size() : taken;
-    }
-};
-
-struct parser_with_a_status_of_its_own : http_parser {
-    using http_parser::http_parser;
-    [[nodiscard]] static savegames::http_failure failure() {
-        return {.status = 418, .code = {}, .message = {}};
-    }
-};
-
-TEST(FuzzChecks, AcceptTheParser) { run_parser<http_parser>(); }
-TEST(FuzzChecksDeathTest, SeeThatPiecesMatter) {
-    EXPECT_DEATH(run_parser<parser_that_loses_what_it_does_not_take>(),
-                 "the pieces in which bytes come do not matter");
-}
-TEST(FuzzChecksDeathTest, SeeAStatusThatNobodyKnows) {
-    EXPECT_DEATH(run_parser<parser_with_a_status_of_its_own>(), "a documented status");
-}
 
 // --- what a user gives ---------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "savegames/http.hpp"
+#include "savegames/connection.hpp"
 
 namespace fairlead::fuzz {
 
@@ -233,8 +233,7 @@ public:
         drawn_request drawn{bytes};
         std::string text = drawn.text();
         expected_answer answer{.request = text, .body = {}};
-        answer.head_only = drawn.method == "HEAD" && drawn.odd != quirk::joined_line &&
-                           drawn.head_size <= service_limits.head_max;
+        answer.head_only = drawn.method == "HEAD";
         answer.closes = !drawn.keep_alive;
         if ((answer.status = refuse_head(drawn)) != 0) {
             answer.closes = true;
@@ -267,12 +266,14 @@ private:
         if (drawn.odd == quirk::joined_line) return 400;  // seen before the end of the head
         if (drawn.head_size > service_limits.head_max) return 431;
         if (drawn.odd == quirk::empty_coding || drawn.odd == quirk::two_lengths) return 400;
+        const bool has_coding =
+            drawn.odd == quirk::other_coding || drawn.body_framing == framing::chunked;
+        if (has_coding && drawn.http_1_0) return 400;
         if (drawn.odd == quirk::other_coding) return 501;
-        if (drawn.body_framing == framing::chunked && drawn.http_1_0) return 400;
         if (drawn.odd == quirk::two_hosts || drawn.odd == quirk::two_tokens) return 400;
         if (drawn.odd == quirk::bad_host) return 400;
         if (drawn.odd == quirk::no_host && !drawn.http_1_0) return 400;
-        if (drawn.odd == quirk::other_expectation) return 417;
+        if (drawn.odd == quirk::other_expectation && !drawn.http_1_0) return 417;
         return 0;
     }
 

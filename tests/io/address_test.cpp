@@ -65,6 +65,15 @@ TEST(address, keeps_every_port) {
     }
 }
 
+TEST(address, equals_the_same_host_and_port) {
+    EXPECT_EQ(address::parse("192.0.2.1", 80), address::parse("192.0.2.1", 80));
+    EXPECT_NE(address::parse("192.0.2.1", 80), address::parse("192.0.2.1", 81));
+    EXPECT_NE(address::parse("192.0.2.1", 80), address::parse("192.0.2.2", 80));
+    EXPECT_NE(address::parse("192.0.2.1", 80), address::parse("::ffff:192.0.2.1", 80));
+    EXPECT_EQ(address::parse("2001:DB8::1", 80), address::parse("2001:db8:0::1", 80));
+    EXPECT_NE(address::parse("fe80::1", 80), address::parse("fe80::1%lo", 80));
+}
+
 TEST(address, keeps_its_scope) {
     for (const std::string_view host : {"fe80::1%lo"sv, "fe80::1%1"sv}) {
         const auto parsed = address::parse(host, 80);

@@ -187,6 +187,8 @@ TEST_F(hardship, without_descriptors_it_goes_on_as_soon_as_there_are_some) {
     std::vector<raw_socket> clients;
     const descriptor_limit limit;
     for (int i = 0; i != 20; ++i) clients.push_back(raw_socket::made());
+    // The threads have begun: none of them has a file open for a moment.
+    test::expect_rest("still", 4);
     // Room for about ten more descriptors in this process: the connections that the server accepts.
     const int next = ::dup(clients.back().fd());
     ::close(next);

@@ -3,6 +3,7 @@
 
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/when_all.hpp>
+#include <fairlead/io/byte_stream.hpp>
 #include <fairlead/io/tcp.hpp>
 
 #include <gtest/gtest.h>
@@ -27,6 +28,8 @@ using test::bytes_of;
 using test::raw_socket;
 
 // A text, or the error that ended a read.
+static_assert(byte_stream<tcp_stream>);
+
 using text_or_error = std::expected<std::string, std::error_code>;
 
 task<text_or_error> reads(tcp_stream& from, std::size_t size, time_point deadline = never) {

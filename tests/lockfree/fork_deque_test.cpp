@@ -116,6 +116,22 @@ TEST(ForkDeque, IsBounded) {
     EXPECT_EQ(forks.pop(), nullptr);
 }
 
+TEST(ForkDeque, GivesItsOwnerSomeOfTheOldest) {
+    std::array<item, 4> items;
+    fork_deque<item, 4> forks{0};
+    for (item& each : items) ASSERT_TRUE(forks.push(each));
+    std::array<item*, 2> oldest{};
+    EXPECT_EQ(forks.take_oldest(oldest), 0U) << "nothing is open";
+    EXPECT_TRUE(forks.open_all());
+    EXPECT_EQ(forks.take_oldest(oldest), 2U);
+    EXPECT_EQ(oldest, (std::array{&items[0], &items[1]}));
+    EXPECT_EQ(forks.size(), 2U);
+    EXPECT_EQ(forks.steal(), &items[2]);
+    EXPECT_EQ(forks.take_oldest(oldest), 1U);
+    EXPECT_EQ(oldest[0], &items[3]);
+    EXPECT_EQ(forks.pop(), nullptr);
+}
+
 TEST(ForkDeque, GoesOnAfterItWasEmptied) {
     std::array<item, 2> items;
     fork_deque<item, 2> forks{1};

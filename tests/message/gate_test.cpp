@@ -2,6 +2,7 @@
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/message/gate.hpp>
+#include <fairlead/message/port.hpp>
 
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
@@ -196,6 +197,57 @@ TEST(Gate, ATaskThatIsDestroyedWithItsSchedulerIsNotInside) {
         inside.leave();
     }
     EXPECT_TRUE(door.try_exclusive());
+}
+
+// A handler that is alone inside a gate can be let in by itself only.
+void enter_from_inside(bool closes) {
+    simulation sim;
+    gate door;
+    port<int> numbers;
+    port_receiver all = numbers.receive_with(sim.scheduler,
+                                             [&](int) -> task<> {
+                                                 if (closes) {
+                                                     auto last = co_await door.close();
+                                                     static_cast<void>(last);
+                                                 }
+                                                 auto again = co_await door.concurrent();
+                                                 static_cast<void>(again);
+                                             },
+                                             {.gate = door.exclusive(), .name = "deposits"});
+    EXPECT_TRUE(numbers.try_send(1));
+    sim.scheduler.run_until_idle();
+}
+TEST(GateDeathTest, AHandlerThatWaitsForItsOwnGateIsNamed) {
+    EXPECT_DEATH(enter_from_inside(false), "deposits -> gate -> deposits");
+    EXPECT_DEATH(enter_from_inside(true), "deposits -> gate -> deposits");
+}
+
+// Another gate, another task, and the same gate when the handler has left it.
+TEST(Gate, AHandlerMayWaitForOtherGatesAndOtherTasksForIts) {
+    simulation sim;
+    gate door;
+    gate other;
+    port<int> numbers;
+    int handled = 0;
+    port_receiver all = numbers.receive_with(sim.scheduler,
+                                             [&](int) -> task<> {
+                                                 auto beside = co_await other.exclusive();
+                                                 EXPECT_TRUE(beside.has_value());
+                                                 co_await sleep_for(1ms);
+                                                 ++handled;
+                                             },
+                                             {.at_most = 2, .gate = door.exclusive()});
+    for (int i = 0; i != 4; ++i) EXPECT_TRUE(numbers.try_send(int{i}));
+    int entered = 0;
+    const auto enters = [&]() -> task<> {
+        const auto hold = co_await door.exclusive();
+        if (hold) ++entered;
+    };
+    for (int i = 0; i != 3; ++i) spawn(sim.scheduler, enters()).detach();
+    numbers.close();
+    EXPECT_TRUE(sim.scheduler.drain_for(1h));
+    EXPECT_EQ(handled, 4);
+    EXPECT_EQ(entered, 3);
 }
 
 }  // namespace

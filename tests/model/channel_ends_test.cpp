@@ -21,7 +21,7 @@ using model::stops;
 
 // What was sent is received or dropped, once, whichever side goes first; and then all is freed.
 TEST(ModelChannelEnds, TheLastOfEachSideMayGoAtTheSameTime) {
-    model::expect_passes({.preemptions = 3}, [] {
+    model::expect_passes([] {
         plain<int> dropped{0};
         std::array<int, 2> sent{};
         int got = 0;

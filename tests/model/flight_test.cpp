@@ -54,7 +54,7 @@ struct table {
 };
 
 TEST(ModelFlight, AllThatJoinSeeTheResult) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         table flights;
         plain<int> result{0};
         const auto first = flights.join();
@@ -76,7 +76,7 @@ TEST(ModelFlight, AllThatJoinSeeTheResult) {
 
 // cockroach#91038: one user gives up, another waits on.
 TEST(ModelFlight, AUserThatGivesUpStopsNoFlightOfAnother) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         table flights;
         plain<int> result{0};
         const auto first = flights.join();
@@ -106,7 +106,7 @@ TEST(ModelFlight, AUserThatGivesUpStopsNoFlightOfAnother) {
 
 // tailscale#18919: the last user leaves while a new one comes and the flight ends.
 TEST(ModelFlight, ANewUserNeverJoinsAFlightThatWasAskedToStop) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         table flights;
         const auto first = flights.join();
         std::shared_ptr<sync::flight> second;

@@ -132,7 +132,7 @@ TEST(ModelGroups, AttentionIsCalledToWhatWasPushed) {
         parts all{{}};
         all.core.role.call_attention();  // then a round sees that it need not regard the time
         model::in_threads([&] { all.round(); }, [&] { all.post(task); });
-        require(!all.core.groups_visible() || all.core.role.wants_attention(), "somebody looks");
+        require(!all.core.inbox.has_grouped() || all.core.role.wants_attention(), "somebody looks");
     });
 }
 
@@ -150,6 +150,35 @@ TEST(ModelGroups, WhatIsTakenBackMakesRoom) {
         static_cast<void>(all.core.report());  // as a stop does
         all.round(1);
         require(all.core.slots[1]->next == &tasks[0], "it goes on");
+    });
+}
+
+// [GR1] A limit was set while a lease was open: the role learns of the end of the lease.
+TEST(ModelGroups, TheEndOfALeaseIsToldToWhoWaitsForIt) {
+    model::expect_passes([] {
+        parts all{{}};
+        all.group->begin_steps(1);
+        all.group->begin_lease();
+        all.group->running_max.store(1, sync::relaxed);
+        bool is_held = false;
+        bool told = false;
+        model::in_threads([&] { told = all.group->end_lease(2, 3); },
+                          [&] { is_held = all.group->room() == 0 && all.group->hold_back(); });
+        require(told || !is_held, "it is told");
+    });
+}
+
+// One of the steps that the lease has counted runs on, on another worker.
+TEST(ModelGroups, UnderALeaseNothingBeginsBeyondTheLimit) {
+    model::expect_passes([] {
+        parts all{{}};
+        all.group->begin_steps(1);
+        all.group->begin_lease();
+        all.group->running_max.store(1, sync::relaxed);
+        std::size_t room = 0;
+        model::in_threads([&] { static_cast<void>(all.group->end_lease(2, 2)); },
+                          [&] { room = all.group->room(); });
+        require(room == 0, "one of three runs");
     });
 }
 
@@ -200,6 +229,36 @@ TEST(ModelGroups, NoTimeOutIsNeededAtALimit) {
         require(steps == 4, "each ran twice");
         scheduler.drain();
     });
+}
+
+// A task that posts itself again under a lease, and a limit that another thread sets meanwhile.
+TEST(ModelGroups, NoTimeOutIsNeededForALimitUnderALease) {
+    for (const unsigned workers : {1U, 2U}) {
+        model::expect_passes_by_priorities([=] {
+            scheduler scheduler{{.workers = workers}};
+            group one{scheduler};
+            std::array<sync::signal, 2> ended;
+            std::array<int, 2> left{3, 2};
+            const auto step_of = [&](std::size_t i) {
+                return [&, i](callback_task& self) {
+                    if (--left[i] == 0) return ended[i].send();
+                    one.post(self);
+                };
+            };
+            task_of first{step_of(0)};
+            task_of second{step_of(1)};
+            one.post(first);
+            {
+                thread user{[&] { one.set_max_concurrency(1); }};
+                one.post(second);
+            }
+            for (sync::signal& each : ended) each.receive();
+            require_no_time_out();
+            scheduler.drain();
+            require(one.stats().steps == 5, "each step is counted");
+            require(one.stats().tasks == 0, "and each task let go");
+        });
+    }
 }
 
 // A worker is about to sleep, because all remaining tasks are in a paused group.

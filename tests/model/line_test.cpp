@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -95,7 +96,7 @@ TEST(ModelLine, TwoWaitsAreGrantedTwoReturns) {
 // A grant races with a withdrawal, such as by a deadline or a stop: the wait has a permit, or has
 // left it to the next.
 TEST(ModelLine, AWithdrawalLosesNoPermit) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         line one{1, 1};
         wait first;
         wait second;
@@ -109,6 +110,37 @@ TEST(ModelLine, AWithdrawalLosesNoPermit) {
         one.give_back();
         require(one.try_take(), "no permit is lost, and nothing waits");
     });
+}
+
+// asio#1348, asio#1630: what ends a wait comes from three threads at once. A stop, which withdraws
+// the wait, races with a return, and with a thread that tries, waits, or closes the line.
+TEST(ModelLine, TwoThreadsAndAStopEndAWaitOnce) {
+    enum class act : std::uint8_t { tries, waits, closes };
+    for (const act what : {act::tries, act::waits, act::closes}) {
+        model::expect_passes([what] {
+            line one{1, 1};
+            wait first;
+            wait second;
+            require(one.enter(first), "it waits");
+            bool gone = false;
+            bool taken = false;
+            model::in_threads([&] { one.give_back(); }, [&] { gone = one.withdraw(first); },
+                              [&] {
+                                  if (what == act::tries) taken = one.try_take();
+                                  if (what == act::waits) static_cast<void>(one.enter(second));
+                                  if (what == act::closes) static_cast<void>(one.close());
+                              });
+            require(gone != first.was_told(), "it ends once");
+            const int holders = (first.has() ? 1 : 0) + (second.has() ? 1 : 0) + (taken ? 1 : 0);
+            require(one.taken() == static_cast<std::uint64_t>(holders), "no permit is lost");
+            require(holders <= 1, "there is one permit");
+            require(what != act::waits || holders == 1, "it is granted to what waits");
+            if (what == act::waits && first.has()) {
+                one.give_back();
+                require(second.has(), "then to the next");
+            }
+        });
+    }
 }
 
 // The first wait needs more than there is, and holds up the second. When the first one leaves, the
@@ -126,7 +158,7 @@ TEST(ModelLine, AWithdrawalLetsTheNextOneIn) {
 }
 
 TEST(ModelLine, AHigherBoundIsGranted) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         line one{1, 1};
         wait first;
         wait second;
@@ -137,7 +169,7 @@ TEST(ModelLine, AHigherBoundIsGranted) {
 }
 
 TEST(ModelLine, ACloseEndsEachWait) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         line one{1, 1};
         wait first;
         wait second;
@@ -208,7 +240,7 @@ TEST(ModelLine, AThreadThatTakesTheLastPermitMayDestroyTheLine) {
 // --- events and latches: grants that take nothing ------------------------------------------------
 
 TEST(ModelLine, ASetWakesAllThatWait) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         line event{1, 1};
         plain<int> written{0};
         wait first{1, 0};
@@ -229,7 +261,7 @@ TEST(ModelLine, ASetWakesAllThatWait) {
 
 // Two sets of an event that one wait consumes, which may have left.
 TEST(ModelLine, TwoSetsAreOneToken) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         line event{1, 1};
         wait first;
         require(event.enter(first), "it waits");

@@ -37,7 +37,7 @@ public:
 };
 
 TEST(ModelMeeting, TheCompletionSeesAllArrivalsAndRunsBeforeTheWaitsEnd) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         meeting all{3};
         plain<int> written[3]{};
         plain<int> sum{0};
@@ -53,7 +53,7 @@ TEST(ModelMeeting, TheCompletionSeesAllArrivalsAndRunsBeforeTheWaitsEnd) {
 }
 
 TEST(ModelMeeting, PhasesFollowEachOther) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         meeting all{2};
         plain<int> phases{0};
         const auto arrives = [&] {
@@ -85,7 +85,7 @@ TEST(ModelMeeting, AnArrivalThatIsWithdrawnDoesNotCount) {
 }
 
 TEST(ModelMeeting, TheLastOneToLeaveEndsThePhase) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         meeting all{3};
         plain<int> completions{0};
         const auto completes = [&] { completions = completions + 1; };

@@ -42,7 +42,7 @@ public:
 // A change under the lock and a notification after it are not missed.
 TEST(ModelNotifyList, AChangeUnderTheLockIsNotMissed) {
     for (const bool notifies_inside : {false, true}) {
-        model::expect_passes({.preemptions = 2}, [&] {
+        model::expect_passes([&] {
             line guard{1};
             notify_list condition;
             plain<bool> ready{false};
@@ -66,7 +66,7 @@ TEST(ModelNotifyList, AChangeUnderTheLockIsNotMissed) {
 
 // All have the lock in turn, though each is notified while another thread has it.
 TEST(ModelNotifyList, AllThatAreNotifiedGetTheLockInTurn) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         line guard{1};
         notify_list condition;
         plain<int> inside{0};
@@ -90,7 +90,7 @@ TEST(ModelNotifyList, AllThatAreNotifiedGetTheLockInTurn) {
 // A notification races with a withdrawal, such as by a deadline. Either the notification is this
 // wait's, or it goes to the next one.
 TEST(ModelNotifyList, AWithdrawalLosesNoNotification) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         line guard{1};
         notify_list condition;
         wait first{guard};
@@ -117,7 +117,7 @@ TEST(ModelNotifyList, AWithdrawalLosesNoNotification) {
 
 // The task is destroyed while its wait is in the FIFO of the lock.
 TEST(ModelNotifyList, AWaitLeavesTheFifoOfTheLock) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         line guard{1};
         notify_list condition;
         wait first{guard};

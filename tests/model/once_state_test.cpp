@@ -19,7 +19,7 @@ using wait = bell_wait<once_state::waiter>;
 
 // [ON1]
 TEST(ModelOnceState, OneThreadMakesItAndAllSeeIt) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         once_state one;
         plain<int> made{0};
         const auto gets = [&] {
@@ -42,7 +42,7 @@ TEST(ModelOnceState, OneThreadMakesItAndAllSeeIt) {
 
 // tokio#4496.
 TEST(ModelOnceState, AFailureLetsTheNextOneMakeIt) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         once_state one;
         plain<int> attempts{0};
         const auto gets = [&] {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 
 namespace fairlead {
@@ -80,7 +81,7 @@ TEST(ModelPhaseLine, TriesOrderWhatTheyGuard) {
 
 // The end of a writer lets in both readers, which are together, though a writer waits, too.
 TEST(ModelPhaseLine, TheEndOfAWriterLetsInAllReadersThatWait) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         phase_line one;
         require(one.try_enter(exclusive), "nothing is inside");
         wait writer{exclusive};
@@ -104,7 +105,7 @@ TEST(ModelPhaseLine, TheEndOfAWriterLetsInAllReadersThatWait) {
 
 // The last reader and the only waiting writer leave together.
 TEST(ModelPhaseLine, AWithdrawalLetsTheReadersIn) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         phase_line one;
         require(one.try_enter(shared), "nothing is inside");
         wait writer{exclusive};
@@ -124,6 +125,37 @@ TEST(ModelPhaseLine, AWithdrawalLetsTheReadersIn) {
         require(one.try_enter(exclusive), "nothing is lost");
         one.leave(exclusive);
     });
+}
+
+// A writer that waits, two threads, and a stop, under each policy: the holder leaves, and another
+// entry waits behind the writer, or the line is closed.
+TEST(ModelPhaseLine, TwoThreadsAndAStopEndAWaitOnce) {
+    enum class act : std::uint8_t { reads, writes, closes };
+    using policy = phase_line::policy;
+    for (const policy order : {policy::phase_fair, policy::arrival, policy::exclusive_first}) {
+        for (const act what : {act::reads, act::writes, act::closes}) {
+            model::expect_passes([=] {
+                phase_line one{order};
+                require(one.try_enter(shared), "nothing is inside");
+                wait writer{exclusive};
+                require(one.enter(writer), "a reader is inside");
+                wait other{what == act::reads ? shared : exclusive};
+                bool gone = false;
+                model::in_threads([&] { gone = one.withdraw(writer); }, [&] { one.leave(shared); },
+                                  [&] {
+                                      static_cast<void>(what == act::closes
+                                                            ? one.close(other) == closing::waits
+                                                            : one.enter(other));
+                                  });
+                if (!gone) require(writer.was_told(), "it ends once");
+                require(!(writer.has() && other.has()), "a writer is alone");
+                if (writer.has()) one.leave(exclusive);
+                require(other.has(), "what waits behind it comes in, at last");
+                one.leave(other.kind());
+                require(one.shared() == 0 && !one.is_exclusive(), "all have left");
+            });
+        }
+    }
 }
 
 // No writer comes between the two halves of a downgrade; what it wrote is seen by readers.
@@ -155,7 +187,7 @@ TEST(ModelPhaseLine, ADowngradeLetsNoWriterIn) {
 }
 
 TEST(ModelPhaseLine, OnlyTheSoleReaderBecomesTheWriter) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         phase_line one;
         plain<int> guarded{0};
         int upgraded = 0;
@@ -179,7 +211,7 @@ TEST(ModelPhaseLine, OnlyTheSoleReaderBecomesTheWriter) {
 
 // Under the other two policies, the end of a holder, and a withdrawal, with every order.
 TEST(ModelPhaseLine, UnderArrivalNothingPassesAWait) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         phase_line one{phase_line::policy::arrival};
         require(one.try_enter(exclusive), "nothing is inside");
         wait first{shared};
@@ -198,7 +230,7 @@ TEST(ModelPhaseLine, UnderArrivalNothingPassesAWait) {
 }
 
 TEST(ModelPhaseLine, UnderExclusiveFirstSharedEntriesAreTheLast) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         phase_line one{phase_line::policy::exclusive_first};
         require(one.try_enter(exclusive), "nothing is inside");
         wait reader{shared};
@@ -217,7 +249,7 @@ TEST(ModelPhaseLine, UnderExclusiveFirstSharedEntriesAreTheLast) {
 // --- the close -----------------------------------------------------------------------------------
 
 TEST(ModelPhaseLine, ACloseEndsTheWaitsAndTearsDownOnceAfterTheHolders) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         phase_line one;
         plain<int> guarded{0};
         int teardowns = 0;
@@ -242,7 +274,7 @@ TEST(ModelPhaseLine, ACloseEndsTheWaitsAndTearsDownOnceAfterTheHolders) {
 }
 
 TEST(ModelPhaseLine, ACloseWaitsForTheReaders) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         phase_line one;
         plain<int> readers{0};
         require(one.try_enter(shared) && one.try_enter(shared), "two readers");
@@ -279,7 +311,7 @@ TEST(ModelPhaseLine, WhatWasDoneBeforeACloseIsSeen) {
 
 // The wait for the teardown gives up. The next close has it.
 TEST(ModelPhaseLine, ATeardownThatIsWithdrawnIsLeftToTheNextClose) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         phase_line one;
         require(one.try_enter(shared), "nothing is inside");
         wait first{exclusive};
@@ -290,6 +322,28 @@ TEST(ModelPhaseLine, ATeardownThatIsWithdrawnIsLeftToTheNextClose) {
         wait second{exclusive};
         require(one.close(second) == (gone ? closing::granted : closing::closed), "one teardown");
     });
+}
+
+// A close that does not wait: it ends the waits, beside the end of the holder, and the next close
+// has the teardown after that.
+TEST(ModelPhaseLine, ARefusalEndsTheWaitsAndLeavesTheTeardown) {
+    for (const entry holder : {shared, exclusive}) {
+        model::expect_passes({.preemptions = 2}, [&] {
+            phase_line one;
+            require(one.try_enter(holder), "nothing is inside");
+            model::in_threads([&] { one.leave(holder); }, [&] { one.refuse(); },
+                              [&] {
+                                  wait mine{exclusive};
+                                  if (mine.ask(one)) one.leave(exclusive);
+                              });
+            require(one.is_closed() && one.waiting() == 0, "nothing waits");
+            require(!one.try_enter(shared), "closed stays closed");
+            wait last{exclusive};
+            require(one.close(last) == closing::granted, "the teardown was left");
+            one.refuse();
+            require(one.is_exclusive(), "the teardown holds the line");
+        });
+    }
 }
 
 // --- the end of the line -------------------------------------------------------------------------

@@ -56,6 +56,26 @@ TEST(ModelPromise, TheFutureAttachesWhileThePromiseSettles) {
     });
 }
 
+TEST(ModelPromise, AListenerForGoodIsTold) {
+    model::expect_passes([] {
+        auto both = make_promise<int>();
+        plain<int> before{0};
+        model::in_threads(
+            [&] {
+                before = 1;
+                auto mine = std::move(both.promise);
+                mine.on_unwanted([] { require(false, "the future is there"); });
+                mine.set(5);
+            },
+            [&] {
+                consumer mine = both.future.release();
+                bell_listener waiting;
+                if (mine.of().attach_for_good(waiting)) waiting.wait();
+                require(mine.take() == 5 && before == 1, "the result, and what came before it");
+            });
+    });
+}
+
 TEST(ModelPromise, AFutureThatIsReadyHasItsResult) {
     model::expect_passes([] {
         auto both = make_promise<int>();
@@ -151,6 +171,24 @@ TEST(ModelPromise, OneOfTwoThatTryGivesTheResult) {
     });
 }
 
+// Two threads that try to give the result, and a stop, which withdraws the wait for it.
+TEST(ModelPromise, TwoThreadsAndAStopEndAWaitOnce) {
+    model::expect_passes([] {
+        auto both = make_promise<int>();
+        consumer mine = both.future.release();
+        bell_listener first;
+        require(mine.of().attach(first), "there is no result");
+        bool one = false;
+        bool other = false;
+        bool gone = false;
+        model::in_threads([&] { one = both.promise.try_set(1); },
+                          [&] { other = both.promise.try_set(2); },
+                          [&] { gone = mine.of().withdraw(); });
+        require(one != other && gone != first.was_told(), "one of the two");
+        require(mine.take() == (one ? 1 : 2), "the result");
+    });
+}
+
 TEST(ModelPromise, AContinuationRunsOnce) {
     model::expect_passes([] {
         auto both = make_promise<int>();
@@ -171,7 +209,7 @@ TEST(ModelPromise, AContinuationRunsOnce) {
 }
 
 TEST(ModelGathering, TwoThatFailAtOnceGiveOneFailure) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         auto one = make_promise<int>();
         auto two = make_promise<int>();
         const auto failure = std::make_exception_ptr(1);
@@ -183,7 +221,7 @@ TEST(ModelGathering, TwoThatFailAtOnceGiveOneFailure) {
 }
 
 TEST(ModelGathering, AFailureRacesWithAValue) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         auto one = make_promise<int>();
         auto two = make_promise<int>();
         auto all = zip(std::move(one.future), std::move(two.future));
@@ -194,7 +232,7 @@ TEST(ModelGathering, AFailureRacesWithAValue) {
 }
 
 TEST(ModelSharedFuture, TheLastCopyGoesWhileTheResultComes) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         auto both = make_promise<int>();
         auto one = share(std::move(both.future));
         auto two = one;

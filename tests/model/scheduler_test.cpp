@@ -341,8 +341,9 @@ TEST(ModelScheduler, AStepMayWaitForWhatItWokeAfterItsLastPost) {
 
 TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
     for (const unsigned workers : {1U, 2U}) {
-        for (const auto wake :
-             {&callback_task::wakeup, &callback_task::signal, &callback_task::request_stop}) {
+        for (const auto wake : {+[](callback_task& task) { task.wakeup(); },
+                                +[](callback_task& task) { task.signal(); },
+                                +[](callback_task& task) { task.request_stop(); }}) {
             model::expect_passes_though_stopped([=](stops how) {
                 scheduler scheduler{{.workers = workers}};
                 counter sleeper;
@@ -350,7 +351,7 @@ TEST(ModelScheduler, AWakeUpOrASignalEndsASleepBeforeItsDeadline) {
                 {
                     const interruption stop{scheduler, how};
                     callback_task& task = sleeper.task;
-                    thread waker{[&] { (task.*wake)(); }};
+                    thread waker{[&] { wake(task); }};
                 }
                 scheduler.drain();
                 require(sleeper.steps == 1, "a sleep ends once");

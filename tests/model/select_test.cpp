@@ -10,6 +10,7 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/detail/channel/operations.hpp>
 #include <fairlead/detail/sync/line.hpp>
+#include <fairlead/future/promise.hpp>
 #include <fairlead/wait/semaphore.hpp>
 
 #include <gtest/gtest.h>
@@ -87,9 +88,43 @@ TEST(ModelSelect, AStopTakesNothing) {
     });
 }
 
+// asio#1041, cobalt#206, zio#4269: of three branches one takes what comes, unless a stop comes
+// before it. The third branch has taken nothing, whatever comes after it.
+TEST(ModelSelect, OneOfThreeBranchesTakesWhatComes) {
+    model::expect_passes([] {
+        state a{1, when_full::wait};
+        state b{1, when_full::wait};
+        state c{1, when_full::wait};
+        sync::choice choice;
+        receives of_a{a};
+        receives of_b{b};
+        receives of_c{c};
+        wait_both(choice, of_a, of_b);
+        of_c.set_choice(choice, 2);
+        require(of_c.enter(), "there is nothing yet");
+        bool left = false;
+        model::in_threads([&] { require(try_send(a, 1).has_value(), "there is a place"); },
+                          [&] { require(try_send(b, 2).has_value(), "there is a place"); },
+                          [&] {
+                              left = choice.claim(stopped);
+                              if (!left) return;
+                              for (receives* each : {&of_a, &of_b, &of_c}) {
+                                  static_cast<void>(each->leave());
+                              }
+                          });
+        require(try_send(c, 3).has_value(), "there is a place");
+        if (!left) static_cast<void>((choice.is_for(0) ? of_b : of_a).leave());
+        const int got = of_a.collect(std::nullopt).value_or(0) +
+                        of_b.collect(std::nullopt).value_or(0) +
+                        of_c.collect(std::nullopt).value_or(0);
+        require(got == (left ? 0 : choice.is_for(0) ? 1 : 2), "one element, or none");
+        require(a.length() + b.length() + c.length() == (left ? 3U : 2U), "none is lost");
+    });
+}
+
 // A select begins to wait while elements come: it has one of them, and waits for none.
 TEST(ModelSelect, NoElementIsMissedWhileItEnters) {
-    model::expect_passes({.preemptions = 3}, [] {
+    model::expect_passes([] {
         state a{1, when_full::wait};
         state b{1, when_full::wait};
         sync::choice choice;
@@ -166,7 +201,7 @@ TEST(ModelSelect, NoPermitIsMissedWhileABranchEnters) {
 
 // Two selects, to send and to receive, with all places reserved, and a place that returns.
 TEST(ModelSelect, TwoSelectsMeetWhenAPlaceIsFree) {
-    model::expect_passes({.preemptions = 3}, [] {
+    model::expect_passes([] {
         state one{1, when_full::wait};
         state other{1, when_full::wait};
         bell_wait<channels::reserve_operation<int>> place{one};
@@ -255,6 +290,30 @@ TEST(ModelSelect, TasksLoseNothingToStopsAndDeadlines) {
     });
 }
 
+task<int> takes_one(channel<int>& a, channel<int>& b) {
+    int count = 0;
+    const auto counts = [&](waited<int> got) { count += got ? 1 : 0; };
+    co_await select(on(a.receive(), counts), on(b.receive(), counts));
+    co_return count;
+}
+
+// A sender has claimed a branch, and has not told it yet, when the task hears of a stop.
+TEST(ModelSelect, AStopAfterTheClaimTakesNothingAway) {
+    model::expect_passes_by_priorities([] {
+        channel<int> a{1};
+        channel<int> b{1};
+        plain<int> got{0};
+        {
+            scheduler scheduler{{.workers = 1}};
+            auto taker = spawn(scheduler, takes_one(a, b));
+            model::in_threads([&] { require(a.try_send(1).has_value(), "there is a place"); },
+                              [&] { taker.request_stop(); });
+            got = model::result_of(taker);
+        }
+        require(got + static_cast<int>(a.length()) == 1, "the element was taken, or is there");
+    });
+}
+
 task<> ends() { co_return; }
 
 // Joins are told without a mutex: the select goes on when nothing can touch it any more.
@@ -284,6 +343,46 @@ TEST(ModelSelect, AJoinThatCannotLeaveIsWaitedFor) {
             scheduler.drain();
         }
         require(ended == 1 || how != stops::none, "one branch has ended");
+    });
+}
+
+task<> sets(promise<int> to) {
+    to.set(2);
+    co_return;
+}
+task<int> takes_one_of_two(future<int>& a, future<int>& b, channel<int>& in) {
+    int ended = 0;
+    const auto counts = [&](const auto&) { ++ended; };
+    co_await select(on(std::move(a), counts), on(std::move(b), counts), on(in.receive(), counts));
+    // A stop leaves the futures too.
+    for (auto* const each : {&a, &b}) {
+        if (each->valid()) static_cast<void>(co_await each->wait());
+    }
+    co_return ended;
+}
+
+// So are results of futures, and a future that was not taken has its result.
+TEST(ModelSelect, AResultThatIsNotTakenStaysInItsFuture) {
+    model::expect_passes_though_stopped([](stops how) {
+        channel<int> in{1};
+        auto one = make_promise<int>();
+        auto two = make_promise<int>();
+        plain<int> ended{0};
+        {
+            scheduler scheduler{{.workers = 2}};
+            const interruption stop{scheduler, how};
+            auto takes = spawn(scheduler, takes_one_of_two(one.future, two.future, in));
+            spawn(scheduler, sets(std::move(two.promise))).detach();
+            one.promise.set(1);
+            ended = model::result_of(takes);
+            scheduler.drain();
+        }
+        require(ended == 1 || how != stops::none, "one branch has ended");
+        int left = 0;
+        for (auto* const each : {&one.future, &two.future}) {
+            if (each->valid() && each->take().has_value()) ++left;
+        }
+        require(left + ended == 2 || how != stops::none, "no result is lost");
     });
 }
 

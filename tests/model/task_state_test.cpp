@@ -210,6 +210,40 @@ TEST(ModelTaskState, AStopIsSeen) {
     });
 }
 
+// Two requests, one of them perhaps by the worker for the scheduler: the task reads the reason of
+// one of them, whole, and from then on always the same.
+TEST(ModelTaskState, OneReasonOfAStopCounts) {
+    constexpr stopped_by first = own_reason(1);
+    constexpr stopped_by second = own_reason(2);
+    for (const bool by_worker : {false, true}) {
+        model::expect_passes([=] {
+            sleeper task;
+            stopped_by seen = stopped_by::unsaid;
+            {
+                thread one{[&] {
+                    if (task.state.request_stop(first)) task.push();
+                }};
+                std::optional<thread> two;
+                if (!by_worker) {
+                    two.emplace([&] {
+                        if (task.state.request_stop(second)) task.push();
+                    });
+                }
+                if (by_worker) task.state.mark_stopping();
+                if (task.state.park(false)) task.pushed.wait();
+                task.state.begin_run();
+                if (task.state.is_stopping()) {
+                    seen = task.state.stop_reason();
+                    const stopped_by other = by_worker ? stopped_by::shutdown : second;
+                    require(seen == first || seen == other, "a whole reason");
+                }
+            }
+            require(task.state.is_stopping(), "for good");
+            require(seen == stopped_by::unsaid || seen == task.state.stop_reason(), "for good");
+        });
+    }
+}
+
 // Wakers come one after the other while the task sleeps and runs: none is missed.
 TEST(ModelTaskState, ManyWakersByPriorities) {
     model::expect_passes({.how = model::search::pct, .executions_max = 100'000, .depth = 4}, [] {

@@ -80,6 +80,22 @@ TEST(ModelWait, AStopOfATaskRacesWithAnUnlock) {
     });
 }
 
+// dotnet#37671, dotnet#129796: the stop comes while the wait begins, and nothing else ends it.
+TEST(ModelWait, AStopThatComesWhileAWaitBeginsIsHeard) {
+    model::expect_passes_by_priorities([] {
+        mutex one;
+        const mutex_lock held = one.try_lock();
+        scheduler scheduler{{.workers = 1}};
+        const auto locks = [&]() -> task<bool> {
+            const waited<mutex_lock> lock = co_await one.lock();
+            co_return !lock && lock.error() == wait_error::stopped;
+        };
+        auto handle = spawn(scheduler, locks());
+        const model::thread stops{[&] { handle.request_stop(); }};
+        require(model::result_of(handle), "it was stopped");
+    });
+}
+
 TEST(ModelWait, AThreadLocksBesideATask) {
     for (const time_point deadline : {immediately, soon}) {
         model::expect_passes_though_stopped([deadline](stops how) {

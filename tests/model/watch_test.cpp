@@ -54,7 +54,7 @@ struct viewer {
 };
 
 TEST(ModelWatch, TheLastValueIsNeverMissed) {
-    model::expect_passes({.preemptions = 3}, [] {
+    model::expect_passes([] {
         state one{make_held<int>(0)};
         viewer mine{one};
         int last = 0;
@@ -74,7 +74,7 @@ TEST(ModelWatch, TheLastValueIsNeverMissed) {
 }
 
 TEST(ModelWatch, AllWatchersAreWoken) {
-    model::expect_passes({.preemptions = 2}, [] {
+    model::expect_passes([] {
         state one{make_held<int>(0)};
         viewer first{one};
         viewer second{one};
@@ -99,7 +99,7 @@ TEST(ModelWatch, AWaitThatGivesUpMissesNothing) {
 
 // A value that comes between the wake-up and the look is seen at once, and marked as seen.
 TEST(ModelWatch, WhatIsMarkedAsSeenWasSeen) {
-    model::expect_passes({.preemptions = 3}, [] {
+    model::expect_passes([] {
         state one{make_held<int>(0)};
         viewer mine{one};
         int last = 0;
@@ -114,7 +114,7 @@ TEST(ModelWatch, WhatIsMarkedAsSeenWasSeen) {
 }
 
 TEST(ModelWatch, UpdatesAreNotLost) {
-    model::expect_passes({.preemptions = 3}, [] {
+    model::expect_passes([] {
         watch<int> one{0};
         const auto increments = [&] { require(one.update([](int& value) { ++value; }), "done"); };
         model::in_threads(increments, increments);
@@ -123,7 +123,7 @@ TEST(ModelWatch, UpdatesAreNotLost) {
 }
 
 TEST(ModelWatch, AReaderKeepsItsValue) {
-    model::expect_passes({.preemptions = 3}, [] {
+    model::expect_passes([] {
         watch<int> one{1};
         model::in_threads([&] { one.set(2); },
                           [&] {

@@ -3,6 +3,7 @@
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
 
+#include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <gtest/gtest.h>
@@ -132,6 +133,31 @@ TEST(KeptPosts, AreTakenOverByABusyWorkerToo) {
         scheduler.drain();
         EXPECT_LT(steps_meanwhile, 100);
     }
+}
+
+// The other worker always has a task: with each step a turn ends, and the next one is given in the
+// round after it.
+TEST(KeptPosts, AreTakenOverByAWorkerWithTurnsToo) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .blocked_after = 0ms}};
+    group others{scheduler, {.name = "others"}};
+    std::atomic<int> steps{0};
+    std::atomic<bool> over{false};
+    scripted chain{[&](scripted& self) {
+        for (const time_point end = clock::now() + 200us; clock::now() < end;) {
+        }
+        ++steps;
+        if (!over) others.post(self);
+    }};
+    others.post(chain);
+    test::await([&] { return steps > 10; });
+    scheduler.post([&] {
+        std::latch post_ran{1};
+        scheduler.post([&] { post_ran.count_down(); });
+        post_ran.wait();
+        over = true;
+    });
+    scheduler.drain();
 }
 
 // Tasks whose steps end when the test says so, in the order in which they began.

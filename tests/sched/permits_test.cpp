@@ -349,8 +349,8 @@ TEST(DropOldest, APermitThatIsNotUsedDropsNothing) {
 TEST(DropOldest, WhatATurnHasLeftIsDroppedFirst) {
     simulation sim;
     group one{sim.scheduler, {.queue_max = 10, .drop_oldest = true}};
-    // Short: so a turn has many.
-    for (int i = 0; i != 50; ++i) one.post([&] { sim.clock.advance(1us); });
+    // A turn has several of these, and each may be its last.
+    for (int i = 0; i != 50; ++i) one.post([&] { sim.clock.advance(25us); });
     sim.scheduler.run_until_idle();
     const std::uint64_t turns = one.stats().turns;
     std::vector<int> log;

@@ -66,7 +66,8 @@ TEST(Stealing, TheNewestPostOfAStepRunsFirst) {
 
 TEST(Stealing, ThievesTakeTheOldest) {
     test::watchdog guard;
-    scheduler scheduler{{.workers = 2, .policy = policy::stealing}};
+    // Else the step that waits would lose its slot, whose next holder takes the newest first.
+    scheduler scheduler{{.workers = 2, .policy = policy::stealing, .blocked_after = 0ms}};
     for (int round = 0; round != 300; ++round) {
         std::vector<int> log;
         std::latch ran{4};
@@ -105,6 +106,35 @@ TEST(Stealing, ATreeOfPostsIsWalkedDepthFirst) {
     };
     EXPECT_EQ(most_queued(policy::fair), 1 << 14);
     EXPECT_LE(most_queued(policy::stealing), 3 * 14);  // once the oldest has its turn
+}
+
+// What a step leaves behind is done before the next task from outside begins.
+TEST(Stealing, StepsThatPostVeryManyAreDoneOneAfterTheOther) {
+    const auto most_queued = [](policy policy) {
+        simulation sim{policy};
+        constexpr int parents = 50;
+        constexpr int children = 1'000;
+        int queued = 0;
+        int most = 0;
+        int ran = 0;
+        for (int i = 0; i != parents; ++i) {
+            sim.scheduler.post([&] {
+                for (int j = 0; j != children; ++j) {
+                    sim.scheduler.post([&] {
+                        --queued;
+                        ++ran;
+                    });
+                }
+                queued += children;
+                most = std::max(most, queued);
+            });
+        }
+        sim.scheduler.drain();
+        EXPECT_EQ(ran, parents * children);
+        return most / children;
+    };
+    EXPECT_EQ(most_queued(policy::fair), 50);
+    EXPECT_LE(most_queued(policy::stealing), 2);
 }
 
 TEST(Stealing, ATaskThatPostsItselfStandsBehindOthers) {
@@ -171,6 +201,39 @@ TEST(Stealing, WhatComesFromOutsideHasItsTurn) {
     }
 }
 
+// Each step leaves one more task than before: what is older waits for an interval at most.
+TEST(Stealing, WhatComesFromOutsideHasATurnInEachInterval) {
+    test::watchdog guard;
+    simulation sim{policy::stealing};
+    constexpr int steps_in_interval = 100;  // of 1 ms
+    int steps = 0;
+    int posted_at = 0;
+    std::vector<int> ran_at;
+    constexpr int from_outside = 10;
+    std::function<void()> grow = [&] {
+        sim.clock.advance(1'000us / steps_in_interval);
+        if (++steps == 1'000) {
+            posted_at = steps;
+            std::jthread{[&] {
+                for (int i = 0; i != from_outside; ++i) {
+                    sim.scheduler.post([&] { ran_at.push_back(steps); });
+                }
+            }};
+        }
+        if (ran_at.size() == from_outside) return;
+        sim.scheduler.post(grow);
+        sim.scheduler.post(grow);
+    };
+    sim.scheduler.post(grow);
+    sim.scheduler.drain();
+    ASSERT_EQ(ran_at.size(), std::size_t{from_outside});
+    for (int i = 0; i != from_outside; ++i) {
+        EXPECT_LE(ran_at[static_cast<std::size_t>(i)],
+                  posted_at + (i + 1) * (turns + steps_in_interval))
+            << i;
+    }
+}
+
 // However long the steps are: what is due does not wait for its turn by number.
 TEST(Stealing, DeadlinesAndEventsAreServedInTime) {
     test::watchdog guard;
@@ -211,6 +274,45 @@ TEST(Stealing, DeadlinesAndEventsAreServedInTime) {
             EXPECT_GE(at, deadline);
             EXPECT_LE(at, deadline + step + (i + 1) * look) << step.count() << ' ' << i;
         }
+    }
+}
+
+// What a long step keeps does not wait for the step, though the other worker always has posts of
+// its own: newer posts, and a post in the middle of its queue.
+TEST(Stealing, WhatALongStepKeepsHasItsTurn) {
+    test::watchdog guard;
+    for (const bool is_timed : {false, true}) {
+        scheduler scheduler{{.workers = 2, .policy = policy::stealing, .blocked_after = 0ms}};
+        std::atomic<bool> over{false};
+        std::latch begins{1};
+        std::latch may_post{1};
+        std::latch ran{1};
+        scripted kept{[&](scripted&) {
+            over = true;
+            ran.count_down();
+        }};
+        scheduler.post([&] {
+            begins.count_down();
+            may_post.wait();
+            if (is_timed) {
+                scheduler.post_deadline(kept, clock::now());
+            } else {
+                scheduler.post(kept);
+            }
+            ran.wait();
+        });
+        begins.wait();
+        std::atomic<int> yields{0};
+        scripted yielding{[&](scripted& self) {
+            ++yields;
+            if (!over) scheduler.post(self);
+        }};
+        endless newest{scheduler, [&] { return !over.load(); }};
+        scheduler.post(yielding);
+        newest.post();
+        test::await([&] { return yields > 10; });
+        may_post.count_down();
+        scheduler.drain();
     }
 }
 

@@ -255,7 +255,8 @@ TEST(Worker, OneTaskThatYieldsAloneLetsInEverythingElse) {
 TEST(Worker, AnyWorkerRunsAnyTask) {
     test::watchdog guard;
     constexpr unsigned workers = 3;
-    scheduler scheduler{{.workers = workers}};
+    // No spare threads, which would be more than there are workers.
+    scheduler scheduler{{.workers = workers, .blocked_after = 0ms}};
     std::deque<scripted> tasks;
     std::mutex mutex;
     std::map<basic_task*, std::vector<std::thread::id>> ran_on;  // guarded by mutex

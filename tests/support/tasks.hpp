@@ -3,6 +3,8 @@
 
 #include "support/simulated.hpp"
 
+#include <fairlead/coro/spawn.hpp>
+#include <fairlead/coro/task.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
@@ -66,6 +68,14 @@ private:
 struct simulation {
     explicit simulation(policy policy = policy::fair)
         : scheduler{simulated(clock, driver, policy)} {}
+
+    /// What `body` gives, which must end without waiting for time.
+    template <class T>
+    T run(task<T> body) {
+        auto handle = spawn(scheduler, std::move(body));
+        scheduler.run_until_idle();
+        return handle.get();
+    }
 
     manual_clock clock;
     simulated_driver* driver = nullptr;

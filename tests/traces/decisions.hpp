@@ -4,6 +4,7 @@
 
 #include "history.hpp"
 
+#include <fairlead/io/epoll_driver.hpp>
 #include <fairlead/sched/task.hpp>
 
 #include <sys/epoll.h>
@@ -12,6 +13,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -185,12 +187,15 @@ private:
         const auto found = std::ranges::find(sources_, source);
         return std::to_string(found == sources_.end() ? 0 : found - sources_.begin() + 1);
     }
-    /// The events of epoll for the sources. A registration begins with its source for reading.
+    /// The events of epoll for the sources. Each carries a registration, of which the source is a
+    /// part; or a part of the driver, behind which there is more of it than a registration has.
     [[nodiscard]] std::string tla(std::span<const epoll_event> events) const {
         std::string values;
         for (const epoll_event& each : events) {
             const auto is_told = [&](const wait_source* source) {
-                return static_cast<const void*>(source) == each.data.ptr;
+                const auto* const at = reinterpret_cast<const std::byte*>(source);
+                const auto* const begin = static_cast<const std::byte*>(each.data.ptr);
+                return !std::less{}(at, begin) && std::less{}(at, begin + sizeof(io::registration));
             };
             const auto source = std::ranges::find_if(sources_, is_told);
             if (source == sources_.end() || (each.events & (EPOLLIN | EPOLLRDHUP)) == 0) continue;

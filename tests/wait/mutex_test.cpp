@@ -106,30 +106,97 @@ TEST(Mutex, APoliteTaskWaitsForOneHoldOfAGreedyOne) {
 }
 
 // tokio-rs/tokio#8365: a task whose budget is used up asks before it yields, not after.
+// Also by a task whose budget is used up: it waits like any other.
 TEST(Mutex, IsHandedOnInTheOrderOfAskingWithAnExhaustedBudget) {
-    for (const bool is_free : {false, true}) {
-        for (int locks_before = 0; locks_before != 140; ++locks_before) {
-            simulation sim;
-            mutex one;
-            mutex other;
-            std::vector<int> asked;
-            std::vector<int> had;
-            const auto asks = [&](int number, int free_locks) -> task<> {
-                for (int i = 0; i != free_locks; ++i) static_cast<void>(co_await other.lock());
-                asked.push_back(number);
-                const mutex_lock lock = *co_await one.lock();
-                had.push_back(number);
-            };
-            mutex_lock first = is_free ? mutex_lock{} : one.try_lock();
-            spawn(sim.scheduler, asks(1, locks_before)).detach();
-            spawn(sim.scheduler, asks(2, 0)).detach();
-            sim.scheduler.run_until_idle();
-            first.unlock();
-            sim.scheduler.run_until_idle();
-            EXPECT_EQ(asked, had) << locks_before;
-            EXPECT_EQ(had.size(), 2U);
-        }
+    constexpr int budget = coro::budget_of_step;
+    for (int locks_before = budget - 8; locks_before != budget + 8; ++locks_before) {
+        simulation sim;
+        mutex one;
+        mutex other;
+        std::vector<int> asked;
+        std::vector<int> had;
+        const auto asks = [&](int number, int free_locks) -> task<> {
+            for (int i = 0; i != free_locks; ++i) static_cast<void>(co_await other.lock());
+            asked.push_back(number);
+            const mutex_lock lock = *co_await one.lock();
+            had.push_back(number);
+        };
+        mutex_lock first = one.try_lock();
+        spawn(sim.scheduler, asks(1, locks_before)).detach();
+        spawn(sim.scheduler, asks(2, 0)).detach();
+        sim.scheduler.run_until_idle();
+        first.unlock();
+        sim.scheduler.run_until_idle();
+        EXPECT_EQ(asked, had) << locks_before;
+        EXPECT_EQ(had.size(), 2U);
     }
+}
+
+// Otherwise tasks that only lock and unlock would wait for each other for good, once one of them
+// has taken its turn with the mutex.
+TEST(Mutex, ATaskTakesItsTurnWithoutTheMutex) {
+    constexpr int budget = coro::budget_of_step;
+    int turns = 0;
+    for (int locks_before = budget - 8; locks_before != budget + 8; ++locks_before) {
+        simulation sim;
+        mutex one;
+        bool locks = false;
+        bool over = false;
+        const auto takes = [&]() -> task<> {
+            for (int i = 0; i != locks_before; ++i) static_cast<void>(co_await one.lock());
+            locks = true;
+            const mutex_lock lock = *co_await one.lock();
+            over = true;
+        };
+        spawn(sim.scheduler, takes()).detach();
+        sim.scheduler.post([&] {
+            EXPECT_FALSE(one.is_locked());
+            turns += locks && !over ? 1 : 0;
+        });
+        sim.scheduler.run_until_idle();
+        EXPECT_TRUE(over);
+    }
+    EXPECT_EQ(turns, 1);
+}
+
+// It begins to wait after its turn, if another task has the mutex by then.
+TEST(Mutex, MayBeTakenByAnotherTaskDuringTheTurn) {
+    simulation sim;
+    mutex one;
+    bool has_it = false;
+    const auto takes = [&](time_point deadline) -> task<bool> {
+        for (int i = 0; i != coro::budget_of_step; ++i) static_cast<void>(co_await one.lock());
+        const auto lock = co_await one.lock(deadline);
+        has_it = lock.has_value();
+        co_return has_it;
+    };
+    for (const bool waits_long_enough : {true, false}) {
+        auto handle = spawn(sim.scheduler, takes(sim.clock.now() + (waits_long_enough ? 2s : 1s)));
+        mutex_lock taken;
+        sim.scheduler.post([&] { taken = one.try_lock(); });
+        sim.scheduler.run_until_idle();
+        EXPECT_EQ(one.waiting(), 1U);
+        sim.clock.advance(waits_long_enough ? 1s : 1s + 1ns);
+        sim.scheduler.run_until_idle();
+        taken.unlock();
+        sim.scheduler.run_until_idle();
+        EXPECT_EQ(handle.get(), waits_long_enough);
+    }
+}
+
+TEST(Mutex, ATaskThatIsStoppedDuringItsTurnDoesNotAsk) {
+    simulation sim;
+    mutex one;
+    const auto takes = [&]() -> task<std::optional<wait_error>> {
+        for (int i = 0; i != coro::budget_of_step; ++i) static_cast<void>(co_await one.lock());
+        const auto lock = co_await one.lock();
+        co_return lock ? std::nullopt : std::optional{lock.error()};
+    };
+    auto handle = spawn(sim.scheduler, takes());
+    sim.scheduler.post([&] { handle.request_stop(); });
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(handle.get(), wait_error::stopped);
+    EXPECT_FALSE(one.is_locked());
 }
 
 TEST(Mutex, ATaskThatAlwaysFindsItFreeDoesNotKeepItsWorker) {
@@ -322,21 +389,22 @@ TEST(Mutex, ALockThatIsNotCollectedIsUnlockedWithItsScheduler) {
     EXPECT_EQ(one.waiting(), 0U);
 }
 
-// The same of a lock that was had at once, by a task that then had to wait for its turn.
-TEST(Mutex, ALockOfATaskThatWaitsForItsTurnIsUnlockedWithItsScheduler) {
+// A task that waits for its turn before it asks.
+TEST(Mutex, ATaskThatWaitsForItsTurnMayGoWithItsScheduler) {
     mutex one;
     int locked = 0;
     {
-        scheduler home{{.stop_limit = 0ms, .run_on_caller = true}};
+        // Without slices the budget alone ends the step, however slow the machine is.
+        scheduler home{{.slice = 0ms, .stop_limit = 0ms, .run_on_caller = true}};
         const auto locks_on = [&]() -> task<> {
             for (;; ++locked) static_cast<void>(co_await one.lock());
         };
         spawn(home, locks_on()).detach();
         home.run_until(immediately, 1);
-        EXPECT_GT(locked, 0);
-        EXPECT_TRUE(one.is_locked());
+        EXPECT_EQ(locked, coro::budget_of_step);
+        EXPECT_FALSE(one.is_locked());
     }
-    EXPECT_FALSE(one.is_locked());
+    EXPECT_TRUE(one.try_lock());
 }
 
 // --- the lock ------------------------------------------------------------------------------------

@@ -92,6 +92,27 @@ TEST(RwMutex, GoesOnInPhases) {
     EXPECT_EQ(sim.clock.now(), begin + 5ms) << "three readers in one phase";
 }
 
+// tokio#2849: a task that reads, and reads again behind a writer that waits, waits for itself. A
+// try says so, and a deadline ends the wait; then both the task and the writer go on.
+TEST(RwMutex, ASecondReadBehindAWriterEndsByItsDeadline) {
+    simulation sim;
+    users all{sim};
+    const auto reads_twice = [&]() -> task<> {
+        const rw_read_lock first = *co_await all.guards.lock_shared();
+        co_await sleep_for(1ms);
+        EXPECT_EQ(all.guards.waiting(), 1U) << "the writer";
+        EXPECT_FALSE(all.guards.try_lock_shared());
+        const auto second = co_await all.guards.lock_shared(sim.clock.now() + 1ms);
+        EXPECT_EQ(second.error(), wait_error::expired);
+    };
+    auto reader = spawn(sim.scheduler, reads_twice());
+    sim.scheduler.run_until_idle();
+    all.begin("A");
+    EXPECT_TRUE(sim.scheduler.drain_for(1h));
+    reader.get();
+    EXPECT_EQ(all.log, "A");
+}
+
 // Many readers that lock again and again, and writers that do the same.
 TEST(RwMutex, NeitherKindStarves) {
     simulation sim;
@@ -185,6 +206,34 @@ TEST(RwMutex, AStopThatCameBeforeLocksNothing) {
     sim.scheduler.run_until_idle();
     handle.get();
     EXPECT_TRUE(guards.try_lock());
+}
+
+// A task whose budget is used up. See the test of a mutex of this name.
+TEST(RwMutex, ATaskTakesItsTurnWithoutTheMutex) {
+    for (const bool writes : {true, false}) {
+        simulation sim;
+        rw_mutex one;
+        int locked = 0;
+        int turns = 0;
+        const auto takes = [&]() -> task<> {
+            for (int i = 0; i != coro::budget_of_step + 1; ++i) {
+                if (writes) {
+                    static_cast<void>(co_await one.lock());
+                } else {
+                    static_cast<void>(co_await one.lock_shared());
+                }
+                ++locked;
+            }
+        };
+        spawn(sim.scheduler, takes()).detach();
+        sim.scheduler.post([&] {
+            EXPECT_TRUE(one.try_lock());
+            turns += locked == coro::budget_of_step ? 1 : 0;
+        });
+        sim.scheduler.run_until_idle();
+        EXPECT_EQ(turns, 1);
+        EXPECT_EQ(locked, coro::budget_of_step + 1);
+    }
 }
 
 TEST(RwMutex, ADowngradeLetsReadersInAndNoWriter) {

@@ -220,6 +220,24 @@ TEST(Semaphore, UnitsBeyondALowerSizeStayValid) {
 }
 
 // tokio-rs/tokio#4867, #8020: nothing opens it again.
+TEST(Semaphore, ATaskThatAsksAClosedOneOnAndOnLetsOthersHaveTheirTurn) {
+    simulation sim;
+    semaphore all{1};
+    all.close();
+    bool over = false;
+    int asked = 0;
+    const auto asks = [&]() -> task<> {
+        while (!over && asked != 2 * coro::budget_of_step) {
+            EXPECT_FALSE(co_await all.acquire());
+            ++asked;
+        }
+    };
+    spawn(sim.scheduler, asks()).detach();
+    sim.scheduler.post([&] { over = true; });
+    sim.scheduler.run_until_idle();
+    EXPECT_EQ(asked, coro::budget_of_step + 1);
+}
+
 TEST(Semaphore, ClosedStaysClosed) {
     sharing of{2};
     of.kept.push_back(of.all.try_acquire(2));

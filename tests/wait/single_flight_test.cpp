@@ -37,7 +37,8 @@ struct source {
             const auto length = static_cast<int>(key.size());
             try {
                 co_await sleep_for(10ms);
-            } catch (const stopped_error&) {
+            } catch (const stopped_error& error) {
+                EXPECT_EQ(error.reason(), stopped_by::unwanted);
                 ++stopped;
                 throw;
             }

@@ -427,6 +427,51 @@ class Plan(unittest.TestCase):
                     self.assertTrue(folder in foreign.get(runtime, "").split() or
                                     (bench_folder / folder / f"{runtime}.cpp").exists())
 
+    def test_each_handshake_has_its_rivals(self):
+        for case in plan.cases(["W18"], plan.Size((1, 2))):
+            workers = dict(case.arguments)["workers"]
+            self.assertEqual(case.runtimes[1:], ("openssl", "nginx") if workers == 1 else ("nginx",))
+
+    def test_each_request_has_its_rivals_and_a_whole_number_of_rounds(self):
+        for size in (plan.Size(), plan.Size((1, 2), quick=True)):
+            found = plan.cases(["W19"], size)
+            self.assertEqual({case.program_case for case in found}, set(plan.DATABASES))
+            for case in found:
+                options = dict(case.arguments)
+                self.assertEqual(case.runtimes[1:], plan.DATABASES[case.program_case])
+                at_once = options["connections"] * options.get("in_flight", 1)
+                self.assertEqual(options["count"] % at_once, 0, case.label)  # those of pgbench
+
+    def test_each_page_has_its_cases(self):
+        found = plan.cases(["W21"], plan.Size((1, 2)))
+        self.assertEqual({case.program_case for case in found}, {"plaintext", "json"})
+        for case in found:
+            options = dict(case.arguments)
+            self.assertEqual(options.get("in_flight", 1), 16 if case.program_case == "plaintext" else 1)
+            self.assertGreaterEqual(options["count"], 100 * options["connections"], case.label)
+        self.assertEqual({(dict(case.arguments)["connections"], dict(case.arguments)["workers"]) for case in found},
+                         {(64, 1), (64, 2), (256, 1), (256, 2)})
+
+    def test_a_rival_of_channels_has_the_channel_of_the_case(self):
+        rivals = {(case.program_case, dict(case.arguments).get("consumers", 1)): set(case.runtimes[1:])
+                  for case in plan.cases(["W8"], plan.Size((1,)))}
+        every = {"locked", "asio", "tbb", "go", "tokio"}
+        self.assertEqual(rivals["bounded", 1], every)
+        self.assertEqual(rivals["ping_pong", 1], every)
+        self.assertEqual(rivals["bounded", 10], every - {"tokio"})
+        self.assertEqual(rivals["unbounded", 1], every - {"go"})
+        self.assertEqual(rivals["batched", 1], {"tokio"})
+        self.assertEqual(rivals["batched", 10], set())
+
+    def test_each_wait_has_its_cases_and_rivals(self):
+        for size in (plan.Size((1, 2)), plan.Size((1, 2), quick=True), plan.Size(full=True)):
+            found = plan.cases(["W22"], size)
+            self.assertEqual({case.program_case for case in found}, set(plan.WAITING))
+            for case in found:
+                self.assertEqual(case.runtimes[1:], plan.WAITING[case.program_case])
+                self.assertGreaterEqual(dict(case.arguments)["count"],
+                                        10 * dict(case.arguments).get("chains", 1), case.label)
+
     def test_selection(self):
         options = bench.parse_arguments(["w1", "--cases", "P=2 W=1$", "--only", "trivial,asio"])
         cases = bench.planned_cases(options)
@@ -521,7 +566,11 @@ class Machine(unittest.TestCase):
                 self.assertRegex(machine.commit(folder), r"^[0-9a-f]{12}" + (" with changes$" if changed else "$"))
 
     def test_the_crates_have_versions(self):
-        for version in machine.crate_versions(TOOLS.parent, "tokio", "rayon"):
+        for version in machine.crate_versions(TOOLS.parent, "tokio", "hyper", "rayon"):
+            self.assertRegex(version, r"^\d+\.\d+\.\d+$")
+
+    def test_the_modules_have_versions(self):
+        for version in machine.module_versions(TOOLS.parent, "jackc/pgx", "redis/go-redis"):
             self.assertRegex(version, r"^\d+\.\d+\.\d+$")
 
     def test_slug_is_a_file_name(self):

@@ -45,6 +45,13 @@ class Conditions(unittest.TestCase):
         self.assertEqual(kinds("struct s { int x = 1; task<> f() { if (co_await a()) ++n; } };"), ["condition"])
         self.assertEqual(kinds("task<> g() { int x = 1; } task<> f() { if (co_await a()) ++n; }"), ["condition"])
 
+    def test_parameters_are_no_variables(self):
+        body = "if (co_await s.write_all(f(x))) g(); }"
+        self.assertEqual(kinds("task<> f(stream s, std::string x) { " + body), ["condition"])
+        self.assertEqual(kinds("task<> f(stream s, std::string x) { try { " + body + " catch (...) {} }"), ["condition"])
+        self.assertEqual(kinds("task<> f(stream s) { std::string x; " + body), [])
+        self.assertEqual(kinds("task<> f(stream s) { using x = int; " + body), [])
+
     def test_lambdas_are_right(self):
         self.assertEqual(kinds("auto f = [](int& n) -> task<> { if (co_await a()) ++n; };"), [])
         self.assertEqual(kinds("void g() { run([&] { return 1; }, []() -> task<> { while (co_await a()) {} }); }"), [])
@@ -76,6 +83,9 @@ class Temporaries(unittest.TestCase):
     def test_inside_a_lambda_it_is_found_too(self):
         code = "void f() { spawn(s, [&]() -> task<> {\n co_await blocking([x] { use(x); });\n }); }"
         self.assertEqual([line for line, _ in gcc12.scan(code)], [2])
+
+    def test_a_temporary_string_is_right(self):
+        self.assertEqual(kinds('task<> f() { co_await g(std::string("x") + y, "a" + z); }'), [])
 
     def test_aggregates(self):
         self.assertEqual(kinds('task<> f() { int n; co_await spawn(s, g(), {.name = "x", .stop = t}); }'), ["aggregate"])

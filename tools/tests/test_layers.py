@@ -53,6 +53,14 @@ class Layers(TemporaryTree):
         self.assert_finds(self.find("src/io/a.cpp", "#include <boost/asio.hpp>"),
                           "src/io/a.cpp:1", "third-party")
 
+    def test_a_third_party_header_that_a_module_may_include(self):
+        self.assertEqual(self.find("src/tls/a.cpp", "#include <openssl/ssl.h>"), [])
+        self.assert_finds(self.find("src/tls/a.cpp", "#include <boost/asio.hpp>"),
+                          "src/tls/a.cpp:1", "third-party")
+        (self.root / "src/tls/a.cpp").unlink()
+        self.assert_finds(self.find("include/fairlead/tls/a.hpp", "#include <openssl/ssl.h>"),
+                          "include/fairlead/tls/a.hpp:1", "third-party")
+
     def test_system_headers_are_for_os_and_io(self):
         self.assertEqual(self.find("src/os/a.cpp", "#include <sys/mman.h>", "#include <unistd.h>"),
                          [])

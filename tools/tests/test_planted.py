@@ -84,6 +84,31 @@ class Mutants(TemporaryTree):
         self.write_mutants(test="Drain.IsGone")
         self.assertEqual(planted.check(self.root), ["tests/planted/some.toml: m: there is no test Drain.IsGone"])
 
+    def test_a_file_that_the_compiler_must_refuse_is_a_test(self):
+        self.write_mutants(test="refused_wet")
+        self.assertEqual(planted.check(self.root), ["tests/planted/some.toml: m: there is no test refused_wet"])
+        self.write("tests/refused/wet.cpp", "// complaint: it is wet\n")
+        self.assertEqual(planted.check(self.root), [])
+
+    def test_what_the_compiler_does_not_refuse_has_failed(self):
+        self.write("src/sched/role.cpp", "static_assert(a == b);")
+        mutant = {**MUTANT, "test": "refused_wet"}
+        for complaint, wanted in (("notype", "passed"), ("no such complaint", "failed")):
+            source = self.root / "tests/refused/wet.cpp"
+            self.write("tests/refused/wet.cpp", f"// complaint: {complaint}\nnotype x;\n")
+            with mock.patch.object(planted, "WORK", self.root / "work"):
+                self.assertEqual(planted.compile_refused(self.root, mutant, source)[0], wanted)
+
+    def test_a_test_that_fails_without_its_mutant_kills_nothing(self):
+        self.write_mutants()
+        (self.root / "program").write_text("#!/bin/sh\nexit 1\n")
+        (self.root / "program").chmod(0o755)
+        with mock.patch.object(planted, "build", lambda root, bug, with_mistake: self.root / "program"):
+            self.assertEqual(planted.ends_without(self.root, MUTANT, {}), "failed")
+
+    def test_what_does_not_compile_is_not_killed(self):
+        self.assertEqual(planted.judge([MUTANT], {"m": "no build"})[1], 0)
+
     def test_a_name_that_stands_there_twice_is_found(self):
         self.write_mutants(names=("m", "m"))
         self.assertIn("two bugs have this name", planted.check(self.root)[0])

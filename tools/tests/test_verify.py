@@ -50,6 +50,7 @@ class Verify(TemporaryTree):
                       mock.patch.object(verify, "BUILD", self.root / "build" / "verify"),
                       mock.patch.object(verify, "PAGE", self.root / "page.md"),
                       mock.patch.object(verify, "STATES_MIN", 1000),
+                      mock.patch.object(verify, "MUTANTS_MIN", 2),
                       mock.patch.dict(os.environ, {"PATH": path})):
             self.enterContext(patch)
         self.write("bin/java", '#!/bin/sh\n. ../../../../answers/$(sed -n "s/CONSTANT Bug = //p" model.cfg)\n')
@@ -93,6 +94,12 @@ class Verify(TemporaryTree):
         code, errors, _ = self.verify()
         self.assertEqual(code, 1)
         self.assertIn("Lamp: no mutant shows that Warm can fail", errors)
+
+    def test_a_specification_with_few_mutants_fails_also_quickly(self):
+        with mock.patch.object(verify, "MUTANTS_MIN", 3):
+            code, errors, _ = self.verify("--quick")
+        self.assertEqual(code, 1)
+        self.assertIn("Lamp: 2 mutants, and 3 are wanted", errors)
 
     def test_a_mutant_that_survives_one_of_them_fails(self):
         self.answers("2", f"grep -q Warm model.cfg || {{ {LIVENESS}; }}{HOLDS}")

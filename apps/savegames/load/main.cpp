@@ -4,7 +4,6 @@
 // is wrong.
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -19,16 +18,8 @@ namespace {
 
 namespace load = savegames::load;
 
-// Set by a signal: the run sends no more requests, and reports what it has measured.
-volatile std::sig_atomic_t interrupted = 0;
-
-extern "C" void on_interrupt(int) { interrupted = 1; }
-
 int drive(const load::load_options& options) {
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
-    const load::run_result result = load::run(
-        options, [] { return interrupted != 0; }, ::isatty(STDERR_FILENO) == 1);
+    const load::run_result result = load::run(options, ::isatty(STDERR_FILENO) == 1);
     if (!result.problem.empty()) {
         fmt::print(stderr, "savegames-load: {}\n", result.problem);
         return 1;

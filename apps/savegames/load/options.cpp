@@ -24,7 +24,7 @@ bool parse_number(std::string_view text, Number& value) {
 
 // Options whose text differs from the value that is kept.
 struct raw_options {
-    std::string url = "http://127.0.0.1:8080";
+    std::vector<std::string> urls{"http://127.0.0.1:8080"};
     std::string mix = "10:60:29:1";
     double duration_s = 10;
     double timeout_s = 30;
@@ -33,7 +33,10 @@ struct raw_options {
 };
 
 void declare_run(CLI::App& app, load_options& options, raw_options& raw) {
-    app.add_option("--url", raw.url, "The service; its address must be one of this machine")
+    app.add_option("--url", raw.urls,
+                   "The service; its address must be one of this machine. Several, for processes "
+                   "with the same saves: connections are dealt to them, and go to the next one "
+                   "after an error and after 100 requests")
         ->capture_default_str();
     app.add_option("--connections", options.connections,
                    "How many connections; each has one request under way")
@@ -112,9 +115,11 @@ std::expected<std::string, std::string> read_token(const std::string& path) {
 
 // Moves the options from `raw` to `options`. Returns what is wrong; empty: nothing.
 std::string take_over(const raw_options& raw, const CLI::App& app, load_options& options) {
-    auto target = parse_target(raw.url);
-    if (!target) return target.error();
-    options.target = *target;
+    for (const std::string& url : raw.urls) {
+        auto target = parse_target(url);
+        if (!target) return target.error();
+        options.targets.push_back(*target);
+    }
     auto mix = parse_mix(raw.mix);
     if (!mix) return mix.error();
     options.mix = *mix;

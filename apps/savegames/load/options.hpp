@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fairlead/base/time.hpp>
 #include <fairlead/io/address.hpp>
@@ -28,7 +29,7 @@ struct operation_mix {
 };
 
 struct load_options {
-    fairlead::io::address target;
+    std::vector<fairlead::io::address> targets{};  // processes of the service; at least one
     std::size_t connections = 64;
     fairlead::duration run_time = std::chrono::seconds{10};
     std::optional<std::uint64_t> requests{};  // if set, it replaces run_time

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +17,7 @@
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/io/epoll_driver.hpp>
+#include <fairlead/io/signal_set.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include "savegames/load/http_client.hpp"
@@ -36,15 +40,43 @@ struct shared_state {
     const workload& work;
     judge& verdicts;
     statistics& counted;
-    std::string headers;
 };
 
-std::string common_headers(const load_options& options) {
+std::string headers_for(const fl::io::address& target, const load_options& options) {
     std::string lines =
-        fmt::format("Host: {}\r\nUser-Agent: savegames-load\r\n", options.target.to_string());
+        fmt::format("Host: {}\r\nUser-Agent: savegames-load\r\n", target.to_string());
     if (!options.token.empty()) lines += "Authorization: Bearer " + options.token + "\r\n";
     return lines;
 }
+
+// A connection to one process of the service at a time: to the next one after an error, and after
+// some requests, so that a process that was started again gets its part of the load.
+class line_to_service {
+public:
+    line_to_service(const load_options& options, std::size_t number)
+        : current_{number % options.targets.size()} {
+        for (const fl::io::address& each : options.targets) {
+            clients_.emplace_back(each, headers_for(each, options), options.timeout);
+        }
+    }
+
+    [[nodiscard]] http_client& client() noexcept {
+        if (sent_ == sent_max) go_on();
+        ++sent_;
+        return clients_[current_];
+    }
+    void go_on() noexcept {
+        current_ = (current_ + 1) % clients_.size();
+        sent_ = 0;
+    }
+
+private:
+    static constexpr std::size_t sent_max = 100;
+
+    std::deque<http_client> clients_;
+    std::size_t current_;
+    std::size_t sent_ = 0;  // to the current one
+};
 
 const char* method_of(operation_kind kind) {
     switch (kind) {
@@ -72,7 +104,7 @@ fl::task<outcome> perform(shared_state& shared, http_client& client, request_pla
 }
 
 fl::task<> connection(shared_state& shared, schedule& tickets, std::size_t number) {
-    http_client client{shared.options.target, shared.headers, shared.options.timeout};
+    line_to_service line{shared.options, number};
     random_source random{shared.options.seed * 1'000'003 + number};
     for (;;) {
         std::optional<fl::time_point> due = tickets.next(fl::clock::now());
@@ -81,11 +113,14 @@ fl::task<> connection(shared_state& shared, schedule& tickets, std::size_t numbe
             co_await fl::sleep_until(*due);
         }
         const request_plan plan = shared.work.draw(random);
+        http_client& client = line.client();
         const outcome ended = co_await perform(shared, client, plan);
         shared.counted.record(number, plan.kind, fl::clock::now() - *due, ended);
         const http_client::traffic moved = client.take_traffic();
         shared.counted.add_bytes(number, moved.sent, moved.received);
-        if (ended.what == outcome::verdict::error) co_await fl::sleep_for(pause_after_error);
+        if (ended.what != outcome::verdict::error) continue;
+        line.go_on();
+        co_await fl::sleep_for(pause_after_error);
     }
 }
 
@@ -122,15 +157,15 @@ private:
     std::string problem_;
 };
 
-fl::task<> preloading_connection(shared_state& shared, preload_list& list,
-                                 const std::function<bool()>& interrupted) {
+fl::task<> preloading_connection(shared_state& shared, preload_list& list, std::size_t number,
+                                 const std::stop_token& interrupted) {
     constexpr int attempts_max = 5;
-    http_client client{shared.options.target, shared.headers, shared.options.timeout};
-    for (std::optional<std::size_t> player = list.next(); player && !interrupted();
+    line_to_service line{shared.options, number};
+    for (std::optional<std::size_t> player = list.next(); player && !interrupted.stop_requested();
          player = list.next()) {
         const request_plan plan = shared.work.first_save(*player);
         for (int attempt = 1;; ++attempt) {
-            const outcome ended = co_await perform(shared, client, plan);
+            const outcome ended = co_await perform(shared, line.client(), plan);
             if (ended.what == outcome::verdict::good) break;
             if (attempt == attempts_max || ended.what == outcome::verdict::wrong) {
                 list.fail(fmt::format("the save of player {} was not stored in {} attempts: {}{}",
@@ -138,6 +173,7 @@ fl::task<> preloading_connection(shared_state& shared, preload_list& list,
                                       ended.detail.empty() ? "" : ": " + ended.detail));
                 co_return;
             }
+            line.go_on();
             co_await fl::sleep_for(pause_after_error * attempt);
         }
         list.stored();
@@ -167,11 +203,10 @@ fl::task<> progress_line(const statistics& counted, const load_options& options)
     fmt::print(stderr, "\r\033[K");
 }
 
-fl::task<> preload(shared_state& shared, preload_list& list,
-                   const std::function<bool()>& interrupted) {
+fl::task<> preload(shared_state& shared, preload_list& list, const std::stop_token& interrupted) {
     fl::scope connections{co_await fl::current_scheduler()};
     for (std::size_t i = 0; i < shared.options.connections; ++i) {
-        connections.spawn(preloading_connection(shared, list, interrupted), {.name = "preload"});
+        connections.spawn(preloading_connection(shared, list, i, interrupted), {.name = "preload"});
     }
     co_await connections.join();
 }
@@ -184,8 +219,8 @@ fl::task<> measure(shared_state& shared, schedule& tickets) {
     co_await connections.join();
 }
 
-void measure_all(fl::scheduler& home, shared_state& shared,
-                 const std::function<bool()>& interrupted, bool show_progress, run_result& result) {
+void measure_all(fl::scheduler& home, shared_state& shared, const std::stop_token& interrupted,
+                 bool show_progress, run_result& result) {
     const fl::time_point begin = fl::clock::now();
     schedule tickets{shared.options, begin, interrupted};
     std::optional<fl::join_handle<void>> progress;
@@ -199,10 +234,26 @@ void measure_all(fl::scheduler& home, shared_state& shared,
     result.counted = shared.counted.collect();
 }
 
+// The calling thread waits in a futex, and the kernel would give it the signals first. Thread
+// sanitizer puts off the handler of a thread that waits so. The workers wait in the driver.
+void leave_signals_to_workers() {
+    sigset_t ends{};
+    ::sigemptyset(&ends);
+    ::sigaddset(&ends, SIGINT);
+    ::sigaddset(&ends, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+}
+
+// The first SIGINT or SIGTERM ends the run: it sends no more requests, and reports what it has
+// measured.
+fl::task<> end_at_signal(fl::io::signal_set& signals, std::stop_source& ends) {
+    const auto number = co_await signals.next();
+    if (number) ends.request_stop();
+}
+
 }  // namespace
 
-run_result run(const load_options& options, const std::function<bool()>& interrupted,
-               bool show_progress) {
+run_result run(const load_options& options, bool show_progress) {
     run_result result;
     const workload work{options};
     ledger kept{options.players};
@@ -214,20 +265,30 @@ run_result run(const load_options& options, const std::function<bool()>& interru
     }
     judge verdicts{kept, options.verify};
     statistics counted;
-    shared_state shared{options, work, verdicts, counted, common_headers(options)};
+    shared_state shared{options, work, verdicts, counted};
     {
         fl::scheduler home{{.workers = options.workers,
                             .name = "load",
                             .driver = std::make_unique<fl::io::epoll_driver>()}};
+        auto signals = fl::io::signal_set::make(fl::io::epoll_driver::of(home), {SIGINT, SIGTERM});
+        if (!signals) {
+            result.problem = "signals: " + signals.error().message();
+            return result;
+        }
+        leave_signals_to_workers();
+        std::stop_source interrupted;
+        auto waits_for_signal = fl::spawn(home, end_at_signal(*signals, interrupted));
         if (options.preload) {
             preload_list list{options.players, kept};
-            fl::block_on(home, preload(shared, list, interrupted));
+            fl::block_on(home, preload(shared, list, interrupted.get_token()));
             result.preloaded = list.stored_count();
             if (!list.problem().empty()) result.problem = "preload: " + list.problem();
         }
         if (result.problem.empty() && options.requests != 0) {
-            measure_all(home, shared, interrupted, show_progress, result);
+            measure_all(home, shared, interrupted.get_token(), show_progress, result);
         }
+        waits_for_signal.request_stop();
+        waits_for_signal.get();
     }
     if (!options.ledger_path.empty()) {
         if (auto stored = kept.store(options.ledger_path); !stored && result.problem.empty()) {

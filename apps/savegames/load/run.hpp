@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,9 +17,9 @@ struct run_result {
     std::uint64_t preloaded = 0;  // saves that were stored before the measurement
 };
 
-// Does what `options` say: makes the pool, preloads, measures. Blocks. Calls `interrupted` between
-// requests, on any worker. `show_progress`: shows a progress line on the standard error.
-[[nodiscard]] run_result run(const load_options& options, const std::function<bool()>& interrupted,
-                             bool show_progress);
+// Does what `options` say: makes the pool, preloads, measures. Blocks. SIGINT and SIGTERM end it
+// early: it sends no more requests then. `show_progress`: shows a progress line on the standard
+// error.
+[[nodiscard]] run_result run(const load_options& options, bool show_progress);
 
 }  // namespace savegames::load

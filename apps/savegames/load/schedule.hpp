@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <utility>
 
 #include <fairlead/base/time.hpp>
@@ -22,8 +22,7 @@ namespace savegames::load {
 
 class schedule {
 public:
-    schedule(const load_options& options, fairlead::time_point begin,
-             std::function<bool()> interrupted)
+    schedule(const load_options& options, fairlead::time_point begin, std::stop_token interrupted)
         : begin_{begin},
           end_{options.requests ? fairlead::never : fairlead::after(begin, options.run_time)},
           requests_max_{options.requests.value_or(std::numeric_limits<std::uint64_t>::max())},
@@ -33,7 +32,7 @@ public:
     // When the next request is due, perhaps in the past. Nothing: there are no more requests. Any
     // thread.
     [[nodiscard]] std::optional<fairlead::time_point> next(fairlead::time_point now) {
-        if (interrupted_()) return std::nullopt;
+        if (interrupted_.stop_requested()) return std::nullopt;
         const std::lock_guard lock{mutex_};
         const fairlead::time_point due = rate_ > 0 ? due_time(given_) : now;
         if (given_ >= requests_max_ || due >= end_) return std::nullopt;
@@ -52,7 +51,7 @@ private:
     const fairlead::time_point end_;
     const std::uint64_t requests_max_;
     const double rate_;
-    const std::function<bool()> interrupted_;
+    const std::stop_token interrupted_;
     std::mutex mutex_;
     std::uint64_t given_ = 0;
 };

@@ -157,7 +157,7 @@ TEST(bounded_queue, a_pusher_keeps_no_pusher_waiting) {
 
 TEST(bounded_queue, loses_nothing_between_threads) {
     constexpr int each = 2'000;
-    bounded_queue<int> queue{{.items_max = 64, .bytes_max = 100}, 2};
+    bounded_queue<int> queue{{.items_max = 64, .bytes_max = 100}};
     std::array<int, 3> granted{};  // items of each pusher that the queue took
     std::array<int, 2> taken{};    // items that each taker took
     {

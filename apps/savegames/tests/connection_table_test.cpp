@@ -51,7 +51,7 @@ protected:
 
     // Null: there is no room.
     client* connect(const std::string& name, const network& from = crowd) {
-        auto seat = table->enter(*acceptor, now, &retry, from);
+        auto seat = table->enter(now, &retry, from);
         if (!seat) return nullptr;
         auto made = std::make_unique<client>();
         made->seat.emplace(std::move(*seat));
@@ -67,11 +67,9 @@ protected:
     }
 
     fl::task<> accept() {
-        fl::basic_task& self = co_await fl::current_task();
-        acceptor = &self;
-        fl::wake_reason reason = fl::wake_reason::woken;
-        for (; reason != fl::wake_reason::stopped; ++signals) {
-            reason = co_await fl::receive_signal();
+        for (;; ++signals) {
+            const auto room = co_await table->wait_for_room(fl::never);
+            if (!room) co_return;
         }
     }
 
@@ -91,7 +89,6 @@ protected:
     fl::scheduler home{on_caller()};
     std::optional<connection_table> table;
     std::optional<fl::join_handle<void>> accepting;
-    fl::basic_task* acceptor = nullptr;
     int signals = 0;
     time_point now{10s};
     time_point retry{};

@@ -48,14 +48,26 @@ public:
         for (auto& done : kept_) done(std::unexpected(error::store_failed));
     }
 
-    void get(const profile_key& key, completion<save> done) override {
+    void get(const profile_key& key, time_point deadline, completion<save> done) override {
         ++asked;
-        if (!silent) return memory_store::get(key, std::move(done));
+        seen = deadline;
+        if (!silent) return memory_store::get(key, deadline, std::move(done));
         kept_.push_back(std::move(done));
+    }
+    void put(const profile_key& key, const write_condition& condition, save value,
+             completion<std::uint64_t> done) override {
+        seen = condition.deadline;
+        memory_store::put(key, condition, std::move(value), std::move(done));
+    }
+    void erase(const profile_key& key, const write_condition& condition,
+               completion<void> done) override {
+        seen = condition.deadline;
+        memory_store::erase(key, condition, std::move(done));
     }
 
     bool silent = false;
     int asked = 0;
+    time_point seen{};  // the deadline of the latest read or write
 
 private:
     std::vector<completion<save>> kept_;
@@ -71,7 +83,7 @@ public:
         auto stream =
             fl::io::tcp_stream::adopt(fl::io::epoll_driver::of(home_), fl::os::unique_fd{ends[1]});
         time_point retry{};
-        auto seat = table.enter(acceptor_, clock::now(), &retry);
+        auto seat = table.enter(clock::now(), &retry);
         connection_.emplace(
             fl::spawn(home_, serve_connection(parts_, std::move(*stream), std::move(*seat), 0)));
         home_.run_until_idle();
@@ -102,7 +114,7 @@ public:
     // Lets a newcomer ask for room, much later. Whether this connection is asked to stop.
     [[nodiscard]] bool is_crowded_out() {
         time_point retry{};
-        EXPECT_FALSE(table.enter(acceptor_, clock::now() + 1h, &retry));
+        EXPECT_FALSE(table.enter(clock::now() + 1h, &retry));
         return table.count().evicted != 0;
     }
 
@@ -132,6 +144,7 @@ private:
     service_stats stats_;
     memory_trimmer trimmer_;
     const service_parts parts_{.limits = {},
+                               .http = http_options({}, stats_),
                                .jobs = jobs_,
                                .run = *runner_,
                                .stats = stats_,
@@ -144,7 +157,6 @@ private:
                                .tokens = [] { return nullptr; },
                                .stats_json = [] { return std::string{"{}"}; },
                                .ready = [] { return std::expected<void, std::string>{}; }};
-    fl::callback_task acceptor_;
     fl::scheduler home_{on_caller()};
     tenant_table tenants_{home_, {}, {.memory_max = std::size_t{1} << 20}};
     fl::os::unique_fd client_;
@@ -157,6 +169,12 @@ std::string read_within(std::string_view timeout) {
     return "GET /saves/anna HTTP/1.1\r\nHost: localhost\r\nX-Request-Timeout: " +
            std::string{timeout} +
            "\r\ntraceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\r\n";
+}
+
+std::string write_of(std::string_view method, const std::string& path, std::string_view timeout) {
+    return std::string{method} + " " + path +
+           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nX-Request-Timeout: " +
+           std::string{timeout} + "\r\n\r\n{}";
 }
 
 TEST(Connection, AnswersAnOverdueRequestAndGoesOn) {
@@ -178,6 +196,21 @@ TEST(Connection, DoesNotAskTheStoreForARequestThatIsOverdueAtOnce) {
     EXPECT_EQ(client.store().asked, 0);
     EXPECT_TRUE(client.ask(read_within("60000")).starts_with("HTTP/1.1 404 "));
     EXPECT_EQ(client.store().asked, 1);
+}
+
+TEST(Connection, TellsTheStoreTheDeadlineOfTheRequest) {
+    for (const std::string_view line : {"PUT", "GET", "POST", "DELETE"}) {
+        one_client client;
+        const std::string path = line == "POST" ? "/saves/anna/update" : "/saves/anna";
+        EXPECT_TRUE(
+            client.ask(write_of("PUT", "/saves/anna", "60000")).starts_with("HTTP/1.1 200"));
+        client.store().seen = {};
+        const time_point before = clock::now();
+        const std::string answer = client.ask(write_of(line, path, "3000"));
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 20")) << answer;
+        EXPECT_GE(client.store().seen, before + 3s) << line;
+        EXPECT_LE(client.store().seen, clock::now() + 3s) << line;
+    }
 }
 
 TEST(Connection, RefusesATimeoutThatIsNoNumber) {

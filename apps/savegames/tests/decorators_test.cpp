@@ -1,4 +1,4 @@
-// Tests of delay_line, latency_store and flaky_store.
+// Tests of latency_store and flaky_store.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "savegames/delay_line.hpp"
 #include "savegames/flaky_store.hpp"
 #include "savegames/latency_store.hpp"
 #include "savegames/tests/memory_store.hpp"
@@ -21,52 +20,6 @@ namespace savegames {
 namespace {
 
 using namespace std::chrono_literals;
-
-TEST(delay_line, runs_in_order_of_time_and_never_early) {
-    delay_line line;
-    std::vector<int> order;
-    std::vector<time_point> ran(4);
-    std::latch all{4};
-    const time_point start = clock::now();
-    for (const auto& [index, delay] : {std::pair{0, 30ms}, {1, 10ms}, {2, 20ms}, {3, 10ms}}) {
-        line.run_at(start + delay, [&, number = index] {
-            order.push_back(number);
-            ran[static_cast<std::size_t>(number)] = clock::now();
-            all.count_down();
-        });
-    }
-    all.wait();
-    EXPECT_EQ(order, (std::vector{1, 3, 2, 0}));
-    EXPECT_GE(ran[0], start + 30ms);
-    EXPECT_GE(ran[1], start + 10ms);
-    EXPECT_GE(ran[2], start + 20ms);
-    EXPECT_EQ(line.waiting(), 0U);
-}
-
-TEST(delay_line, stop_runs_what_waits_and_later_calls_run_at_once) {
-    delay_line line;
-    int ran = 0;
-    line.run_at(clock::now() + 1h, [&] { ++ran; });
-    line.run_at(clock::now() + 2h, [&] {
-        ++ran;
-        line.run_at(clock::now() + 3h, [&] { ++ran; });
-    });
-    EXPECT_EQ(line.waiting(), 2U);
-    line.stop();
-    EXPECT_EQ(ran, 3);
-    line.run_at(clock::now() + 1h, [&] { ++ran; });
-    EXPECT_EQ(ran, 4);
-    line.stop();
-}
-
-TEST(delay_line, functions_may_add_functions) {
-    delay_line line;
-    std::promise<void> done;
-    line.run_at(clock::now(), [&] {
-        line.run_at(clock::now(), [&] { line.run_at(clock::now(), [&] { done.set_value(); }); });
-    });
-    done.get_future().wait();
-}
 
 TEST(latency, is_parsed) {
     EXPECT_EQ(parse_latency("5ms").value().median, 5ms);
@@ -109,7 +62,8 @@ TEST(latency_store, answers_late_and_on_another_thread) {
     EXPECT_TRUE(release(store, key_of("p"), owner_token{1}).has_value());
     EXPECT_GE(clock::now() - start, 30ms);
     std::promise<std::thread::id> where;
-    store.get(key_of("p"), [&](auto) { where.set_value(std::this_thread::get_id()); });
+    store.get(key_of("p"), time_point::max(),
+              [&](auto) { where.set_value(std::this_thread::get_id()); });
     EXPECT_NE(where.get_future().get(), std::this_thread::get_id());
 }
 
@@ -118,7 +72,8 @@ TEST(latency_store, does_not_answer_one_after_the_other) {
     latency_store store{inner, inner, {.median = 20ms}};
     std::latch all{1000};
     const time_point start = clock::now();
-    for (int i = 0; i < 1000; ++i) store.get(key_of("p"), [&](auto) { all.count_down(); });
+    for (int i = 0; i < 1000; ++i)
+        store.get(key_of("p"), time_point::max(), [&](auto) { all.count_down(); });
     all.wait();
     EXPECT_LT(clock::now() - start, 10s);  // it would be 20 s if one waited for the other
 }
@@ -128,7 +83,8 @@ TEST(latency_store, ends_only_when_everything_was_answered) {
     flaky_store slow{inner, inner, [](auto, auto&) { return fault{fault::kind::hold}; }};
     int answered = 0;
     auto store = std::make_unique<latency_store>(slow, slow, latency_profile{.median = 1h});
-    for (int i = 0; i < 3; ++i) store->get(key_of("p"), [&](auto) { ++answered; });
+    for (int i = 0; i < 3; ++i)
+        store->get(key_of("p"), time_point::max(), [&](auto) { ++answered; });
     slow.wait_held(3);
     std::thread ender{[&] { store.reset(); }};
     slow.release_held();

@@ -77,6 +77,7 @@ TEST(game_settings, bounds_are_good_values) {
 TEST(game_settings, come_from_a_file) {
     const temporary_folder folder;
     settings given;
+    given.database = folder / "saves.db";
     given.games_file = folder / "games";
     try {
         complete(given);

@@ -26,7 +26,9 @@ public:
         }
     }
 
-    void get(const profile_key& key, completion<save> done) override { done(stored(key)); }
+    void get(const profile_key& key, time_point, completion<save> done) override {
+        done(stored(key));
+    }
 
     void put(const profile_key& key, const write_condition& condition, save value,
              completion<std::uint64_t> done) override {

@@ -15,12 +15,22 @@ using fairlead::trace_source;
 
 const std::string caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-http_head head_with(std::string timeout, std::string traceparent) {
-    http_head head;
-    head.request_timeout = std::move(timeout);
-    head.traceparent = std::move(traceparent);
-    return head;
-}
+// The fields of a request; those with an empty value are left out.
+class head_with {
+public:
+    head_with(const std::string& timeout, const std::string& traceparent) {
+        if (!timeout.empty()) add("x-request-timeout", timeout);
+        if (!traceparent.empty()) add("TraceParent", traceparent);
+    }
+    head_with& add(const std::string& name, const std::string& value) {
+        lines_ += name + ": " + value + "\r\n";
+        return *this;
+    }
+    operator fairlead::http::fields() const { return fairlead::http::fields{lines_}; }
+
+private:
+    std::string lines_;
+};
 
 TEST(RequestContext, TakesTheSmallerTimeout) {
     trace_source spans{1};
@@ -33,11 +43,12 @@ TEST(RequestContext, TakesTheSmallerTimeout) {
 
 TEST(RequestContext, RefusesAWrongTimeout) {
     trace_source spans{1};
-    for (const char* wrong : {"x", "-1", "+1", " 1", "1 ", "1, more", "3600001", "0x10"}) {
+    for (const char* wrong : {"x", "-1", "+1", "1 1", "1, 2", "3600001", "0x10"}) {
         const auto refused = context_of(head_with(wrong, ""), 5s, spans);
         ASSERT_FALSE(refused.has_value()) << wrong;
         EXPECT_EQ(refused.error().status, 400) << wrong;
     }
+    EXPECT_FALSE(context_of(head_with("5", "").add("X-Request-Timeout", "5"), 5s, spans));
 }
 
 TEST(RequestContext, GoesOnWithTheTraceOfTheCaller) {
@@ -53,6 +64,8 @@ TEST(RequestContext, BeginsATraceWithoutOneOfTheCaller) {
     const auto malformed = context_of(head_with("", caller + "x"), 5s, spans);
     EXPECT_TRUE(trace::parse(none->span.to_string()).has_value());
     EXPECT_NE(none->span.trace_id, malformed->span.trace_id);
+    const auto two = context_of(head_with("", caller).add("traceparent", caller), 5s, spans);
+    EXPECT_NE(two->span.trace_id, trace::parse(caller)->trace_id);
 }
 
 TEST(RequestContext, LogsWhatIsAskedFor) {

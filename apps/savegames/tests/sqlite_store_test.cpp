@@ -43,6 +43,12 @@ private:
     sqlite3* connection_ = nullptr;
 };
 
+write_condition until(time_point deadline) {
+    write_condition condition;
+    condition.deadline = deadline;
+    return condition;
+}
+
 class sqlite_store_test : public testing::Test {
 protected:
     std::unique_ptr<sqlite_store> open(sqlite_options options = {}) {
@@ -86,65 +92,59 @@ TEST_F(sqlite_store_test, put_get_erase) {
     EXPECT_TRUE(erase(*store, key).has_value());
     EXPECT_EQ(erase(*store, key).error(), error::not_found);
     EXPECT_EQ(get(*store, key).error(), error::not_found);
-    const sqlite_counters counters = store->counters();
+    const store_counters counters = store->counters();
     EXPECT_EQ(counters.reads, 4U);
     EXPECT_EQ(counters.writes, 4U);
     EXPECT_EQ(counters.failures, 0U);
 }
 
-TEST_F(sqlite_store_test, versions_are_never_used_twice) {
+// The write in time is in the same group.
+TEST_F(sqlite_store_test, a_write_that_is_overdue_does_not_begin) {
     const auto store = open();
-    const profile_key key = key_of("p");
-    EXPECT_EQ(put(*store, key, packed("1")), 1U);
-    EXPECT_TRUE(erase(*store, key).has_value());
-    EXPECT_EQ(put(*store, key, packed("2")), 3U);
-    EXPECT_EQ(put(*store, key, packed("3"), {.expected_version = 1, .owner = {}}).error(),
-              error::conflict);
-}
-
-TEST_F(sqlite_store_test, expected_version) {
-    const auto store = open();
-    const profile_key key = key_of("p");
-    EXPECT_EQ(put(*store, key, packed("1"), {.expected_version = 1, .owner = {}}).error(),
-              error::conflict);
-    EXPECT_EQ(put(*store, key, packed("1"), {.expected_version = 0, .owner = {}}), 1U);
-    EXPECT_EQ(put(*store, key, packed("2"), {.expected_version = 0, .owner = {}}).error(),
-              error::conflict);
-    EXPECT_EQ(put(*store, key, packed("2"), {.expected_version = 1, .owner = {}}), 2U);
-    EXPECT_EQ(erase(*store, key, {.expected_version = 1, .owner = {}}).error(), error::conflict);
-    EXPECT_TRUE(erase(*store, key, {.expected_version = 2, .owner = {}}).has_value());
-    EXPECT_EQ(put(*store, key, packed("4"), {.expected_version = 0, .owner = {}}), 4U);
-}
-
-TEST_F(sqlite_store_test, writes_verify_the_lease) {
-    const auto store = open();
-    const profile_key key = key_of("p");
-    const owner_token alice{1};
-    const owner_token bob{2};
-    const write_condition as_alice{.expected_version = {}, .owner = alice};
-    EXPECT_EQ(put(*store, key, packed("1"), as_alice).error(), error::lease_lost);
-    EXPECT_TRUE(acquire(*store, key, alice).value().granted);
-    EXPECT_FALSE(acquire(*store, key, bob).value().granted);
-    EXPECT_EQ(put(*store, key, packed("1"), as_alice), 1U);
-    EXPECT_TRUE(release(*store, key, alice).has_value());
-    EXPECT_EQ(release(*store, key, alice).error(), error::lease_lost);
-    EXPECT_TRUE(acquire(*store, key, bob).value().granted);
-    EXPECT_EQ(erase(*store, key, as_alice).error(), error::lease_lost);
-    EXPECT_EQ(get(*store, key).value().version, 1U);
-}
-
-TEST_F(sqlite_store_test, large_save_and_whole_id_grammar) {
-    const auto store = open();
-    const profile_key key = key_of(std::string(64, '_'), "...");
-    std::string noise(2'000'000, '\0');
-    for (std::size_t i = 0; i < noise.size(); ++i) {
-        noise[i] = static_cast<char>(checksum(std::to_string(i)));
+    answer<std::uint64_t> late;
+    answer<std::uint64_t> in_time;
+    answer<void> erased;
+    {
+        busy_writer writer{*store};
+        store->put(key_of("late"), until(clock::now()), packed("1"), late.done());
+        store->put(key_of("p"), until(clock::now() + 1h), packed("1"), in_time.done());
+        store->erase(key_of("busy"), until(clock::now()), erased.done());
+        writer.leave.count_down();
+        EXPECT_EQ(late.get().error(), error::deadline);
+        EXPECT_EQ(in_time.get(), 1U);
+        EXPECT_EQ(erased.get().error(), error::deadline);
     }
-    const save large = packed(noise);
-    EXPECT_GT(large.data.size(), 1'900'000U);
-    EXPECT_EQ(put(*store, key, large), 1U);
-    EXPECT_EQ(unpack(get(*store, key).value(), 4'000'000).value(), noise);
-    EXPECT_EQ(get(*store, key).value().checksum, large.checksum);  // its top bit is set
+    EXPECT_EQ(get(*store, key_of("late")).error(), error::not_found);
+    EXPECT_TRUE(get(*store, key_of("busy")).has_value());
+    EXPECT_EQ(store->counters().overdue, 2U);
+    EXPECT_EQ(store->counters().writes, 2U);
+    EXPECT_EQ(store->counters().failures, 0U);
+    EXPECT_TRUE(store->ready().has_value());
+}
+
+TEST_F(sqlite_store_test, a_read_that_is_overdue_does_not_begin) {
+    const auto store = open();
+    answer<save> late;
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")), 1U);
+    store->get(key_of("p"), clock::now(), late.done());
+    EXPECT_EQ(late.get().error(), error::deadline);
+    EXPECT_EQ(store->counters().overdue, 1U);
+    EXPECT_EQ(store->counters().reads, 0U);
+}
+
+// Another connection of this process has the lock until the end of the test: with the time of the
+// options the writer would wait for an hour.
+TEST_F(sqlite_store_test, a_write_waits_for_a_lock_until_its_deadline) {
+    const auto store = open({.busy_timeout = 1h});
+    sqlite3* other = nullptr;
+    ASSERT_EQ(sqlite3_open_v2(path.c_str(), &other, SQLITE_OPEN_READWRITE, "unix-excl"), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+    answer<std::uint64_t> late;
+    store->put(key_of("p"), until(clock::now() + 20ms), packed("1"), late.done());
+    EXPECT_EQ(late.get().error(), error::store_failed);
+    EXPECT_EQ(sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(other);
+    EXPECT_EQ(put(*store, key_of("p"), packed("1")), 1U);
 }
 
 TEST_F(sqlite_store_test, survives_reopening_and_leases_do_not) {
@@ -314,7 +314,7 @@ TEST_F(sqlite_store_test, callbacks_may_call_the_store) {
     answer<save> read;
     store->put(key_of("p"), {}, packed("1"), [&](auto) {
         store->put(key_of("p"), {}, packed("2"),
-                   [&](auto) { store->get(key_of("p"), read.done()); });
+                   [&](auto) { store->get(key_of("p"), time_point::max(), read.done()); });
     });
     EXPECT_EQ(read.get().value().version, 2U);
 }

@@ -46,7 +46,7 @@ inline std::expected<std::uint64_t, error> put(blob_store& store, const profile_
 
 inline std::expected<save, error> get(blob_store& store, const profile_key& key) {
     answer<save> read;
-    store.get(key, read.done());
+    store.get(key, time_point::max(), read.done());
     return read.get();
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
-#include <fairlead/sched/callback_task.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -50,7 +49,6 @@ protected:
     fl::scheduler scheduler{on_caller()};
     std::optional<tenant_table> table;
     tenant_report report;
-    fl::callback_task sweeper;
 };
 
 TEST(routes, name_a_game_or_the_default_one) {
@@ -94,16 +92,16 @@ TEST_F(tenants_test, an_idle_game_is_dropped_after_a_while) {
     {
         const auto stay = table->enter(id("chess"));
         now += 1h;
-        EXPECT_EQ(table->sweep(sweeper), time_point::max());
+        EXPECT_EQ(table->sweep(), time_point::max());
         EXPECT_EQ(table->report(1).known, 1U);
     }
-    EXPECT_EQ(table->sweep(sweeper), now + 10s);
+    EXPECT_EQ(table->sweep(), now + 10s);
     EXPECT_EQ(table->report(1).idle, 1U);
     now += 10s - 1ns;
-    EXPECT_EQ(table->sweep(sweeper), now + 1ns);
+    EXPECT_EQ(table->sweep(), now + 1ns);
     EXPECT_EQ(table->report(1).known, 1U);
     now += 1ns;
-    EXPECT_EQ(table->sweep(sweeper), time_point::max());
+    EXPECT_EQ(table->sweep(), time_point::max());
     EXPECT_EQ(table->report(1).known, 0U);
     EXPECT_EQ(table->report(1).dropped, 1U);
     EXPECT_EQ(table->enter(id("chess")).game(), "chess");
@@ -117,7 +115,7 @@ TEST_F(tenants_test, a_game_that_is_asked_for_again_stays) {
     now += 9s;
     { const auto again = table->enter(id("chess")); }
     now += 1s;
-    EXPECT_EQ(table->sweep(sweeper), now + 9s);
+    EXPECT_EQ(table->sweep(), now + 9s);
     report = table->report(10);
     ASSERT_EQ(report.most.size(), 1U);
     EXPECT_EQ(report.most[0].game, "chess");
@@ -143,7 +141,7 @@ TEST_F(tenants_test, hundreds_of_thousands_leave_nothing_behind) {
     }
     EXPECT_EQ(table->report(10).known, 1'000U);
     now += 10s;
-    EXPECT_EQ(table->sweep(sweeper), time_point::max());
+    EXPECT_EQ(table->sweep(), time_point::max());
     report = table->report(10);
     EXPECT_EQ(report.known, 0U);
     EXPECT_EQ(report.made, 200'000U);
@@ -156,14 +154,12 @@ TEST_F(tenants_test, the_sweeper_sleeps_until_a_game_is_idle) {
     make({.idle = 10s});
     int sweeps = 0;
     const auto sweep = [&]() -> fl::task<> {
-        fl::basic_task& self = co_await fl::current_task();
-        fl::wake_reason why = fl::wake_reason::expired;
-        while (why != fl::wake_reason::stopped) {
+        for (;;) {
             ++sweeps;
-            (void)table->sweep(self);
-            why = co_await fl::receive_signal();
+            (void)table->sweep();
+            const auto due = co_await table->wait_for_sweep(fl::never);
+            if (!due) co_return;
         }
-        table->forget_sweeper();
     };
     auto sweeping = fl::spawn(scheduler, sweep());
     scheduler.run_until_idle();
@@ -179,7 +175,7 @@ TEST_F(tenants_test, the_sweeper_sleeps_until_a_game_is_idle) {
     EXPECT_EQ(sweeps, 2);
     sweeping.request_stop();
     sweeping.get();
-    (void)table->enter(id("poker"));  // no task is signalled
+    (void)table->enter(id("poker"));  // no task waits
 }
 
 TEST_F(tenants_test, limits_come_from_the_settings) {
@@ -251,7 +247,7 @@ TEST_F(tenants_test, reports_are_bounded_and_lose_nothing) {
     };
     run("gone", 1'000);
     now += 10s;
-    (void)table->sweep(sweeper);
+    (void)table->sweep();
     for (std::size_t i = 1; i <= 100; ++i) run("game-" + std::to_string(i), i);
     report = table->report(3);
     ASSERT_EQ(report.most.size(), 3U);

@@ -12,6 +12,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import demo
+import demo_cluster
 import demo_service
 import demo_tenants
 
@@ -227,6 +228,54 @@ class Tenants(unittest.TestCase):
         with mock.patch.object(demo_tenants, "drive", return_value=report):
             with self.assertRaisesRegex(demo_service.DemoError, "status 429"):
                 tenants.quiet(1000)
+
+
+class Cluster(unittest.TestCase):
+    @staticmethod
+    def results(**of_killed):
+        def measured(**changes):
+            return {"rps": 2000.0, "p50_ms": 5.0, "p99_ms": 20.0, "requests": 1000, "errors": 0,
+                    "errors_by_kind": {}, "lost": 0} | changes
+
+        killed = {"errors": 4, "errors_by_kind": {"closed": 3, "contended": 1}} | of_killed
+        return {"one process": measured(), "three processes": measured(rps=3000.0),
+                "three, one killed": measured(**killed), "all read again": measured()}
+
+    def test_what_a_kill_costs(self):
+        shown, problems = demo_cluster.verdict(self.results())
+        self.assertEqual(problems, [])
+        self.assertIn("1.50 times", shown[0])
+        self.assertIn("4 of 1000 requests (3 closed, 1 contended)", shown[1])
+        self.assertIn("0 are lost", shown[2])
+
+    def test_a_lost_save_is_a_problem(self):
+        shown, problems = demo_cluster.verdict(self.results(lost=2))
+        self.assertEqual(shown, [])
+        self.assertIn("2 answers contradict", problems[0])
+
+    def test_errors_without_a_kill_are_a_problem(self):
+        results = self.results()
+        results["all read again"]["errors"] = 1
+        self.assertIn("all read again: 1 errors", demo_cluster.verdict(results)[1][0])
+
+    def test_nothing_done(self):
+        self.assertIn("no request", demo_cluster.verdict(self.results(requests=0))[1][0])
+
+    def test_a_row_for_each_part(self):
+        lines = demo_cluster.table(self.results()).splitlines()
+        self.assertEqual(len(lines), 5)
+        self.assertEqual(lines[3].split()[-3:], ["1000", "4", "0"])
+
+    def test_a_killed_service_starts_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "savegames"
+            program.write_text("#!/bin/sh\n" + Services.until_told(0))
+            program.chmod(0o755)
+            with mock.patch.object(demo_service, "OUTPUT", pathlib.Path(folder)):
+                with demo_service.Service(program, ["--stores"], "x") as service:
+                    service.kill()
+                    service.start_again()
+                self.assertEqual(service.process.returncode, 0)
 
 
 class Help(unittest.TestCase):

@@ -27,21 +27,21 @@ async fn serve(listener: TcpListener, buffer_bytes: usize) {
     }
 }
 
-/// The answer of the client: the type report in ../../w13/echo.hpp.
+/// The answer of the client: the type report in ../../support/client_process.hpp.
 struct Report {
     elapsed_ns: f64,
     p50_us: f64,
     p99_us: f64,
 }
 
-struct Client {
+pub struct Client {
     process: Child,
     talk: UnixStream,
 }
 
 impl Client {
     /// Starts the client with the options of this program.
-    fn start() -> std::io::Result<Client> {
+    pub fn start() -> std::io::Result<Client> {
         let (talk, other) = UnixStream::pair()?;
         let process = Command::new(called_as().with_file_name("client"))
             .args(std::env::args().skip(1))
@@ -65,7 +65,8 @@ impl Client {
         }
     }
 
-    fn measure(&mut self, port: u16, messages: u64) -> Outcome {
+    /// `what`: the unit of the rate.
+    pub fn measure(&mut self, port: u16, messages: u64, what: &'static str) -> Outcome {
         const GO: [u8; 1] = [0];
         self.ask(&port.to_le_bytes())?;
         let watch = Stopwatch::start();
@@ -76,7 +77,7 @@ impl Client {
         found.beside = vec![
             ("p50", answer.p50_us, "us"),
             ("p99", answer.p99_us, "us"),
-            ("rate", messages as f64 / answer.elapsed_ns * 1e9, "messages/s"),
+            ("rate", messages as f64 / answer.elapsed_ns * 1e9, what),
         ];
         Ok(Some(found))
     }
@@ -90,7 +91,7 @@ impl Drop for Client {
 }
 
 /// Asks for the descriptors, and returns whether this process may have so many.
-fn may_have_descriptors(count: u64) -> bool {
+pub fn may_have_descriptors(count: u64) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: both calls access only the limit, which exists.
     unsafe {
@@ -111,5 +112,5 @@ pub fn echo(asked: &Options) -> Outcome {
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(told)?;
     let port = listener.local_addr().map_err(told)?.port();
     runtime.spawn(serve(listener, buffer_bytes));
-    Client::start().map_err(told)?.measure(port, asked.count)
+    Client::start().map_err(told)?.measure(port, asked.count, "messages/s")
 }

@@ -1,14 +1,17 @@
-//! The benchmarks of Tokio and Rayon: one program for all workloads, which takes part where it is
-//! linked as <workload>/tokio or <workload>/rayon. It has the options and the output of the
-//! programs in C++, see ../../README.md. The headers of the workloads describe them, such as
-//! ../../w1/post_storm.hpp.
+//! The benchmarks of Tokio, hyper and Rayon: one program for all workloads, which takes part where
+//! it is linked as <workload>/tokio, <workload>/hyper or <workload>/rayon. It has the options and
+//! the output of the programs in C++, see ../../README.md. The headers of the workloads describe
+//! them, such as ../../w1/post_storm.hpp.
 
+mod channels;
 mod echo;
 mod fork_join;
 mod loops;
+mod pages;
 mod posts;
 mod result;
 mod sleeps;
+mod waiting;
 
 use result::Outcome;
 use std::path::PathBuf;
@@ -20,6 +23,7 @@ pub struct Options {
     name: String,
     workers: u64,
     producers: u64,
+    consumers: u64,
     count: u64,
     chains: u64,
     work_ns: u64,
@@ -38,7 +42,8 @@ fn usage_error(what: &str) -> ! {
 }
 
 fn parse(arguments: &[String]) -> Options {
-    let mut asked = Options { workers: 1, producers: 1, chains: 1, connections: 1, ..Options::default() };
+    let mut asked =
+        Options { workers: 1, producers: 1, consumers: 1, chains: 1, connections: 1, ..Options::default() };
     for pair in arguments.chunks(2) {
         let (option, value) = match pair {
             [option, value] => (option.as_str(), value),
@@ -51,6 +56,7 @@ fn parse(arguments: &[String]) -> Options {
             }
             "--workers" => &mut asked.workers,
             "--producers" => &mut asked.producers,
+            "--consumers" => &mut asked.consumers,
             "--count" => &mut asked.count,
             "--chains" => &mut asked.chains,
             "--work_ns" => &mut asked.work_ns,
@@ -87,17 +93,20 @@ fn main() {
         ("w3", "tokio") => posts::tokio_avalanche,
         ("w4", "tokio") => posts::tokio_recursive,
         ("w7", "tokio") => sleeps::ping_pong,
+        ("w8", "tokio") => channels::channels,
         ("w9", "tokio") => sleeps::timers,
         ("w10", "tokio") => sleeps::memory,
         ("w11", "tokio") => sleeps::saturated,
         ("w12", "tokio") => sleeps::wake,
         ("w13", "tokio") => echo::echo,
+        ("w21", "hyper") => pages::pages,
+        ("w22", "tokio") => waiting::waiting,
         ("w1", "rayon") => posts::rayon_storm,
         ("w3", "rayon") => posts::rayon_avalanche,
         ("w4", "rayon") => posts::rayon_recursive,
         ("w5", "rayon") => fork_join::measure,
         ("w6", "rayon") => loops::measure,
-        _ => usage_error("to be called as <workload>/tokio or <workload>/rayon"),
+        _ => usage_error("to be called as <workload>/tokio, <workload>/rayon or <workload>/hyper"),
     };
     match measure(&asked) {
         Ok(Some(found)) => println!("{}", found.json(workload, &asked.name, runtime)),

@@ -1,5 +1,6 @@
 //! The measurements of a run.
 
+use crate::Options;
 use std::fs::read_to_string;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::*};
 use std::thread::sleep;
@@ -97,6 +98,30 @@ impl Stopwatch {
             items,
             ..Measurement::default()
         }
+    }
+}
+
+// --- numbers that are passed on ------------------------------------------------------------------
+
+/// The numbers of a task.
+pub type Part = std::ops::Range<u64>;
+
+/// The numbers below `count` that are those of task `index` of `tasks`.
+pub fn part_of(index: u64, tasks: u64, count: u64) -> Part {
+    count * index / tasks..count * (index + 1) / tasks
+}
+
+/// As measure_sum in ../../support/numbers.hpp.
+pub fn measure_sum(asked: &Options, pass: impl Fn(u64) -> u64) -> Outcome {
+    let is_right = |count: u64| pass(count) == (0..count).sum::<u64>();
+    let warm = is_right(asked.count / 10);
+    let watch = Stopwatch::start();
+    let sum = pass(asked.count);
+    let found = watch.per_item(asked.count);
+    if warm && sum == (0..asked.count).sum::<u64>() {
+        Ok(Some(found))
+    } else {
+        Err("a number was lost, or came twice".into())
     }
 }
 

@@ -1,5 +1,6 @@
 //! W7 and W9 to W12 with Tokio: tasks that wait for each other or for a time.
 
+use crate::channels::token_by_channels;
 use crate::posts::tokio_runtime;
 use crate::result::*;
 use crate::Options;
@@ -33,10 +34,13 @@ fn play(runtime: &Runtime, switches: u64) {
 }
 
 pub fn ping_pong(asked: &Options) -> Outcome {
+    let runtime = tokio_runtime(asked);
+    if asked.name == "channel" {
+        return measure_sum(asked, |count| token_by_channels(&runtime, count));
+    }
     if asked.name != "coroutine" {
         return Ok(None);
     }
-    let runtime = tokio_runtime(asked);
     play(&runtime, asked.count / 10);
     let watch = Stopwatch::start();
     play(&runtime, asked.count);

@@ -48,6 +48,8 @@ class channel {
 public:
     /// The capacity of a channel without a bound.
     static constexpr std::size_t unbounded = channels::block_fifo<T>::unbounded;
+    /// What is sent: `T`; of a port, whose elements are envelopes, the message.
+    using value_type = channels::sent<T>::value;
 
     /// `capacity`: how many elements wait in it at most, at least one. Allocates room for them
     /// unless it is `unbounded`. `policy`: what happens to a value that finds no place.
@@ -73,40 +75,41 @@ public:
     /// `closed`, `stopped`, `expired`, or `would_wait` in a channel that refuses. Throws
     /// `std::bad_alloc` in an unbounded channel. With an error or an exception `value` is
     /// unchanged.
-    [[nodiscard]] auto send(T&& value, time_point deadline = never) noexcept {
+    [[nodiscard]] auto send(value_type&& value, time_point deadline = never) noexcept {
         return coro::task_wait<channels::send_operation<T>>{deadline, state_,
-                                                            std::span<T>{std::addressof(value), 1}};
+                                                            std::span{std::addressof(value), 1}};
     }
 
     /// Without a wait: `would_wait` if there is no place, or a sender waits.
-    waited<void> try_send(T&& value) {
-        return channels::try_now<channels::send_operation<T>>(
-            state_, std::span<T>{std::addressof(value), 1});
+    waited<void> try_send(value_type&& value) {
+        return channels::try_now<channels::send_operation<T>>(state_,
+                                                              std::span{std::addressof(value), 1});
     }
 
     /// The same as `send` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
-    [[nodiscard]] waited<void> send_blocking(T&& value, time_point deadline = never) {
+    [[nodiscard]] waited<void> send_blocking(value_type&& value, time_point deadline = never) {
         return coro::wait_on_thread<channels::send_operation<T>>(
-            deadline, state_, std::span<T>{std::addressof(value), 1});
+            deadline, state_, std::span{std::addressof(value), 1});
     }
 
     /// Sends all of `values`, in order, with nothing of other senders between those that need not
     /// wait: `waited<std::size_t>`, which is how many were sent, or why none was. Fewer than all:
     /// the channel was closed, the deadline has passed, the task was asked to stop, or an unbounded
     /// channel had no memory. Throws `std::bad_alloc` if it had none for the first.
-    [[nodiscard]] auto send_many(std::span<T> values, time_point deadline = never) noexcept {
+    [[nodiscard]] auto send_many(std::span<value_type> values,
+                                 time_point deadline = never) noexcept {
         return coro::task_wait<channels::send_many_operation<T>>{deadline, state_, values};
     }
 
     /// As many as there are places for now: `would_wait` if there is none.
-    waited<std::size_t> try_send_many(std::span<T> values) {
+    waited<std::size_t> try_send_many(std::span<value_type> values) {
         return channels::try_now<channels::send_many_operation<T>>(state_, values);
     }
 
     /// The same as `send_many` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
-    [[nodiscard]] waited<std::size_t> send_many_blocking(std::span<T> values,
+    [[nodiscard]] waited<std::size_t> send_many_blocking(std::span<value_type> values,
                                                          time_point deadline = never) {
         return coro::wait_on_thread<channels::send_many_operation<T>>(deadline, state_, values);
     }

@@ -42,7 +42,7 @@ public:
     /// Uses the place, which there must be, also if the channel was closed after it was reserved.
     /// `closed`, and `value` is unchanged: the channel drops its elements, since no receiver is
     /// left. Throws `std::bad_alloc` in an unbounded channel; the place stays then.
-    waited<void> send(T&& value) && {
+    waited<void> send(channels::sent<T>::value&& value) && {
         FAIRLEAD_ASSERT(of_ != nullptr, "a permit of a channel was used that is none, or twice");
         const bool sent = of_->send_reserved(std::move(value));
         of_ = nullptr;

@@ -29,7 +29,7 @@ task<fold_step<Range, Value, Step>> fold_over(Range range, Value first, Step ste
     Value value = std::move(first);
     const auto end = std::ranges::end(range);
     for (auto at = std::ranges::begin(range); at != end; ++at) {
-        if (self.hears_stop()) coro::throw_stopped();
+        if (self.hears_stop()) coro::throw_stopped(self.stop_reason());
         if constexpr (coro::is_expected<result>) {
             auto next = co_await step(std::move(value), *at);
             if (!next) co_return std::unexpected{std::move(next).error()};

@@ -1,6 +1,8 @@
 // Where the results go that nothing waits for any more.
 #pragma once
 
+#include <fairlead/detail/base/language.hpp>
+
 #include <type_traits>
 #include <utility>
 
@@ -13,10 +15,8 @@ struct loser_sink {
     F sink;
 };
 
-// The results of losers are destroyed.
-struct drop {
-    void operator()(auto&&...) const noexcept {}
-};
+// The results of losers are destroyed where they are.
+struct drop {};
 
 }  // namespace combine
 /// @endcond

@@ -7,9 +7,13 @@
 #include <fairlead/coro/max_concurrency.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/detail/combine/decided.hpp>
+#include <fairlead/detail/combine/race_result.hpp>
 #include <fairlead/detail/coro/as_task.hpp>
 #include <fairlead/detail/coro/children.hpp>
+#include <fairlead/detail/coro/pulled.hpp>
 
+#include <cstddef>
+#include <exception>
 #include <expected>
 #include <type_traits>
 #include <utility>
@@ -20,12 +24,15 @@ namespace fairlead {
 namespace combine {
 
 // A success decides, and stops the rest.
-inline constexpr coro::group_rule first_success{
-    .name = "race", .decides = coro::child_succeeded, .stops = coro::child_succeeded};
+inline constexpr coro::group_rule first_success{.name = "race",
+                                                .decides = coro::child_succeeded,
+                                                .stops = coro::child_succeeded,
+                                                .tells = stopped_by::lost_race};
 inline constexpr coro::group_rule first_value{.name = "race_ok",
                                               .decides = coro::child_succeeded,
                                               .stops = coro::child_succeeded,
-                                              .counts_errors = true};
+                                              .counts_errors = true,
+                                              .tells = stopped_by::lost_race};
 
 template <class Bodies>
 using one_of = typename coro::children<Bodies>::one;
@@ -48,8 +55,40 @@ auto errors_of(Children& ended) {
     return errors;
 }
 
+template <class Range, class Sink>
+task<coro::child_of_range<Range>> race_of_range(Range range, Sink sink, max_concurrency bound) {
+    using child = coro::child_of_range<Range>;
+    const coro::root& waiting = co_await coro::running_root();
+    coro::pulled<Range> from{std::forward<Range>(range)};
+    race_result<child, Sink> result{sink};
+    co_await run_race(first_success, from, result, bound,
+                      [](const settled<child>& ended) { return ended.has_value(); });
+    auto winner = result.take_winner();
+    if (!winner) {
+        std::vector<std::exception_ptr> failures;
+        for (settled<child>& each : result.take_failures()) {
+            failures.push_back(std::move(each).error());
+        }
+        for (const std::exception_ptr& each : failures) {
+            if (coro::is_stop(each)) std::rethrow_exception(each);
+        }
+        if (from.has_more()) coro::throw_stopped(waiting.stop_reason());
+        throw race_error{std::move(failures)};
+    }
+    if constexpr (!std::is_void_v<child>) co_return **std::move(winner);
+}
+
 template <class Result>
 using raced = std::expected<typename Result::value_type, std::vector<typename Result::error_type>>;
+
+template <class Result>
+raced<Result> value_of_winner(Result&& winner) {
+    if constexpr (std::is_void_v<typename Result::value_type>) {
+        return {};
+    } else {
+        return *std::move(winner);
+    }
+}
 
 template <class Bodies, class Sink>
 task<raced<one_of<Bodies>>> race_ok_of(Bodies bodies, Sink sink, max_concurrency bound = {}) {
@@ -58,11 +97,28 @@ task<raced<one_of<Bodies>>> race_ok_of(Bodies bodies, Sink sink, max_concurrency
     co_await all.run(never, bound.count);
     auto winner = decided(all, sink);
     if (!winner) co_return std::unexpected{errors_of(all)};
-    if constexpr (std::is_void_v<typename one_of<Bodies>::value_type>) {
-        co_return raced<one_of<Bodies>>{};
-    } else {
-        co_return **std::move(winner->result);
+    co_return value_of_winner(*std::move(winner->result));
+}
+
+template <class Range, class Sink>
+task<raced<coro::child_of_range<Range>>> race_ok_of_range(Range range, Sink sink,
+                                                          max_concurrency bound) {
+    using child = coro::child_of_range<Range>;
+    const coro::root& waiting = co_await coro::running_root();
+    coro::pulled<Range> from{std::forward<Range>(range)};
+    race_result<child, Sink> result{sink};
+    co_await run_race(first_value, from, result, bound, [](const settled<child>& ended) {
+        return ended.has_value() && ended->has_value();
+    });
+    auto winner = result.take_winner();
+    if (winner) co_return value_of_winner(**std::move(winner));
+    std::vector<typename child::error_type> errors;
+    for (settled<child>& each : result.take_failures()) {
+        if (!each) std::rethrow_exception(std::move(each).error());
+        errors.push_back((*std::move(each)).error());
     }
+    if (from.has_more()) coro::throw_stopped(waiting.stop_reason());
+    co_return std::unexpected{std::move(errors)};
 }
 
 template <awaitable... Child>
@@ -113,12 +169,27 @@ template <awaitable Child>
     return combine::race_of(coro::as_tasks(std::move(children)), combine::drop{}, bound);
 }
 
+/// The same for a range of children, each of which is read when it begins: see `when_all`. What the
+/// range throws is thrown if there is no winner.
+template <coro::range_of_children Range>
+[[nodiscard]] task<coro::child_of_range<Range>> race(Range&& children, max_concurrency bound) {
+    return combine::race_of_range<Range>(std::forward<Range>(children), combine::drop{}, bound);
+}
+
 /// The same, and `losers` gets how the other children have ended, if there is a winner.
 template <class Sink, awaitable Child>
 [[nodiscard]] task<coro::awaited_t<Child>> race(combine::loser_sink<Sink> losers,
                                                 std::vector<Child> children,
                                                 max_concurrency bound = {}) {
     return combine::race_of(coro::as_tasks(std::move(children)), std::move(losers.sink), bound);
+}
+
+/// The same for a range. How the children have ended that have lost is kept until the race is over.
+template <class Sink, coro::range_of_children Range>
+[[nodiscard]] task<coro::child_of_range<Range>> race(combine::loser_sink<Sink> losers,
+                                                     Range&& children, max_concurrency bound) {
+    return combine::race_of_range<Range>(std::forward<Range>(children), std::move(losers.sink),
+                                         bound);
 }
 
 /// The same for children of one type `std::expected<V, E>`, for which an error is a failure. Gives
@@ -132,12 +203,49 @@ template <awaitable... Child>
                                combine::drop{});
 }
 
+/// The same, and `losers` gets how the other children have ended, if there is a winner.
+template <class Sink, awaitable... Child>
+    requires combine::of_one_expected<Child...>
+[[nodiscard]] task<combine::raced<combine::one_of_awaited<Child...>>> race_ok(
+    combine::loser_sink<Sink> losers, Child&&... children) {
+    return combine::race_ok_of(coro::some_tasks<coro::awaited_t<Child>...>{coro::as_task(
+                                   std::forward<Child>(children))...},
+                               std::move(losers.sink));
+}
+
 /// The same for any number of children, of which at most `bound` run at once.
 template <awaitable Child>
     requires coro::is_expected<coro::awaited_t<Child>>
 [[nodiscard]] task<combine::raced<coro::awaited_t<Child>>> race_ok(std::vector<Child> children,
                                                                    max_concurrency bound = {}) {
     return combine::race_ok_of(coro::as_tasks(std::move(children)), combine::drop{}, bound);
+}
+
+/// The same, and `losers` gets how the other children have ended, if there is a winner.
+template <class Sink, awaitable Child>
+    requires coro::is_expected<coro::awaited_t<Child>>
+[[nodiscard]] task<combine::raced<coro::awaited_t<Child>>> race_ok(combine::loser_sink<Sink> losers,
+                                                                   std::vector<Child> children,
+                                                                   max_concurrency bound = {}) {
+    return combine::race_ok_of(coro::as_tasks(std::move(children)), std::move(losers.sink), bound);
+}
+
+/// The same for a range of children, each of which is read when it begins: see `when_all`. What the
+/// range throws is thrown if there is no winner.
+template <coro::range_of_children Range>
+    requires coro::is_expected<coro::child_of_range<Range>>
+[[nodiscard]] task<combine::raced<coro::child_of_range<Range>>> race_ok(Range&& children,
+                                                                        max_concurrency bound) {
+    return combine::race_ok_of_range<Range>(std::forward<Range>(children), combine::drop{}, bound);
+}
+
+/// The same for a range, and `losers` gets how the other children have ended, if there is a winner.
+template <class Sink, coro::range_of_children Range>
+    requires coro::is_expected<coro::child_of_range<Range>>
+[[nodiscard]] task<combine::raced<coro::child_of_range<Range>>> race_ok(
+    combine::loser_sink<Sink> losers, Range&& children, max_concurrency bound) {
+    return combine::race_ok_of_range<Range>(std::forward<Range>(children), std::move(losers.sink),
+                                            bound);
 }
 
 }  // namespace fairlead

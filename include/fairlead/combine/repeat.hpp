@@ -53,7 +53,7 @@ template <class Step>
     using result = combine::repeated<Step>;
     const coro::root& self = co_await coro::running_root();
     for (std::size_t index = 0; index != count; ++index) {
-        if (self.hears_stop()) coro::throw_stopped();
+        if (self.hears_stop()) coro::throw_stopped(self.stop_reason());
         if constexpr (std::is_void_v<result>) {
             static_cast<void>(co_await combine::make_step(step, index));
         } else {

@@ -25,7 +25,11 @@ namespace fairlead {
 inline duration retry_policy::delay_before(std::uint32_t number, time_point begun) const noexcept {
     const auto longest = static_cast<double>(longest_delay.count());
     auto delay = static_cast<double>(first_delay.count());
-    for (std::uint32_t i = 1; i < number && delay < longest; ++i) delay *= factor;
+    double power = factor;
+    for (std::uint32_t left = number - 1; left != 0 && delay < longest; left /= 2) {
+        if (left % 2 != 0) delay *= power;
+        power *= power;
+    }
     delay = std::min(delay, longest);
     // SplitMix64 of Steele, Lea and Flood.
     std::uint64_t mixed = seed ^ static_cast<std::uint64_t>(begun.time_since_epoch().count());
@@ -34,7 +38,8 @@ inline duration retry_policy::delay_before(std::uint32_t number, time_point begu
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
     mixed ^= mixed >> 31;
     const double part = static_cast<double>(mixed >> 11) * 0x1p-53;  // from 0 to 1
-    return duration{static_cast<duration::rep>(delay * (1 - jitter * part))};
+    // Saturates, as a long delay of a policy without a bound must.
+    return time_span{std::chrono::duration<double, std::nano>{delay * (1 - jitter * part)}};
 }
 
 /// @cond internal
@@ -59,9 +64,10 @@ public:
 
     // An attempt has failed. When the next one is to begin; none: there is none.
     [[nodiscard]] std::optional<time_point> next() noexcept {
-        if (number_ == policy_.attempts || caller_.hears_stop()) return std::nullopt;
+        if (number_ == policy_.attempts || caller_.ends_waits()) return std::nullopt;
         const time_point due = after(caller_.home().now(), policy_.delay_before(number_, begun_));
-        if (due > after(begun_, policy_.total)) return std::nullopt;
+        if (due > after(begun_, policy_.total) || due > caller_.context().deadline())
+            return std::nullopt;
         if (policy_.budget != nullptr && !policy_.budget->try_take()) return std::nullopt;
         ++number_;
         return due;
@@ -86,22 +92,20 @@ auto make_attempt(Make& make, std::uint32_t number) {
 template <class Make>
 using attempt_result = coro::awaited_t<decltype(make_attempt(std::declval<Make&>(), 1U))>;
 
-// Whether the failure of an attempt may be tried again. A stop is no failure.
-template <class RetryIf>
-bool is_worth(RetryIf& retry_if, const std::exception_ptr& failure) {
-    if (coro::is_stop(failure)) return false;
-    if constexpr (std::predicate<RetryIf&, const std::exception_ptr&>) return retry_if(failure);
-    return false;
-}
+// Whether an attempt has failed, and may be made again. A stop is no failure.
 template <class RetryIf, class T>
-bool is_worth_as_result(RetryIf& retry_if, const T& result) {
-    if constexpr (coro::is_expected<T>) {
+bool is_worth(RetryIf& retry_if, const coro::result<T>& ended) {
+    if (const std::exception_ptr failure = ended.failure(); failure != nullptr) {
+        if (coro::is_stop(failure)) return false;
+        if constexpr (std::predicate<RetryIf&, const std::exception_ptr&>) return retry_if(failure);
+    } else if constexpr (coro::is_expected<T>) {
         using error = typename T::error_type;
-        if (result.has_value()) return false;
+        if (ended.value().has_value()) return false;
         if constexpr (std::same_as<error, wait_error>) {
-            if (result.error() == wait_error::stopped) return false;
+            if (ended.value().error() == wait_error::stopped) return false;
         }
-        if constexpr (std::predicate<RetryIf&, const error&>) return retry_if(result.error());
+        if constexpr (std::predicate<RetryIf&, const error&>)
+            return retry_if(ended.value().error());
     }
     return false;
 }
@@ -118,9 +122,10 @@ bool is_worth_as_result(RetryIf& retry_if, const T& result) {
 /// `const std::exception_ptr&`, or `const E&` of the error, or either. A kind of failure that it
 /// does not take is not tried again. By default every failure is worth one.
 ///
-/// A stop is no failure: it is not tried again, and ends a delay with `stopped_error`. The attempts
-/// run in the calling task. To bound an attempt, let `make` return a `with_timeout`; to bound the
-/// whole call, put the `retry` into one.
+/// No delay begins that would end after the deadline of the context: the last failure is given at
+/// once. A stop is no failure: it is not tried again, and ends a delay with `stopped_error`. What
+/// `retry_if` throws leaves `retry`. The attempts run in the calling task. To bound an attempt, let
+/// `make` return a `with_timeout`; to bound the whole call, put the `retry` into one.
 ///
 ///     co_await fl::retry({}, [&] { return fl::with_timeout(store.load(key), 1s); });
 template <class Make, class RetryIf = combine::any_failure>
@@ -130,24 +135,19 @@ template <class Make, class RetryIf = combine::any_failure>
     coro::root& self = co_await coro::running_root();
     combine::attempts attempts{policy, self};
     for (;;) {
-        std::exception_ptr failure;
-        std::optional<time_point> next;
+        coro::result<result> ended;
         try {
             if constexpr (std::is_void_v<result>) {
                 co_await combine::make_attempt(make, attempts.number());
-                co_return;
             } else {
-                result ended = co_await combine::make_attempt(make, attempts.number());
-                if (combine::is_worth_as_result(retry_if, ended)) next = attempts.next();
-                if (!next) co_return ended;
+                ended.return_value(co_await combine::make_attempt(make, attempts.number()));
             }
         } catch (...) {
-            failure = std::current_exception();
+            ended.unhandled_exception();
         }
-        if (failure != nullptr) {
-            if (combine::is_worth(retry_if, failure)) next = attempts.next();
-            if (!next) std::rethrow_exception(failure);
-        }
+        std::optional<time_point> next;
+        if (combine::is_worth(retry_if, ended)) next = attempts.next();
+        if (!next) co_return ended.take();
         co_await sleep_until(*next);
     }
 }

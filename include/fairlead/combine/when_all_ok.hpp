@@ -3,12 +3,19 @@
 
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/max_concurrency.hpp>
+#include <fairlead/coro/settled.hpp>
+#include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/detail/coro/as_task.hpp>
 #include <fairlead/detail/coro/children.hpp>
+#include <fairlead/detail/coro/pulled.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
 
+#include <cstddef>
+#include <exception>
 #include <expected>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -57,15 +64,15 @@ template <class Bodies>
 using all_ok =
     std::expected<typename ok_results<Bodies>::values, typename ok_results<Bodies>::error>;
 
+inline constexpr coro::group_rule all_must_have_values{.name = "when_all_ok",
+                                                       .decides = coro::child_failed,
+                                                       .stops = coro::missing_result,
+                                                       .counts_errors = true};
+
 template <class Bodies>
 task<all_ok<Bodies>> all_ok_of(Bodies bodies, max_concurrency bound = {}) {
     const coro::root& waiting = co_await coro::running_root();
-    coro::children<Bodies> all{waiting,
-                               {.name = "when_all_ok",
-                                .decides = coro::child_failed,
-                                .stops = coro::missing_result,
-                                .counts_errors = true},
-                               bodies};
+    coro::children<Bodies> all{waiting, all_must_have_values, bodies};
     co_await all.run(never, bound.count);
     std::optional<typename ok_results<Bodies>::error> first;
     all.for_each([&](auto, auto& each) {
@@ -75,6 +82,55 @@ task<all_ok<Bodies>> all_ok_of(Bodies bodies, max_concurrency bound = {}) {
     });
     if (first) co_return std::unexpected{*std::move(first)};
     co_return ok_results<Bodies>::from(all.take_values());
+}
+
+// The values of a range of children, and the first error. Any runner.
+template <class Result>
+class ok_result {
+public:
+    coro::child_end put(std::size_t index, settled<Result>&& ended) {
+        if (!ended) std::rethrow_exception(std::move(ended).error());
+        if (*ended) {
+            values_.put(index, value_from(*std::move(ended)));
+            return coro::child_undecided;
+        }
+        const std::lock_guard lock{mutex_};
+        if (!error_) error_.emplace((*std::move(ended)).error());
+        return coro::child_failed;
+    }
+
+    // When all runners have ended.
+    [[nodiscard]] typename Result::error_type take_error() { return *std::move(error_); }
+    [[nodiscard]] std::vector<value_in<Result>> take_values() { return values_.take(); }
+
+private:
+    coro::kept<value_in<Result>> values_;
+    sync::mutex mutex_;
+    std::optional<typename Result::error_type> error_;  // guarded by mutex_
+};
+
+template <class Range>
+using all_ok_in = all_ok<coro::many_tasks<coro::child_of_range<Range>>>;
+
+template <class Range>
+task<all_ok_in<Range>> all_ok_of_range(Range range, max_concurrency bound) {
+    using child = coro::child_of_range<Range>;
+    const coro::root& waiting = co_await coro::running_root();
+    coro::pulled<Range> from{std::forward<Range>(range)};
+    ok_result<child> result;
+    const auto keep = [&](std::size_t index, settled<child>&& ended) {
+        return result.put(index, std::move(ended));
+    };
+    auto runners = coro::runners_of(from, bound.count, keep);
+    coro::children<coro::many_tasks<coro::child_end>> all{waiting, all_must_have_values, runners};
+    co_await all.run(never, runners.size());
+    if (all.group().decider() != nullptr) {
+        all.for_each([](auto, auto& each) { each.rethrow_if_decided(); });
+        co_return std::unexpected{result.take_error()};
+    }
+    static_cast<void>(all.take_values());  // throws if a child was stopped
+    if (from.has_more()) coro::throw_stopped(waiting.stop_reason());
+    co_return result.take_values();
 }
 
 }  // namespace combine
@@ -101,6 +157,13 @@ template <awaitable Child>
 [[nodiscard]] task<combine::all_ok<coro::many_tasks<coro::awaited_t<Child>>>> when_all_ok(
     std::vector<Child> children, max_concurrency bound = {}) {
     return combine::all_ok_of(coro::as_tasks(std::move(children)), bound);
+}
+
+/// The same for a range of children, each of which is read when it begins: see `when_all`.
+template <coro::range_of_children Range>
+    requires coro::is_expected<coro::child_of_range<Range>>
+[[nodiscard]] task<combine::all_ok_in<Range>> when_all_ok(Range&& children, max_concurrency bound) {
+    return combine::all_ok_of_range<Range>(std::forward<Range>(children), bound);
 }
 
 }  // namespace fairlead

@@ -5,9 +5,12 @@
 #include <fairlead/coro/max_concurrency.hpp>
 #include <fairlead/coro/settled.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/coro/when_all.hpp>
 #include <fairlead/detail/coro/as_task.hpp>
 #include <fairlead/detail/coro/children.hpp>
+#include <fairlead/detail/coro/pulled.hpp>
 
+#include <cstddef>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -23,6 +26,20 @@ task<typename coro::children<Bodies>::all_settled> settle_all(Bodies bodies,
     coro::children<Bodies> all{waiting, {.name = "when_all_settled"}, bodies};
     co_await all.run(never, bound.count);
     co_return all.settle_all();
+}
+
+template <class Range>
+task<std::vector<settled<coro::child_of_range<Range>>>> settle_range(Range range,
+                                                                     max_concurrency bound) {
+    using ended = settled<coro::child_of_range<Range>>;
+    coro::pulled<Range> from{std::forward<Range>(range)};
+    coro::kept<ended> results;
+    const auto keep = [&](std::size_t index, ended&& each) {
+        results.put(index, std::move(each));
+        return coro::child_undecided;
+    };
+    static_cast<void>(co_await coro::all_of(coro::runners_of(from, bound.count, keep)));
+    co_return results.take();
 }
 
 }  // namespace combine
@@ -48,6 +65,15 @@ template <awaitable Child>
 [[nodiscard]] task<std::vector<settled<coro::awaited_t<Child>>>> when_all_settled(
     std::vector<Child> children, max_concurrency bound = {}) {
     return combine::settle_all(coro::as_tasks(std::move(children)), bound);
+}
+
+/// The same for a range of children, each of which is read when it begins: see `when_all`. After a
+/// stop no more are read, and those that were not read are not in the result. What the range throws
+/// is thrown.
+template <coro::range_of_children Range>
+[[nodiscard]] task<std::vector<settled<coro::child_of_range<Range>>>> when_all_settled(
+    Range&& children, max_concurrency bound) {
+    return combine::settle_range<Range>(std::forward<Range>(children), bound);
 }
 
 }  // namespace fairlead

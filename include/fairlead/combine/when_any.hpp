@@ -11,6 +11,7 @@
 #include <fairlead/detail/combine/decided.hpp>
 #include <fairlead/detail/coro/as_task.hpp>
 #include <fairlead/detail/coro/children.hpp>
+#include <fairlead/detail/coro/pulled.hpp>
 
 #include <utility>
 #include <vector>
@@ -25,11 +26,28 @@ task<completion<typename coro::children<Bodies>::one>> any_of(Bodies bodies, Sin
     constexpr auto any_end = coro::child_succeeded | coro::child_failed | coro::child_stopped;
     const coro::root& waiting = co_await coro::running_root();
     coro::children<Bodies> all{
-        waiting, {.name = "when_any", .decides = any_end, .stops = any_end}, bodies};
+        waiting,
+        {.name = "when_any", .decides = any_end, .stops = any_end, .tells = stopped_by::lost_race},
+        bodies};
     co_await all.run(never, bound.count);
     auto first = decided(all, sink);
-    if (!first) coro::throw_stopped();  // their scheduler is gone
+    if (!first) coro::throw_stopped(stopped_by::shutdown);  // their scheduler is gone
     co_return *std::move(first);
+}
+
+// No child begins after the first end: so the first ones are all.
+template <class Range, class Sink>
+task<completion<coro::child_of_range<Range>>> any_of_range(Range range, Sink sink,
+                                                           max_concurrency bound) {
+    coro::pulled<Range> from{std::forward<Range>(range)};
+    coro::many_tasks<coro::child_of_range<Range>> first;
+    while (first.size() != bound.count) {
+        auto next = from.next();
+        if (!next) break;
+        first.push_back(std::move(next->body));
+    }
+    FAIRLEAD_ASSERT(!first.empty(), "when_any of no child would never end");
+    co_return co_await any_of(std::move(first), std::move(sink));
 }
 
 template <class... Child>
@@ -77,6 +95,13 @@ template <awaitable Child>
     return combine::any_of(coro::as_tasks(std::move(children)), combine::drop{}, bound);
 }
 
+/// The same for a range of children, of which the first `bound` are read: see `when_all`.
+template <coro::range_of_children Range>
+[[nodiscard]] task<completion<coro::child_of_range<Range>>> when_any(Range&& children,
+                                                                     max_concurrency bound) {
+    return combine::any_of_range<Range>(std::forward<Range>(children), combine::drop{}, bound);
+}
+
 /// The same, and `losers` gets the results of the other children.
 template <class Sink, awaitable Child>
 [[nodiscard]] task<completion<coro::awaited_t<Child>>> when_any(combine::loser_sink<Sink> losers,
@@ -84,6 +109,14 @@ template <class Sink, awaitable Child>
                                                                 max_concurrency bound = {}) {
     FAIRLEAD_ASSERT(!children.empty(), "when_any of no child would never end");
     return combine::any_of(coro::as_tasks(std::move(children)), std::move(losers.sink), bound);
+}
+
+/// The same for a range, and `losers` gets the results of the other children that were read.
+template <class Sink, coro::range_of_children Range>
+[[nodiscard]] task<completion<coro::child_of_range<Range>>> when_any(
+    combine::loser_sink<Sink> losers, Range&& children, max_concurrency bound) {
+    return combine::any_of_range<Range>(std::forward<Range>(children), std::move(losers.sink),
+                                        bound);
 }
 
 }  // namespace fairlead

@@ -47,7 +47,9 @@ task<typename waited_once<T>::type> until_deadline(root& self, time_point deadli
             co_return waited<void>{};
         } else if constexpr (waited_once<T>::flat) {
             T result = co_await std::move(body);
-            if (!result && result.error() == wait_error::overdue && own->is_limit()) {
+            // Before its deadline it is another task's, whose result the body gives.
+            if (!result && result.error() == wait_error::overdue && own->is_limit() &&
+                self.is_overdue()) {
                 co_return std::unexpected{wait_error::expired};
             }
             co_return result;

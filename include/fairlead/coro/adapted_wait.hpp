@@ -48,6 +48,7 @@ template <class Wait>
 template <class Wait>
 class shielded_wait {
 public:
+    using refers_to_its_expression = void;
     using awaiter = decltype(adapted_awaiter(std::declval<Wait>()));
 
     explicit shielded_wait(Wait&& wait) : awaiter_{adapted_awaiter(std::forward<Wait>(wait))} {}
@@ -86,6 +87,7 @@ private:
 template <class Wait>
 class result_wait {
 public:
+    using refers_to_its_expression = void;
     using awaiter = decltype(adapted_awaiter(std::declval<Wait>()));
     using value_type = decltype(std::declval<awaiter&>().await_resume());
     static_assert(

@@ -231,6 +231,12 @@ private:
     return coro::root_question{[](coro::root& self) noexcept { return self.stop_requested(); }};
 }
 
+/// Why the task was asked to stop: the reason of the first request. `unsaid`: it gave none, or the
+/// task was not asked. Does not suspend.
+[[nodiscard]] inline auto stop_reason() noexcept {
+    return coro::root_question{[](coro::root& self) noexcept { return self.stop_reason(); }};
+}
+
 /// The scheduler on which the task runs, which as an executor stands for its default group: to
 /// start a task in the group of this one, ask for `current_executor`. Does not suspend.
 [[nodiscard]] inline auto current_scheduler() noexcept {

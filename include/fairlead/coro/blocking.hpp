@@ -40,7 +40,9 @@ public:
         root& bottom = *leaf.promise().bottom;
         waiting_ = &bottom;
         is_called_ = !bottom.ends_waits();
-        if (!is_called_) return bottom.take_turn_if_due(leaf, leaf.promise());
+        if (!is_called_) {
+            return bottom.take_turn_if_due(leaf, leaf.promise(), await_cost::compound);
+        }
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, never);
         bottom.await_operation(*this);
         sched::access::call_blocking(bottom.home(), *this);

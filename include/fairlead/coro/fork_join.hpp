@@ -70,7 +70,7 @@ private:
         if (has_failed()) {
             rethrow_if_first<First>(first_, *this);
             (rethrow_if_first<Others>(children_[Index].body(), *this), ...);
-            throw stopped_error{};  // or given back by the scheduler that ran it
+            throw stopped_error{stop_reason()};  // or given back by the scheduler that ran it
         }
         return {take_value<First>(first_), take_value<Others>(children_[Index].body())...};
     }
@@ -100,7 +100,7 @@ public:
         if (has_failed()) {
             rethrow_if_first<T>(first_, *this);
             for (fork_child& each : children()) rethrow_if_first<T>(each.body(), *this);
-            throw stopped_error{};
+            throw stopped_error{stop_reason()};
         }
         values.reserve(children().size() + 1);
         values.push_back(take_value<T>(first_));

@@ -5,7 +5,9 @@
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/detail/coro/select_wait.hpp>
 #include <fairlead/detail/coro/spawned.hpp>
+#include <fairlead/detail/coro/stop_once.hpp>
 #include <fairlead/detail/coro/thread_wait.hpp>
+#include <fairlead/detail/coro/told_branch.hpp>
 
 #include <coroutine>
 #include <expected>
@@ -57,8 +59,9 @@ public:
     /// Whether the task has ended, so that the result is there. The handle must be valid.
     [[nodiscard]] bool ended() const noexcept { return started().ended(); }
 
-    /// Asks the task to stop. Any thread that holds the handle, which must be valid.
-    void request_stop() noexcept { started().request_stop(); }
+    /// Asks the task to stop. Any thread that holds the handle, which must be valid. The first
+    /// request counts, with its reason or without one.
+    void request_stop(stopped_by why = stopped_by::unsaid) noexcept { started().request_stop(why); }
 
     /// Wakes and signals go here. The handle must be valid, and the reference is while it is.
     [[nodiscard]] basic_task& get_task() noexcept { return started(); }
@@ -72,7 +75,7 @@ public:
     /// again. No stop ends the wait for a task that has ever moved to another scheduler: use
     /// `get_until`.
     T get() {
-        if (wait_on_thread(never)) coro::throw_stopped();
+        if (wait_on_thread(never)) coro::throw_stopped(stopped_by::shutdown);
         return take();
     }
 
@@ -92,7 +95,7 @@ public:
     public:
         joining(join_handle& handle, time_point deadline, on_stop what) noexcept
             : handle_{handle}, deadline_{deadline}, on_stop_{what} {}
-        joining(const joining&) = delete;
+        joining(joining&&) noexcept = default;  // before it is awaited
         joining& operator=(const joining&) = delete;
 
         [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -109,24 +112,21 @@ public:
         }
 
         // A reference to such a wait, as a branch of a select. A stop ends the select.
-        class as_branch final : public coro::select_branch, coro::joiner {
+        class branch final : public coro::told_branch<coro::joiner> {
         public:
-            explicit as_branch(joining& wait) noexcept : wait_{wait} {}
+            explicit branch(joining& wait) noexcept : wait_{wait} {}
 
             [[nodiscard]] time_point begin(coro::select_wait& of,
                                            sync::choice::branch number) override {
-                of_ = &of;
-                number_ = number;
+                this->begin_in(of, number);
                 wait_.waiting_task_ = &of.waiting();
                 return wait_.deadline_;
             }
             [[nodiscard]] bool try_enter() override {
-                return wait_.handle_.ended() && of_->choice().claim(number_);
+                return wait_.handle_.ended() && this->claim();
             }
             [[nodiscard]] bool enter() override {
-                if (wait_.handle_.started().join(*this)) return true;
-                static_cast<void>(of_->choice().claim(number_));
-                return false;
+                return this->entered(wait_.handle_.started().join(*this));
             }
             [[nodiscard]] bool leave() noexcept override {
                 return wait_.handle_.started().withdraw();
@@ -137,11 +137,7 @@ public:
             }
 
         private:
-            void tell() noexcept override { of_->tell(number_); }
-
             joining& wait_;
-            coro::select_wait* of_ = nullptr;
-            sync::choice::branch number_ = 0;
         };
 
     protected:
@@ -159,13 +155,14 @@ public:
         // the deadline of this wait: `withdraw` fails if the task is about to tell the joiner.
         [[nodiscard]] bool interrupt(coro::interruption why) noexcept override {
             if (why != coro::interruption::deadline && on_stop_ == on_stop::pass_on) {
-                handle_.request_stop();
+                handle_.request_stop(coro::reason_of(*waiting_task_, why));
                 return false;
             }
             if (!handle_.started_->withdraw()) return false;
             ended_by_ = why;
             return true;
         }
+        [[nodiscard]] time_point own_deadline() const noexcept override { return deadline_; }
         [[nodiscard]] bool withdraw() noexcept override { return handle_.started_->withdraw(); }
         void tell() noexcept override { waiting_task_->complete(); }
 
@@ -190,6 +187,7 @@ public:
     class awaiter_of_result final : public joining {
     public:
         using joining::joining;
+        using as_branch = joining::branch;
         [[nodiscard]] waited<T> await_resume() {
             if (this->ended_by() != coro::interruption::none) {
                 return std::unexpected{error_of(this->ended_by())};

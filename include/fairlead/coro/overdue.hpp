@@ -5,7 +5,6 @@
 #include <fairlead/detail/coro/context_node.hpp>
 
 #include <exception>
-#include <stdexcept>
 #include <utility>
 
 namespace fairlead {
@@ -16,15 +15,19 @@ namespace fairlead {
 /// it has left. Of a task whose handle was dropped it goes to the error sink or to `on_unhandled`;
 /// without either, a line is printed, and the program goes on. The `with_deadline` that has set the
 /// deadline turns it into `expired`.
-class overdue_error : public std::runtime_error {
+class overdue_error : public std::exception {
 public:
     /// @cond internal
-    explicit overdue_error(coro::held_context of)
-        : std::runtime_error{"the deadline of the work has passed"}, of_{std::move(of)} {}
+    explicit overdue_error(coro::held_context of) noexcept : of_{std::move(of)} {}
 
     /// The node whose deadline has passed. The error holds it.
     [[nodiscard]] const coro::context_node* limit() const noexcept { return of_.word().limit(); }
     /// @endcond
+
+    /// A text for a log.
+    [[nodiscard]] const char* what() const noexcept override {
+        return "the deadline of the work has passed";
+    }
 
     /// The deadline that has passed. Any thread.
     [[nodiscard]] time_point deadline() const noexcept { return of_.word().deadline(); }

@@ -40,6 +40,7 @@ public:
     }
 
 protected:
+    permit_operation(permit_operation&&) noexcept = default;
     ~permit_operation() = default;
 
 private:
@@ -89,7 +90,7 @@ private:
 /// scheduler: no permit comes back then.
 [[nodiscard]] inline permit wait_for_permit_in(group& of) {
     waited<permit> granted = wait_for_permit_in(of, never);
-    if (!granted) coro::throw_stopped();
+    if (!granted) coro::throw_stopped(stopped_by::shutdown);
     return *std::move(granted);
 }
 

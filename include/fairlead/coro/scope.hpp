@@ -7,6 +7,7 @@
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/detail/coro/scope_child.hpp>
+#include <fairlead/detail/coro/stop_once.hpp>
 #include <fairlead/detail/sched/held_executor.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
@@ -37,7 +38,7 @@ namespace fairlead {
 ///
 /// A scheduler that is destroyed gives back the children before their owner. Use `with_scope` if a
 /// child may move to another scheduler: `with_scope` keeps the owner alive until that child has
-/// ended, whatever the owner waits for.
+/// ended, whatever the owner waits for. The scheduler outlives the scope, also if the owner moves.
 class scope final : public coro::awaited_operation {
 public:
     /// The children run at `where`, and so in its group. Allocates nothing.
@@ -107,7 +108,7 @@ public:
     }
 
     /// Asks all children to stop, and starts no more. Any thread, until `join` has ended.
-    void request_stop() noexcept;
+    void request_stop(stopped_by why = stopped_by::unsaid) noexcept;
 
     /// How many children have not ended. Any thread.
     [[nodiscard]] std::size_t size() const noexcept;
@@ -189,8 +190,8 @@ private:
         return true;
     }
 
-    // Relaxed: a child forked before this thread sees the stop learns of it when it is listed.
-    [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
+    // A child that is forked before this thread sees the stop learns of it when it is listed.
+    [[nodiscard]] bool is_stopping() const noexcept { return stop_.is_asked(); }
 
     // Requires mutex_, or that no child is left.
     [[nodiscard]] bool has_children() const noexcept {
@@ -243,7 +244,7 @@ private:
     [[nodiscard]] bool must_wait(coro::root& holder) noexcept override;
 
     // Requires mutex_. Children are in the list until their end, so they exist.
-    void stop_all() noexcept;
+    void stop_all(stopped_by why) noexcept;
 
     [[nodiscard]] bool outlasts(coro::root& holder) noexcept override;
 
@@ -271,14 +272,13 @@ private:
     mutable sync::mutex mutex_;
     coro::scope_child* children_ = nullptr;       // guarded by mutex_
     std::size_t size_ = 0;                        // of the list; guarded by mutex_
-    sync::atomic<bool> stopping_{false};          // written under mutex_
+    coro::stop_once stop_;                        // asked under mutex_
     coro::root* joiner_ = nullptr;                // guarded by mutex_
     std::exception_ptr failure_;                  // guarded by mutex_ until all children have ended
     std::unique_ptr<coro::failure_trail> trail_;  // of failure_; guarded as it is
     ending worst_ = ending::whole;                // of the children; guarded as failure_
     bool join_may_end_ = false;                   // before all children have; of the joiner
     coro::interruption join_ended_by_ = coro::interruption::none;  // of the joiner
-
     // Children that were forked, and run in the step that has forked them or have not begun. From 1
     // to 0 only under mutex_, where the joiner is told.
     sync::atomic<std::size_t> unlisted_{0};
@@ -293,7 +293,7 @@ inline void coro::scope_child::on_end() noexcept {
 }
 
 inline void coro::forked_scope_child::begin_here() noexcept {
-    if (owner().is_stopping()) request_stop();
+    if (owner().is_stopping()) request_stop(owner().stop_.reason());
 }
 /// @endcond
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <expected>
+#include <type_traits>
 
 namespace fairlead {
 
@@ -24,6 +25,9 @@ template <class T>
 /// One of several tasks, and how it has ended.
 template <class T>
 struct completion {
+    static_assert(!std::is_reference_v<T>,
+                  "a std::expected cannot hold a reference: let the task give a pointer");
+
     /// Which one, from 0.
     std::size_t index;
     /// How it has ended.

@@ -69,7 +69,7 @@ template <class T>
 T block_on(executor where, task<T> body, spawn_options options = {.name = "block_on"}) {
     FAIRLEAD_ASSERT(scheduler::current() == nullptr,
                     "block_on on a worker would block it: co_await");
-    if (where.owner().has_halted()) throw stopped_error{};
+    if (where.owner().has_halted()) throw stopped_error{stopped_by::shutdown};
     coro::blocked_on<T> waiting{where, std::move(body), std::move(options)};
     where.post(waiting);
     waiting.wait();

@@ -8,8 +8,11 @@
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/detail/coro/as_task.hpp>
 #include <fairlead/detail/coro/children.hpp>
+#include <fairlead/detail/coro/pulled.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <expected>
 #include <tuple>
 #include <utility>
@@ -20,6 +23,12 @@ namespace coro {
 
 // The first failure decides. A child without a result asks the rest to stop.
 inline constexpr std::uint8_t missing_result = child_failed | child_stopped;
+inline constexpr group_rule all_must_succeed{
+    .name = "when_all", .decides = child_failed, .stops = missing_result};
+
+inline wait_error missing_because(const child_group& ended) noexcept {
+    return ended.is_late() ? wait_error::expired : wait_error::stopped;
+}
 
 // The results of children that have all ended; throws if one has none.
 template <class Children>
@@ -36,7 +45,7 @@ waited<typename Children::all_values> outcome_of(Children& ended) {
     try {
         return results_of(ended);
     } catch (const stopped_error&) {
-        return std::unexpected{ended.group().is_late() ? wait_error::expired : wait_error::stopped};
+        return std::unexpected{missing_because(ended.group())};
     }
 }
 
@@ -44,8 +53,7 @@ template <class Bodies>
 task<waited<typename children<Bodies>::all_values>> all_until(time_point deadline, Bodies bodies,
                                                               max_concurrency bound = {}) {
     const root& waiting = co_await running_root();
-    children<Bodies> all{
-        waiting, {.name = "when_all", .decides = child_failed, .stops = missing_result}, bodies};
+    children<Bodies> all{waiting, all_must_succeed, bodies};
     co_await all.run(deadline, bound.count);
     co_return outcome_of(all);
 }
@@ -53,7 +61,46 @@ task<waited<typename children<Bodies>::all_values>> all_until(time_point deadlin
 template <class Bodies>
 task<typename children<Bodies>::all_values> all_of(Bodies bodies, max_concurrency bound = {}) {
     auto results = co_await all_until(never, std::move(bodies), bound);
-    if (!results) throw_stopped();
+    if (!results) {
+        const root& self = co_await running_root();
+        throw_stopped(self.stop_reason());
+    }
+    co_return *std::move(results);
+}
+
+template <class Range>
+task<waited<std::vector<value_of<child_of_range<Range>>>>> all_of_range_until(
+    time_point deadline, Range range, max_concurrency bound) {
+    using child = child_of_range<Range>;
+    const root& waiting = co_await running_root();
+    pulled<Range> from{std::forward<Range>(range)};
+    kept<value_of<child>> results;
+    const auto keep = [&](std::size_t index, settled<child>&& ended) {
+        if (!ended) std::rethrow_exception(std::move(ended).error());
+        if constexpr (std::is_void_v<child>) {
+            results.put(index, {});
+        } else {
+            results.put(index, *std::move(ended));
+        }
+        return child_undecided;
+    };
+    auto runners = runners_of(from, bound.count, keep);
+    children<many_tasks<child_end>> all{waiting, all_must_succeed, runners};
+    co_await all.run(deadline, runners.size());
+    auto outcome = outcome_of(all);
+    if (!outcome) co_return std::unexpected{outcome.error()};
+    if (from.has_more()) co_return std::unexpected{missing_because(all.group())};
+    co_return results.take();
+}
+
+template <class Range>
+task<std::vector<value_of<child_of_range<Range>>>> all_of_range(Range range,
+                                                                max_concurrency bound) {
+    auto results = co_await all_of_range_until<Range>(never, std::forward<Range>(range), bound);
+    if (!results) {
+        const root& self = co_await running_root();
+        throw_stopped(self.stop_reason());
+    }
     co_return *std::move(results);
 }
 
@@ -64,8 +111,8 @@ task<typename children<Bodies>::all_values> all_of(Bodies bodies, max_concurrenc
 /// the first exception in time is rethrown once all have ended, `stopped_error` only if there is no
 /// other. A stop of the waiting task is passed on. Children of a shielded task are shielded.
 ///
-/// A child is a task or any other awaitable. With a child that cannot be moved, such as
-/// `channel.receive()`, the call must be awaited in the expression that makes it.
+/// A child is a task or any other awaitable, which is moved into the call. What cannot be moved,
+/// such as a `select`, is awaited where it is: then await the call in the same expression.
 template <awaitable... Child>
 [[nodiscard]] task<std::tuple<coro::value_of<coro::awaited_t<Child>>...>> when_all(
     Child&&... children) {
@@ -78,6 +125,19 @@ template <awaitable Child>
 [[nodiscard]] task<std::vector<coro::value_of<coro::awaited_t<Child>>>> when_all(
     std::vector<Child> children, max_concurrency bound = {}) {
     return coro::all_of(coro::as_tasks(std::move(children)), bound);
+}
+
+/// The same for a range of children, such as `urls | std::views::transform(load)`, at most `bound`
+/// at once. An element is read when its child begins, so the range may make the children. Nothing
+/// is read after a failure or a stop. One child reads at a time, under a lock. What the range
+/// throws counts as a failure.
+///
+/// A range that is passed as an lvalue must last until the call has ended; any other range is moved
+/// into the call. A stop that a child asks for itself reaches the children that are run after it.
+template <coro::range_of_children Range>
+[[nodiscard]] task<std::vector<coro::value_of<coro::child_of_range<Range>>>> when_all(
+    Range&& children, max_concurrency bound) {
+    return coro::all_of_range<Range>(std::forward<Range>(children), bound);
 }
 
 /// The same with a deadline, at which those that have not ended are asked to stop. Waits for them,
@@ -97,6 +157,14 @@ template <awaitable Child>
 [[nodiscard]] task<waited<std::vector<coro::value_of<coro::awaited_t<Child>>>>> when_all_until(
     time_point deadline, std::vector<Child> children, max_concurrency bound = {}) {
     return coro::all_until(deadline, coro::as_tasks(std::move(children)), bound);
+}
+
+/// The same for a range of children, each of which is read when it begins: see `when_all`. Nothing
+/// is read after the deadline.
+template <coro::range_of_children Range>
+[[nodiscard]] task<waited<std::vector<coro::value_of<coro::child_of_range<Range>>>>> when_all_until(
+    time_point deadline, Range&& children, max_concurrency bound) {
+    return coro::all_of_range_until<Range>(deadline, std::forward<Range>(children), bound);
 }
 
 }  // namespace fairlead

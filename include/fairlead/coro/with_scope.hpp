@@ -6,6 +6,7 @@
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/detail/coro/held_operation.hpp>
+#include <fairlead/detail/coro/stop_once.hpp>
 
 #include <exception>
 #include <memory>
@@ -28,7 +29,7 @@ task<> with_scope(Body body) {
     } catch (...) {
         failure = std::current_exception();
         trail = holder.trail().take(failure);
-        children.request_stop();
+        children.request_stop(coro::reason_of_exception(holder));
     }
     try {
         co_await children.join();

@@ -24,7 +24,6 @@
 #pragma once
 
 #include <fairlead/base/time.hpp>
-#include <fairlead/detail/coro/task_wait.hpp>
 #include <fairlead/detail/future/consumer.hpp>
 #include <fairlead/detail/future/future_wait.hpp>
 #include <fairlead/detail/future/stage.hpp>
@@ -76,13 +75,13 @@ public:
     /// `stopped_error`, or the failure that stands for `stopped`; then the future still has its
     /// result to come.
     [[nodiscard]] auto operator co_await() && noexcept {
-        return coro::task_wait<futures::take_operation<T, E>>{never, side_};
+        return futures::future_wait<futures::take_operation<T, E>>{never, side_};
     }
 
     /// Waits until the result is there: `waited<void>`, which may be `stopped` or `expired`. Then
     /// `take` gives it. Without it the future still has its result to come.
     [[nodiscard]] auto wait(time_point deadline = never) noexcept {
-        return coro::task_wait<futures::settled_operation<T, E>>{deadline, side_};
+        return futures::future_wait<futures::settled_operation<T, E>>{deadline, side_};
     }
 
     /// The same on this thread: any, but that of a scheduler with `run_on_caller`. A step of a

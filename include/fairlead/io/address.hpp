@@ -1,4 +1,4 @@
-// An internet address with a port.
+// An internet address with a port, or the address of a Unix socket.
 #pragma once
 
 #include <fairlead/detail/base/language.hpp>
@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <cstring>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -13,7 +14,8 @@
 
 namespace fairlead::io {
 
-/// An IPv4 or IPv6 address with a port. Names are not looked up.
+/// An IPv4 or IPv6 address with a port. Names are not looked up. It may be the address of a Unix
+/// socket, too, which `unix_address` makes.
 class address {
 public:
     /// 127.0.0.1, port 0.
@@ -27,14 +29,16 @@ public:
     /// 127.0.0.1 with this port; 0: the system chooses one at a `bind`.
     [[nodiscard]] static address loopback(std::uint16_t port) noexcept;
 
-    /// The port, in the order of this machine's bytes.
+    /// The port, in the order of this machine's bytes; 0 for Unix sockets.
     [[nodiscard]] std::uint16_t port() const noexcept;
-    /// Whether only this machine can reach it: 127.0.0.0/8, also as an IPv6 address, or ::1.
+    /// Whether only this machine can reach it: 127.0.0.0/8, also as an IPv6 address, ::1, or Unix.
     [[nodiscard]] bool is_loopback() const noexcept;
-    /// Whether it is an IPv6 address; otherwise it is IPv4.
+    /// Whether it is an IPv6 address.
     [[nodiscard]] bool is_v6() const noexcept { return storage_.ss_family == AF_INET6; }
+    /// Whether it is the address of a Unix socket.
+    [[nodiscard]] bool is_unix() const noexcept { return storage_.ss_family == AF_UNIX; }
 
-    /// "127.0.0.1:80", "[::1]:80".
+    /// "127.0.0.1:80", "[::1]:80"; for Unix sockets as `unix_address::to_string`.
     [[nodiscard]] std::string to_string() const;
 
     /// The address as system calls take it. Valid as long as this object.
@@ -43,6 +47,12 @@ public:
     }
     /// The length of `data`, in bytes.
     [[nodiscard]] socklen_t size() const noexcept { return size_; }
+
+    /// Whether both are the same host, port and, of a link-local address, interface.
+    [[nodiscard]] friend bool operator==(const address& one, const address& other) noexcept {
+        return one.size_ == other.size_ &&
+               std::memcmp(&one.storage_, &other.storage_, one.size_) == 0;
+    }
 
 private:
     sockaddr_storage storage_{};

@@ -9,7 +9,9 @@
 // failures, too.
 //
 // Both are receivers for one call of a handler: `end`, `ended` and `stats` are those of a receiver;
-// a pause is not for them, but only before the first message.
+// a pause is not for them, but only before the first message. Neither counts a message whose
+// deadline has passed: it is dropped. The handler of a choice has the context of the sender; that
+// of a gather the context of the task that has made it, since its messages have several senders.
 #pragma once
 
 #include <fairlead/coro/select.hpp>
@@ -50,7 +52,7 @@ template <class T, class F>
 namespace messages {
 
 template <class T>
-void keep(waited<T>&& next, std::optional<T>& into, bool& is_open) {
+void keep(waited<envelope<T>>&& next, std::optional<envelope<T>>& into, bool& is_open) {
     if (next) {
         into.emplace(std::move(*next));
     } else {
@@ -58,23 +60,34 @@ void keep(waited<T>&& next, std::optional<T>& into, bool& is_open) {
     }
 }
 
-// Takes one message of several channels into the one of `into` that is its own. False: the receiver
-// ends, or all channels are closed and empty.
+// Whether a message was taken that is in time.
+template <class T>
+[[nodiscard]] bool has_message(port_core<T>& from, std::optional<envelope<T>>& taken,
+                               receiver_state& of, const coro::root& worker) {
+    if (!taken) return false;
+    if (is_in_time(from, *taken, of, worker)) return true;
+    taken.reset();
+    return false;
+}
+
+// Takes one message of several ports into the one of `into` that is its own; all are empty before.
+// False: the receiver ends, or all ports are closed and empty.
 template <class... T, std::size_t... I>
 task<bool> take_any(receiver_state& of, std::index_sequence<I...>,
-                    std::tuple<std::optional<T>...>& into, std::array<bool, sizeof...(T)>& open,
-                    channel<T>&... from) {
-    const std::size_t before = ((std::get<I>(into).has_value() ? 1U : 0U) + ...);
+                    std::tuple<std::optional<envelope<T>>...>& into,
+                    std::array<bool, sizeof...(T)>& open, port_core<T>&... from) {
+    const coro::root& worker = co_await coro::running_root();
     while ((open[I] || ...)) {
         if (of.is_ending()) co_return false;
         const auto interrupted = [](waited<void>) {};
-        const std::tuple takes{
-            [&](waited<T> next) { keep(std::move(next), std::get<I>(into), open[I]); }...};
+        const std::tuple takes{[&](waited<envelope<T>>&& next) {
+            keep<T>(std::move(next), std::get<I>(into), open[I]);
+        }...};
         const auto selected =
             co_await select(on(of.interrupted.wait(), interrupted),
-                            on_if(open[I], from.receive(), std::get<I>(takes))...);
+                            on_if(open[I], from.elements.receive(), std::get<I>(takes))...);
         if (!selected) co_return false;
-        if (((std::get<I>(into).has_value() ? 1U : 0U) + ...) != before) co_return true;
+        if ((has_message(from, std::get<I>(into), of, worker) || ...)) co_return true;
         const auto goes_on = co_await of.resumed.wait();
         if (!goes_on) co_return false;
     }
@@ -87,7 +100,8 @@ task<> handle_taken(Cases& cases, Taken& taken, const receiver_ref& self, receiv
     if constexpr (Index != std::tuple_size_v<Taken>) {
         auto& mine = std::get<Index>(taken);
         if (mine) {
-            co_await process(std::get<Index>(cases).handler, *mine, self, of, entry);
+            auto& fired = std::get<Index>(cases);
+            co_await process(*fired.port, fired.handler, *mine, self, of, entry);
         } else {
             co_await handle_taken<Index + 1>(cases, taken, self, of, entry);
         }
@@ -95,16 +109,17 @@ task<> handle_taken(Cases& cases, Taken& taken, const receiver_ref& self, receiv
 }
 
 template <class... T, class... F>
-task<> choose(std::shared_ptr<receiver_state> of, std::tuple<choice_case<T, F>...> cases) {
-    const worker_end at_end{*of};
-    const receiver_ref self{of};
-    std::tuple<std::optional<T>...> taken;
+task<> choose(worker_end end, std::tuple<choice_case<T, F>...> all) {
+    const worker_end told_last{std::move(end)};  // a parameter lives as long as the frame
+    receiver_state* const of = told_last.of().get();
+    std::tuple<choice_case<T, F>...> cases{std::move(all)};  // go before the end is told
+    const receiver_ref self{told_last.of()};
+    std::tuple<std::optional<envelope<T>>...> taken;
     std::array<bool, sizeof...(T)> open{};
     open.fill(true);
     const bool has_one = co_await std::apply(
         [&](auto&... each) {
-            return take_any(*of, std::index_sequence_for<T...>{}, taken, open,
-                            each.port->elements...);
+            return take_any(*of, std::index_sequence_for<T...>{}, taken, open, *each.port...);
         },
         cases);
     if (!has_one) co_return;
@@ -113,19 +128,21 @@ task<> choose(std::shared_ptr<receiver_state> of, std::tuple<choice_case<T, F>..
 }
 
 template <class F, class... T>
-task<> collect(std::shared_ptr<receiver_state> of, std::size_t count, F handler,
-               std::shared_ptr<port_core<T>>... ports) {
-    const worker_end at_end{*of};
+task<> collect(worker_end end, std::size_t count, F call, std::shared_ptr<port_core<T>>... ports) {
+    const worker_end told_last{std::move(end)};  // a parameter lives as long as the frame
+    receiver_state* const of = told_last.of().get();
+    F handler{std::move(call)};  // goes before the end is told
+    const coro::root& worker = co_await coro::running_root();
     std::tuple<std::vector<T>...> all;
     std::array<bool, sizeof...(T)> open{};
     open.fill(true);
     for (; count != 0; --count) {
-        std::tuple<std::optional<T>...> taken;
-        const bool has_one = co_await take_any(*of, std::index_sequence_for<T...>{}, taken, open,
-                                               ports->elements...);
+        std::tuple<std::optional<envelope<T>>...> taken;
+        const bool has_one =
+            co_await take_any(*of, std::index_sequence_for<T...>{}, taken, open, *ports...);
         if (!has_one) break;
-        const auto add = []<class M>(std::vector<M>& to, std::optional<M>& one) {
-            if (one) to.push_back(std::move(*one));
+        const auto add = []<class M>(std::vector<M>& to, std::optional<envelope<M>>& one) {
+            if (one) to.push_back(std::move(one->message));
         };
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (add(std::get<I>(all), std::get<I>(taken)), ...);
@@ -134,6 +151,7 @@ task<> collect(std::shared_ptr<receiver_state> of, std::size_t count, F handler,
     std::exception_ptr failure;
     try {
         using returned = decltype(std::apply(handler, std::move(all)));
+        check_dropped<returned>();
         if constexpr (awaited_result<returned>::is_task) {
             co_await std::apply(handler, std::move(all));
         } else {
@@ -143,7 +161,7 @@ task<> collect(std::shared_ptr<receiver_state> of, std::size_t count, F handler,
         failure = std::current_exception();
     }
     of->count_handled();
-    if (failure) of->fail(failure);
+    if (failure) of->fail(failure, worker);
 }
 
 }  // namespace messages
@@ -153,9 +171,12 @@ task<> collect(std::shared_ptr<receiver_state> of, std::size_t count, F handler,
 /// If several have one, it is any of them. Ends without a call when all ports are closed and empty.
 /// Allocates; throws `std::bad_alloc`.
 template <class... T, class... F>
+    requires(sizeof...(T) > 0)
 port_receiver choice(executor where, choice_case<T, F>... cases) {
-    auto state = std::make_shared<messages::receiver_state>(where, 1, failure_sink{});
-    spawn(where, messages::choose<T...>(state, std::tuple{std::move(cases)...}), {.name = "choice"})
+    auto state = std::make_shared<messages::receiver_state>(1, failure_sink{});
+    spawn(where,
+          messages::choose<T...>(messages::worker_end{state}, std::tuple{std::move(cases)...}),
+          {.name = "choice"})
         .detach();
     return port_receiver{std::move(state)};
 }
@@ -164,9 +185,12 @@ port_receiver choice(executor where, choice_case<T, F>... cases) {
 /// as a task of `where`, with the messages of each port. With fewer, if all ports are closed and
 /// empty, or the receiver ends, or the scheduler stops: what was taken is given. Allocates.
 template <class F, class... T>
+    requires(sizeof...(T) > 0)
 port_receiver gather(executor where, std::size_t count, F handler, port<T>&... ports) {
-    auto state = std::make_shared<messages::receiver_state>(where, 1, failure_sink{});
-    spawn(where, messages::collect<F, T...>(state, count, std::move(handler), ports.core()...),
+    auto state = std::make_shared<messages::receiver_state>(1, failure_sink{});
+    spawn(where,
+          messages::collect<F, T...>(messages::worker_end{state}, count, std::move(handler),
+                                     ports.core()...),
           {.name = "gather"})
         .detach();
     return port_receiver{std::move(state)};

@@ -10,25 +10,29 @@
 //
 // Which entries come in next is the policy of the gate:
 //     phase_fair        An exclusive entry that ends lets in all concurrent ones that wait; the
-//     last
-//                       of these lets in one exclusive one. Neither kind starves.
+//                       last of these lets in one exclusive one. Neither kind starves.
 //     arrival           In the order in which they began to wait. Concurrent entries that follow
 //                       each other come in together. Neither kind starves.
 //     exclusive_first   Concurrent entries come in when no exclusive one waits, and may starve.
 //
 // A gate with exclusive entries alone is a mailbox. Gates nest: a task may hold several, if all
-// tasks enter them in one order. A task that holds a gate and enters it again waits for itself.
+// tasks enter them in one order. A task that holds a gate and enters it again waits for itself. If
+// it is the handler of a receiver or a service with an exclusive entry, the program ends with the
+// name of the task. A hold that a program keeps itself is not checked: it may be in another task.
 //
 // Any thread. No allocation. Without waits an entry is one exchange of a word, and its end another.
 //
 // Spec: RwMutex in spec/MAP.md.
 #pragma once
 
+#include <fairlead/detail/coro/root.hpp>
 #include <fairlead/detail/coro/task_wait.hpp>
+#include <fairlead/detail/sync/owner_mark.hpp>
 #include <fairlead/detail/sync/phase_line.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <expected>
 #include <optional>
 #include <utility>
@@ -88,7 +92,11 @@ class gate {
 
     class enter_operation : public coro::operation_on<sync::phase_line> {
     public:
-        enter_operation(sync::phase_line& of, entry kind) noexcept : operation_on{of, kind} {}
+        enter_operation(gate& of, entry kind) noexcept : operation_on{of.line_, kind}, gate_{of} {}
+
+        [[nodiscard]] bool enter_as(const coro::root& task) noexcept {
+            return enter() && waits_for_another(task);
+        }
 
         [[nodiscard]] waited<gate_hold> collect(std::optional<wait_error> early) noexcept {
             if (const auto ended = operation_on::collect(early); !ended) {
@@ -98,19 +106,37 @@ class gate {
         }
 
     protected:
+        enter_operation(enter_operation&&) noexcept = default;
         ~enter_operation() {
             if (take_grant()) of().leave(kind());  // the task was destroyed with its scheduler
         }
+
+        // True, or it does not return.
+        [[nodiscard]] bool waits_for_another(const coro::root& task) const noexcept {
+            if (gate_.handler_.is(&task)) waits_for_itself(task);
+            return true;
+        }
+
+    private:
+        gate& gate_;
     };
 
     class close_operation : public enter_operation {
     public:
-        explicit close_operation(sync::phase_line& of) noexcept
-            : enter_operation{of, entry::exclusive} {}
+        explicit close_operation(gate& of) noexcept : enter_operation{of, entry::exclusive} {}
 
         [[nodiscard]] bool enter() noexcept { return of().close(*this) == closing::waits; }
+        [[nodiscard]] bool enter_as(const coro::root& task) noexcept {
+            return enter() && waits_for_another(task);
+        }
+
+        [[nodiscard]] waited<gate_hold> collect(std::optional<wait_error> early) noexcept {
+            if (early) of().refuse();  // of a task that was stopped before, the wait has not begun
+            return enter_operation::collect(early);
+        }
 
     protected:
+        close_operation(close_operation&&) noexcept = default;
         ~close_operation() = default;
     };
 
@@ -140,13 +166,13 @@ public:
     /// The same as `exclusive` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
     [[nodiscard]] waited<gate_hold> exclusive_blocking(time_point deadline = never) {
-        return coro::wait_on_thread<enter_operation>(deadline, line_, entry::exclusive);
+        return coro::wait_on_thread<enter_operation>(deadline, *this, entry::exclusive);
     }
 
     /// The same as `concurrent` on this thread, which must not be a worker's. The deadline is by
     /// the clock of the system.
     [[nodiscard]] waited<gate_hold> concurrent_blocking(time_point deadline = never) {
-        return coro::wait_on_thread<enter_operation>(deadline, line_, entry::shared);
+        return coro::wait_on_thread<enter_operation>(deadline, *this, entry::shared);
     }
 
     /// Closes the gate for good: entries that wait, and all later ones, end as `closed`. Waits
@@ -154,13 +180,13 @@ public:
     /// close has the teardown, or waits for it. After `stopped` or `expired` the gate is closed,
     /// and the teardown is left to the next close.
     [[nodiscard]] auto close(time_point deadline = never) noexcept {
-        return coro::task_wait<close_operation>{deadline, line_};
+        return coro::task_wait<close_operation>{deadline, *this};
     }
 
     /// The same as `close` on this thread, which must not be a worker's. The deadline is by the
     /// clock of the system.
     [[nodiscard]] waited<gate_hold> close_blocking(time_point deadline = never) {
-        return coro::wait_on_thread<close_operation>(deadline, line_);
+        return coro::wait_on_thread<close_operation>(deadline, *this);
     }
 
     /// Whether it was closed. What was done before the close is seen.
@@ -172,11 +198,19 @@ public:
 private:
     friend class gate_entry;
 
+    [[noreturn, gnu::cold, gnu::noinline]] static void waits_for_itself(
+        const coro::root& task) noexcept {
+        std::fprintf(stderr, "fairlead: %s -> gate -> %s\n", task.name(), task.name());
+        FAIRLEAD_ASSERT(false, "a handler waits for the gate that it is inside of: for itself");
+        std::unreachable();
+    }
+
     [[nodiscard]] gate_hold try_enter(entry kind) noexcept {
         return line_.try_enter(kind) ? gate_hold{line_, kind} : gate_hold{};
     }
 
     sync::phase_line line_;
+    sync::owner_mark handler_;  // that is alone inside
 };
 
 /// An entry of a gate that may be awaited, any number of times.
@@ -184,8 +218,30 @@ class [[nodiscard]] gate_entry {
 public:
     /// The wait for the entry: see `gate::exclusive`.
     [[nodiscard]] auto operator co_await() const noexcept {
-        return coro::task_wait<gate::enter_operation>{deadline_, of_->line_, kind_};
+        return coro::task_wait<gate::enter_operation>{deadline_, *of_, kind_};
     }
+
+    /// @cond internal
+    // A handler is inside by this entry, as long as the object lives.
+    class handler_mark {
+    public:
+        handler_mark() = default;
+        handler_mark(const handler_mark&) = delete;
+        handler_mark& operator=(const handler_mark&) = delete;
+        ~handler_mark() {
+            if (of_ != nullptr) of_->handler_.clear();
+        }
+
+        void set(const gate_entry& entry, const coro::root& handler) noexcept {
+            if (entry.kind_ != sync::phase_line::entry::exclusive) return;
+            of_ = entry.of_;
+            of_->handler_.set(&handler);
+        }
+
+    private:
+        gate* of_ = nullptr;
+    };
+    /// @endcond
 
 private:
     friend class gate;

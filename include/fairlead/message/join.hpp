@@ -8,6 +8,9 @@
 //
 // A receiver that waits at a port gets what arrives before a join does. Joins that compete are told
 // in the order in which they began to wait.
+//
+// A handler has the context of its join, as a detached task, since its messages have several
+// senders. A message whose deadline has passed is dropped and counted, and takes none with it.
 #pragma once
 
 #include <fairlead/coro/select.hpp>
@@ -17,8 +20,10 @@
 #include <fairlead/message/port.hpp>
 #include <fairlead/message/port_receiver.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -29,55 +34,69 @@ namespace fairlead {
 /// @cond internal
 namespace messages {
 
-// Waits until `from` has an element, or the receiver is paused or ends. False: there will be none.
-template <class T>
-task<bool> watch(channel<T>& from, receiver_state& of) {
+// Waits until the port `missing` has a message, or the receiver is paused or ends. False: one of
+// the ports is closed and empty, or the task was stopped.
+template <class... T, std::size_t... I>
+task<bool> watch(std::size_t missing, receiver_state& of, std::index_sequence<I...>,
+                 port_core<T>&... from) {
     bool is_open = true;
     const auto interrupted = [](waited<void>) {};
     const auto arrived = [&](waited<void> there) { is_open = there.has_value(); };
-    coro::task_wait<watch_operation<T>> arrival{never, from.state()};
-    const auto selected =
-        co_await select_in_order(on(of.interrupted.wait(), interrupted), on(arrival, arrived));
+    const auto selected = co_await select_in_order(
+        on(of.interrupted.wait(), interrupted),
+        on(coro::task_wait<watch_operation<envelope<T>>>{never, from.elements.state(),
+                                                         I != missing},
+           arrived)...);
     co_return selected.has_value() && is_open;
 }
 
-template <std::size_t Index, class... T>
-task<bool> watch_one(std::size_t which, receiver_state& of,
-                     const std::tuple<std::shared_ptr<port_core<T>>...>& from) {
-    if constexpr (Index == sizeof...(T)) {
-        co_return false;
-    } else {
-        if (which != Index) {
-            const bool goes_on = co_await watch_one<Index + 1>(which, of, from);
-            co_return goes_on;
-        }
-        const bool goes_on = co_await watch(std::get<Index>(from)->elements, of);
-        co_return goes_on;
-    }
+template <class... T>
+void drop_each(std::tuple<std::optional<envelope<T>>...>& overdue, receiver_state& of,
+               const std::tuple<std::shared_ptr<port_core<T>>...>& from) {
+    const auto drop = [&]<class M>(std::optional<envelope<M>>& each, port_core<M>& back) {
+        if (!each) return;
+        of.count_overdue();
+        back.drop_overdue(std::move(each->message));
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (drop(std::get<I>(overdue), *std::get<I>(from)), ...);
+    }(std::index_sequence_for<T...>{});
 }
 
 template <class F, class... T>
-task<> work_on_each(std::shared_ptr<receiver_state> of, std::shared_ptr<F> handler,
+task<> work_on_each(worker_end end, std::shared_ptr<F> shared,
                     std::tuple<std::shared_ptr<port_core<T>>...> from, bool is_one_shot) {
-    const worker_end at_end{*of};
+    const worker_end told_last{std::move(end)};  // a parameter lives as long as the frame
+    receiver_state* const of = told_last.of().get();
+    const std::shared_ptr<F> handler{std::move(shared)};  // goes before the end is told
+    const coro::root& worker = co_await coro::running_root();
     while (!of->is_ending()) {
         const auto goes_on = co_await of->resumed.wait();
         if (!goes_on || of->is_ending()) co_return;
-        std::tuple<std::optional<T>...> taken;
+        std::tuple<std::optional<envelope<T>>...> taken;
         std::size_t missing = 0;
-        const bool all = std::apply(
-            [&](auto&... each) { return take_each(missing, taken, each->elements...); }, from);
-        if (!all) {
-            const bool is_open = co_await watch_one<0>(missing, *of, from);
+        const joined how = std::apply(
+            [&](auto&... each) {
+                return take_each([&] { return worker.home().now(); }, missing, taken, *each...);
+            },
+            from);
+        if (how == joined::overdue) drop_each(taken, *of, from);
+        if (how == joined::none) {
+            const bool is_open = co_await std::apply(
+                [&](auto&... each) {
+                    return watch(missing, *of, std::index_sequence_for<T...>{}, *each...);
+                },
+                from);
             if (!is_open) co_return;
-            continue;
         }
+        if (how != joined::all) continue;
         std::exception_ptr failure;
         try {
-            const auto call = [&](std::optional<T>&... each) {
-                return std::invoke(*handler, std::move(*each)...);
+            const auto call = [&](std::optional<envelope<T>>&... each) {
+                return std::invoke(*handler, std::move(each->message)...);
             };
             using returned = decltype(std::apply(call, taken));
+            check_dropped<returned>();
             if constexpr (awaited_result<returned>::is_task) {
                 co_await std::apply(call, taken);
             } else {
@@ -87,9 +106,15 @@ task<> work_on_each(std::shared_ptr<receiver_state> of, std::shared_ptr<F> handl
             failure = std::current_exception();
         }
         of->count_handled();
-        if (failure) of->fail(failure);
+        if (failure) of->fail(failure, worker);
         if (is_one_shot) co_return;
     }
+}
+
+// Whether no two are the same.
+[[nodiscard]] inline bool are_different(std::initializer_list<const void*> ports) noexcept {
+    return std::ranges::all_of(
+        ports, [&](const void* each) { return std::ranges::count(ports, each) == 1; });
 }
 
 }  // namespace messages
@@ -104,19 +129,21 @@ template <class F, class... T>
 port_receiver join(executor where, F handler, receiver_options options, port<T>&... ports) {
     FAIRLEAD_ASSERT(options.at_most != 0, "a receiver runs one handler at least");
     FAIRLEAD_ASSERT(!options.gate, "a join has no gate: enter it in the handler");
+    FAIRLEAD_ASSERT(messages::are_different({ports.core().get()...}),
+                    "a join takes one message of each of different ports");
     const bool is_one_shot = options.mode == receiver_mode::one_shot;
     const std::size_t workers = is_one_shot ? 1 : options.at_most;
-    auto state =
-        std::make_shared<messages::receiver_state>(where, workers, std::move(options.on_failure));
+    auto state = std::make_shared<messages::receiver_state>(workers, std::move(options.on_failure));
+    port_receiver made{state};  // ends the workers that there are, if there is no memory for all
     auto shared = std::make_shared<F>(std::move(handler));
     for (std::size_t i = 0; i != workers; ++i) {
         spawn(where,
-              messages::work_on_each<F, T...>(state, shared, std::tuple{ports.core()...},
-                                              is_one_shot),
-              {.name = options.name})
+              messages::work_on_each<F, T...>(messages::worker_end{state}, shared,
+                                              std::tuple{ports.core()...}, is_one_shot),
+              {.name = options.name, .detached = true})
             .detach();
     }
-    return port_receiver{std::move(state)};
+    return made;
 }
 
 }  // namespace fairlead

@@ -13,15 +13,23 @@
 // Messages queue until a receiver takes them. Several receivers of one port divide the messages. A
 // receiver runs one handler at a time unless its options say more; a handler may be a coroutine.
 //
-// A failure of a handler is the reply to a request. Otherwise it goes to the sink of the receiver.
-// A request that is dropped is answered as `broken`.
+// A message has the context of the task that sends it: its deadline, and the values that reach
+// messages. The handler runs in that context and no other. A message whose deadline has passed when
+// a receiver takes it is dropped and counted, and a request is answered as `overdue`.
 //
-// Costs: those of the channel, and for each message a select over two waits. A receiver allocates
-// when it is made: its tasks. A request allocates its promise.
+// A failure of a handler is the reply to a request. Otherwise it goes to the sink of the receiver;
+// without that to the error sink of the sender, or to `on_unhandled`. A request that is dropped is
+// answered as `broken`.
+//
+// Costs: those of the channel with a pointer more in each element, and for each message a select
+// over two waits. With a context a counter is changed. A receiver allocates when it is made: its
+// tasks. A request allocates its promise.
 #pragma once
 
 #include <fairlead/channel/channel.hpp>
+#include <fairlead/detail/message/port_core.hpp>
 #include <fairlead/detail/message/worker.hpp>
+#include <fairlead/message/envelope.hpp>
 #include <fairlead/message/port_receiver.hpp>
 #include <fairlead/message/request.hpp>
 
@@ -53,8 +61,9 @@ public:
     /// Attaches a receiver: its handlers run as tasks of `where`, a scheduler or a group.
     /// `handler`: `f(T)` or `f(T, receiver_ref)`, plain or a coroutine, which may end its receiver
     /// and close the port; for requests also with the message alone, and what it returns or throws
-    /// is the reply: a value, a `std::expected`, or a task of one. It is kept until the receiver
-    /// has ended. Throws `std::bad_alloc`.
+    /// is the reply: a value, a `std::expected`, or a task of one. It is destroyed before the end
+    /// of the receiver is told. The receiver does not belong to the request that attaches it: it
+    /// has no deadline from it. Throws `std::bad_alloc`, and then there is no receiver.
     template <class F>
     port_receiver receive_with(executor where, F&& handler, receiver_options options = {}) {
         return messages::attach<T>(where, core_, std::forward<F>(handler), std::move(options));
@@ -86,12 +95,14 @@ public:
         return core_->elements.send_blocking(std::move(message), deadline);
     }
 
-    /// The channel, for what a port does not name: batches, permits, and waits in a select.
-    [[nodiscard]] fairlead::channel<T>& elements() noexcept { return core_->elements; }
+    /// The channel, for what a port does not name: batches, permits, and receives in a select. It
+    /// is sent messages, and gives envelopes.
+    [[nodiscard]] channel<envelope<T>>& elements() noexcept { return core_->elements; }
 
-    /// See `channel::on_dropped`. To be set before the first use.
+    /// See `channel::on_dropped`; it gets the overdue messages, too, and requests among them have
+    /// been answered. To be set before the first use.
     void on_dropped(base::delegate<void(T&&), 2 * sizeof(void*)> drop) noexcept {
-        core_->elements.on_dropped(drop);
+        core_->on_dropped(drop);
     }
 
     /// No further message comes in. Receivers take what is left, and end then. For good. False: it

@@ -29,8 +29,8 @@ struct receiver_options {
     /// Each handler runs inside this entry, such as `door.exclusive()`. A message that the gate
     /// does not let in is dropped, counted as refused, and its wait_error goes to `on_failure`.
     std::optional<gate_entry> gate{};
-    /// Takes the exceptions of handlers that no reply takes. Empty: `on_unhandled` of the
-    /// scheduler.
+    /// Takes the exceptions of handlers that no reply takes. Empty: the error sink of the sender's
+    /// context, or else `on_unhandled` of the scheduler, which also get what this function throws.
     failure_sink on_failure{};
     /// For reports.
     task_name name = "receiver";

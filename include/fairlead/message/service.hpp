@@ -16,6 +16,7 @@
 // rest, which are answered as `broken`, and closes the gate. Then no handler runs any more.
 #pragma once
 
+#include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 #include <fairlead/message/gate.hpp>
 #include <fairlead/message/port.hpp>
@@ -53,6 +54,7 @@ struct service_stats {
     std::uint64_t handled = 0;  ///< requests whose handler has ended
     std::uint64_t failed = 0;   ///< of these, by a failure
     std::uint64_t refused = 0;  ///< requests that the closed gate did not let in
+    std::uint64_t overdue = 0;  ///< requests that were dropped: their deadline had passed
     std::size_t queued = 0;     ///< requests that wait in ports now
 };
 
@@ -96,7 +98,8 @@ public:
                                      {.at_most = at_most, .gate = gate_.concurrent()}, capacity);
     }
 
-    /// Begins to handle requests, also those that queue. False: it was started before.
+    /// Begins to handle requests, also those that queue. False: it was started before. Throws
+    /// `std::bad_alloc`: then it runs, but some kinds of requests are only queued, until a `stop`.
     bool start() {
         if (!go_on(service_status::idle, service_status::running)) return false;
         for (const auto& each : routes_) each->start(where_);
@@ -104,25 +107,26 @@ public:
     }
 
     /// Stops a service that runs: see the top. `deadline`: how long requests that queue are
-    /// handled. A handler that runs then is awaited all the same. A stop of the calling task ends
-    /// the wait for requests, too, as the deadline does. False: it was not running.
+    /// handled. A handler that runs then is awaited all the same. A stop of the calling task, or
+    /// the deadline of its context, ends the wait for requests, too, but not that for handlers.
+    /// False: it was not running.
     task<bool> stop(time_point deadline = never, service_rest rest = service_rest::drain) {
         if (!go_on(service_status::running, service_status::stopping)) co_return false;
         for (const auto& each : routes_) each->close(rest == service_rest::drop);
         for (const auto& each : routes_) {
-            const auto ended = co_await each->receiver().ended(deadline);
+            if (!each->receiver()) continue;
+            const auto ended = co_await each->receiver()->ended(deadline);
             if (!ended) break;
         }
         for (const auto& each : routes_) each->close(true);
         for (const auto& each : routes_) {
-            // A stop that is told here was meant for the waits above.
-            for (bool has_ended = false; !has_ended;) {
-                const auto ended = co_await each->receiver().ended();
-                has_ended = ended.has_value();
-            }
+            if (!each->receiver()) continue;
+            // A stop, or the deadline of the context, would end each of these waits at once.
+            const auto ended = co_await shielded(each->receiver()->ended());
+            static_cast<void>(ended);
         }
         {
-            const auto teardown = co_await gate_.close();
+            const auto teardown = co_await shielded(gate_.close());
             static_cast<void>(teardown);  // no handler is inside: it does not wait
         }
         go_on(service_status::stopping, service_status::stopped);
@@ -146,6 +150,7 @@ public:
             all.handled += one.handled;
             all.failed += one.failed;
             all.refused += one.refused;
+            all.overdue += one.overdue;
         }
         return all;
     }
@@ -159,7 +164,10 @@ private:
         virtual void close(bool drops) noexcept = 0;
         [[nodiscard]] virtual std::size_t length() noexcept = 0;
 
-        [[nodiscard]] const receiver_ref& receiver() const noexcept { return *receiver_; }
+        /// Nothing, if there was no memory for it.
+        [[nodiscard]] const std::optional<port_receiver>& receiver() const noexcept {
+            return receiver_;
+        }
         [[nodiscard]] receiver_stats stats() const noexcept {
             return receiver_ ? receiver_->stats() : receiver_stats{};
         }

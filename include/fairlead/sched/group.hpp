@@ -73,6 +73,13 @@ struct group_options {
     /// How many of these tasks may begin at once after a pause, 1 to 1,000,000.
     unsigned rate_burst = 1;
 
+    /// Its tasks go in the order of the deadlines in their context (`with_deadline`), the earliest
+    /// first. Tasks without a deadline, such as callables, keep the order of their posts; while one
+    /// waits, at most 16 tasks with a deadline go before it. Tasks that wait for `rate_max` keep
+    /// their order. Not with `drop_oldest`. A task with a deadline costs 24 bytes while it is ready
+    /// to run; without memory for them the task goes behind those without a deadline.
+    bool earliest_deadline_first = false;
+
     /// Whether it is bound to a worker from the start, as by `group::bind`. The library picks the
     /// worker.
     bool bound = false;

@@ -87,7 +87,6 @@ namespace sched {
 class permit_waiter : protected sync::line_waiter {
 public:
     permit_waiter() = default;
-    permit_waiter(const permit_waiter&) = delete;
     permit_waiter& operator=(const permit_waiter&) = delete;
 
     /// True: the wait has begun, and `tell` will be called. False: there is a permit already; or it
@@ -104,6 +103,8 @@ public:
     [[nodiscard]] permit take() noexcept;
 
 protected:
+    /// Before it has begun.
+    permit_waiter(permit_waiter&&) noexcept = default;
     /// Gives back a permit that was not taken.
     ~permit_waiter() { static_cast<void>(take()); }
 

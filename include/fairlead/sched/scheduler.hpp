@@ -237,8 +237,8 @@ inline void basic_task::complete() noexcept {
     if (state_.complete()) home_->enqueue_woken(*this);
 }
 
-inline void basic_task::request_stop() noexcept {
-    if (state_.request_stop()) home_->enqueue_woken(*this);
+inline void basic_task::request_stop(stopped_by why) noexcept {
+    if (state_.request_stop(why)) home_->enqueue_woken(*this);
 }
 
 }  // namespace fairlead

@@ -10,6 +10,7 @@
 #include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/base/chain.hpp>
 #include <fairlead/detail/sched/task_state.hpp>
+#include <fairlead/sched/stopped_by.hpp>
 #include <fairlead/sched/task_name.hpp>
 
 #include <cstdint>
@@ -37,6 +38,10 @@ struct task_kind {
     /// Whether the task can be given back now. False: it waits for an operation of its own that
     /// will end and `complete` it, and is asked again after that. Null: always.
     bool (*can_abandon)(basic_task& task) noexcept = nullptr;
+
+    /// Until when the work of the task is wanted; `never`: it has no deadline. A group with
+    /// `earliest_deadline_first` asks, while the task is ready to run. Null: `never`.
+    time_point (*due)(const basic_task& task) noexcept = nullptr;
 };
 
 /// Something other than a deadline that a task can wait for inside the scheduler, such as a
@@ -79,14 +84,18 @@ public:
     /// sender does not touch it any more: the receiver may free itself. Signals do not count.
     void signal() noexcept;
 
-    /// Asks the task to end early. For good: `stop_requested` stays true. Wakes it.
-    void request_stop() noexcept;
+    /// Asks the task to end early. For good: `stop_requested` stays true. Wakes it. The first
+    /// request counts, with its reason or without one.
+    void request_stop(stopped_by why = stopped_by::unsaid) noexcept;
 
     /// Whether a signal was sent that was not received yet.
     [[nodiscard]] bool signalled() const noexcept { return state_.is_signalled(); }
 
     /// Whether it or its scheduler was asked to stop.
     [[nodiscard]] bool stop_requested() const noexcept { return state_.is_stopping(); }
+
+    /// Why: the reason of the first request. `unsaid`: it gave none, or there was none.
+    [[nodiscard]] stopped_by stop_reason() const noexcept { return state_.stop_reason(); }
 
     // --- the task itself, during a step, or its user before the first post ----------------------
 

@@ -36,6 +36,8 @@ public:
 protected:
     /// What the scheduler waits for.
     [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
+    /// Whether a `wake` has come since the last wait, which it ends.
+    [[nodiscard]] bool was_woken() noexcept { return woken_.try_receive(); }
 
 private:
     manual_clock& clock_;

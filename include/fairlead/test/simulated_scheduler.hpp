@@ -16,6 +16,7 @@
 #include <fairlead/test/manual_clock.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -30,6 +31,11 @@ public:
     /// like the constructor of `scheduler`.
     explicit simulated_scheduler(scheduler_options options = {})
         : scheduler_{on_caller(std::move(options), clock_)} {}
+
+    /// The same with the driver that `make_driver` makes for the clock: a `memory_network`.
+    template <std::invocable<manual_clock&> MakeDriver>
+    explicit simulated_scheduler(MakeDriver make_driver, scheduler_options options = {})
+        : scheduler_{on_caller(with(std::move(options), make_driver(clock_)), clock_)} {}
 
     /// The clock of the thread.
     [[nodiscard]] manual_clock& clock() noexcept { return clock_; }
@@ -64,6 +70,10 @@ public:
     }
 
 private:
+    static scheduler_options with(scheduler_options options, std::unique_ptr<driver> own) {
+        options.driver = std::move(own);
+        return options;
+    }
     static scheduler_options on_caller(scheduler_options options, manual_clock& clock) {
         options.run_on_caller = true;
         if (options.driver == nullptr) options.driver = std::make_unique<jumping_driver>(clock);

@@ -76,6 +76,7 @@ class mutex {
         }
 
     protected:
+        lock_operation(lock_operation&&) noexcept = default;
         ~lock_operation() = default;
     };
 

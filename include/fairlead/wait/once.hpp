@@ -38,6 +38,7 @@ class once {
         }
 
     protected:
+        value_operation(value_operation&&) noexcept = default;
         ~value_operation() = default;
 
     private:

@@ -134,6 +134,9 @@ class rw_mutex {
     public:
         explicit lock_operation(sync::phase_line& of) noexcept : operation_on{of, Kind} {}
 
+        // See task_wait.hpp. It is never closed.
+        [[nodiscard]] bool would_end_at_once() const noexcept { return of().admits(Kind); }
+
         [[nodiscard]] waited<Lock> collect(std::optional<wait_error> early) noexcept {
             if (const auto ended = operation_on::collect(early); !ended) {
                 return std::unexpected{ended.error()};
@@ -142,6 +145,7 @@ class rw_mutex {
         }
 
     protected:
+        lock_operation(lock_operation&&) noexcept = default;
         ~lock_operation() {
             if (take_grant()) of().leave(Kind);  // the task was destroyed with its scheduler
         }

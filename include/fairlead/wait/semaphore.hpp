@@ -104,6 +104,7 @@ class semaphore {
         }
 
     protected:
+        acquire_operation(acquire_operation&&) noexcept = default;
         ~acquire_operation() = default;
     };
 

@@ -42,6 +42,8 @@ void thread::join() noexcept {
 
 int thread_id() noexcept { return 0; }
 
+bool has_heavy_barrier() noexcept { return true; }
+
 bool heavy_barrier() noexcept {
     model::fence(sync::seq_cst);
     return true;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <stop_token>
 #include <utility>
 
 #include "savegames/codec.hpp"
@@ -125,7 +126,7 @@ TEST(schedule, closed_loop_is_due_at_once_until_the_time_is_over) {
     load_options options = small();
     options.run_time = 10s;
     const fairlead::time_point begin{1h};
-    schedule tickets{options, begin, [] { return false; }};
+    schedule tickets{options, begin, {}};
     EXPECT_EQ(tickets.next(begin + 3s), begin + 3s);
     EXPECT_EQ(tickets.next(begin + 10s), std::nullopt);
 }
@@ -135,7 +136,7 @@ TEST(schedule, open_loop_does_not_wait_for_the_service) {
     options.rate = 10;
     options.requests = 3;
     const fairlead::time_point begin{1h};
-    schedule tickets{options, begin, [] { return false; }};
+    schedule tickets{options, begin, {}};
     // The caller is late; each request keeps the time at which it was due.
     EXPECT_EQ(tickets.next(begin + 5s), begin);
     EXPECT_EQ(tickets.next(begin + 5s), begin + 100ms);
@@ -144,11 +145,11 @@ TEST(schedule, open_loop_does_not_wait_for_the_service) {
 }
 
 TEST(schedule, ends_when_interrupted) {
-    bool interrupted = false;
+    std::stop_source interrupted;
     const fairlead::time_point begin{1h};
-    schedule tickets{small(), begin, [&] { return interrupted; }};
+    schedule tickets{small(), begin, interrupted.get_token()};
     EXPECT_TRUE(tickets.next(begin).has_value());
-    interrupted = true;
+    interrupted.request_stop();
     EXPECT_FALSE(tickets.next(begin).has_value());
 }
 

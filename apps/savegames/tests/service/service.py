@@ -47,8 +47,11 @@ class Response:
 class Client:
     """A connection. Reads answers strictly: a break of HTTP's framing is an error."""
 
-    def __init__(self, port, address="127.0.0.1"):
+    def __init__(self, port, address="127.0.0.1", tls=None):
         self.socket = socket.create_connection((address, port), timeout=PATIENCE)
+        if tls:  # an end without a word is an error
+            self.socket = tls.wrap_socket(self.socket, server_hostname=address,
+                                          suppress_ragged_eofs=False)
         self.buffer = b""
 
     def close(self):
@@ -117,9 +120,12 @@ def save_path(player, game="chess"):
 
 class Server:
     """A running service, as a context manager. At its end it stops, and a complaint of a sanitizer
-    or a bad exit status is an error."""
+    or a bad exit status is an error. `stores`: options in place of a database of its own."""
 
-    def __init__(self, *options, database=None, descriptors=None, program=BINARY, runner=()):
+    def __init__(self, *options, database=None, stores=None, port=0, descriptors=None,
+                 program=BINARY, runner=(), tls=None):
+        self.tls = tls  # the context of its clients
+        scheme = "https" if tls else "http"
         self.folder = tempfile.TemporaryDirectory(prefix="savegames-test-")
         self.database = database or pathlib.Path(self.folder.name) / "saves.db"
         self.errors = open(pathlib.Path(self.folder.name) / "stderr", "w+", encoding="utf-8")
@@ -129,20 +135,21 @@ class Server:
 
         self.killed = False
         self.process = subprocess.Popen(
-            [*runner, program, "--listen", "127.0.0.1:0", "--db", str(self.database), *options],
+            [*runner, program, "--listen", f"127.0.0.1:{port}",
+             *(stores or ["--db", str(self.database)]), *options],
             stdout=subprocess.PIPE, stderr=self.errors,
             preexec_fn=limit if descriptors else None)
-        self.port = self.await_ready()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.port = self.await_ready(scheme)
+        self.url = f"{scheme}://127.0.0.1:{self.port}"
 
-    def await_ready(self):
+    def await_ready(self, scheme):
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             if not selector.select(PATIENCE):
                 self.kill()
                 raise AssertionError(f"the server printed no address within {PATIENCE} s")
         line = self.process.stdout.readline().decode()
-        prefix = "listening on http://127.0.0.1:"
+        prefix = f"listening on {scheme}://127.0.0.1:"
         if not line.startswith(prefix):
             self.process.wait()
             raise AssertionError(f"the server did not start; it printed {line!r} and "
@@ -150,7 +157,7 @@ class Server:
         return int(line.removeprefix(prefix))
 
     def client(self):
-        return Client(self.port)
+        return Client(self.port, tls=self.tls)
 
     def ask(self, method, path, body=None, headers=()):
         with self.client() as client:

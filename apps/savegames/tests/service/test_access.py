@@ -80,7 +80,7 @@ class WithoutTokens(ServiceTest):
                              ("127.0.0.1.evil.example", 403), ("localhost", 200),
                              ("LOCALHOST:8080", 200), ("127.0.0.1:1", 200), ("[::1]:80", 200),
                              ("[::1]", 200), ("localhost:", 200), ("[2001:db8::1]", 403),
-                             ("%6cocalhost", 403), ("[v1.x]", 403),
+                             ("%6cocalhost", 403), ("[v1.x]", 400),
                              ("[::1].evil", 400), ("[::1", 400), ("::1", 400), ("[::1]80", 400),
                              ("localhost:80@evil", 400), ("localhost:80:80", 400),
                              ("user@localhost", 400), ("localhost/evil", 400),

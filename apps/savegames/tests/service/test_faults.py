@@ -1,7 +1,7 @@
 """System calls of the service fail, one by one: strace makes the n-th call of each thread fail.
 
 If the start of the program needs the call, the program ends with a message. If a request needs it,
-at most that request fails, and the service goes on.
+at most that request fails, and the service goes on. Flushes are made slow in the same way.
 """
 
 import pathlib
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from service import BINARY, PATIENCE, Server, save_path, wait_for
+from service import BINARY, Client, PATIENCE, Server, request, save_path, wait_for
 
 
 def why_not():
@@ -99,6 +99,28 @@ class Faults(unittest.TestCase):
                     else:
                         self.assertGreater(good, 80)  # a call fails once in each thread
                     self.assertEqual(server.ask("GET", "/stats").status, 200)
+
+    def test_an_overdue_write_does_not_reach_the_database(self):
+        # Each flush of the log takes a second; what comes meanwhile waits in the store.
+        flushes = "fsync,fdatasync"
+        slow = ["strace", "-D", "-f", "-o", "/dev/null", "-e", f"trace={flushes}",
+                "-e", f"inject={flushes}:delay_enter=1000000"]
+        with Server("--request-timeout", "60", runner=slow) as server:
+            for number in range(10):
+                player = f"late{number}"
+                with Client(server.port) as first, Client(server.port) as second:
+                    first.send(request("PUT", save_path("first"), b"{}"))
+                    server.await_requests(1)
+                    late = second.ask("PUT", save_path(player), b"{}",
+                                      headers=["X-Request-Timeout: 100"])
+                    self.assertEqual((late.status, late.json()["error"]), (504, "deadline"))
+                    self.assertEqual(first.read().status, 200)
+                    # Comes after the late one.
+                    self.assertEqual(second.ask("PUT", save_path("last"), b"{}").status, 200)
+                if server.stats()["store"]["overdue"]:
+                    break  # else: it was written together with the first
+            self.assertEqual(server.stats()["store"]["overdue"], 1)
+            self.assertEqual(server.ask("GET", save_path(player)).status, 404)
 
 
 if __name__ == "__main__":

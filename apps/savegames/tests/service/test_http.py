@@ -107,12 +107,16 @@ class Malformed(ServiceTest):
 
     def test_heads(self):
         for data in (b"hello\r\n\r\n", b"GET\r\n\r\n", b"GET /healthz\r\n\r\n",
-                     b"GET /healthz HTTP/2.0\r\n\r\n", b"GET /healthz HTTP/1.1\n\n\r\n\r\n",
+                     b"GET /healthz HTTP/1.1\n\n\r\n\r\n",
                      b"GET  /healthz HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
                      HEAD + b"no colon\r\n\r\n", HEAD + b"a b: c\r\n\r\n",
                      HEAD + b"x: \x00\r\n\r\n", HEAD + b"Host: other\r\n\r\n", b"GET /healthz HTTP/1.1\r\n\r\n",
                      HEAD + b"Authorization: a\r\nAuthorization: b\r\n\r\n"):
             self.refused(data, 400)
+
+    def test_versions(self):
+        for version in (b"2.0", b"1.2", b"0.9"):
+            self.refused(b"GET /healthz HTTP/" + version + b"\r\n\r\n", 505)
 
     def test_lines_that_begin_with_a_space(self):
         for data in (HEAD + b"Authorization: Bearer\r\n a\r\n\r\n",
@@ -156,11 +160,16 @@ class Malformed(ServiceTest):
         self.refused(HEAD + b"x: y\r\n" * 5_000, 431, "too_large")
 
     def test_client_that_goes_away(self):
-        for data in (b"", b"GET /heal", request("PUT", self.player(), b"{}")[:-1]):
+        for data in (b"", b"GET /heal"):
             with self.server.client() as client:
                 client.send(data)
                 client.socket.shutdown(1)
                 self.assertTrue(client.ended())
+        with self.server.client() as client:  # its head was understood
+            client.send(request("PUT", self.player(), b"{}")[:-1])
+            client.socket.shutdown(1)
+            self.assert_error(client.read(), 400, "bad_request")
+            self.assertTrue(client.ended())
 
 
 class Limits(ServiceTest):
@@ -186,8 +195,11 @@ class Limits(ServiceTest):
 
     def test_huge_length(self):
         with self.server.client() as client:
-            client.send(HEAD + b"Content-Length: 18446744073709551615\r\n\r\n")
+            client.send(HEAD + b"Content-Length: 9223372036854775807\r\n\r\n")
             self.assert_error(client.read(), 413, "too_large")
+        with self.server.client() as client:  # 20 digits
+            client.send(HEAD + b"Content-Length: 18446744073709551615\r\n\r\n")
+            self.assert_error(client.read(), 400, "bad_request")
 
     def test_slow_clients(self):
         whole = request("PUT", self.player(), b"{}")

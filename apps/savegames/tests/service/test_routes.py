@@ -68,9 +68,11 @@ class Routes:
     def test_unknown_paths(self):
         for path in ("/", "/games", "/games/a", "/games/a/saves", "/games/a/saves/", "/healthz/",
                      "/games/a/saves/b/", "/games/a/saves/b/other", "/games/a/other/b", "//",
-                     "/games/a/saves/b/update/more", "*"):
+                     "/games/a/saves/b/update/more"):
             with self.subTest(path):
                 self.assert_error(self.ask("GET", path), 404, "not_found")
+        self.assert_error(self.ask("OPTIONS", "*"), 404, "not_found")
+        self.assert_error(self.ask("GET", "*"), 400, "bad_request")
 
     def test_wrong_methods(self):
         for method, path, allowed in (("POST", save_path("a"), "GET, PUT, DELETE"),

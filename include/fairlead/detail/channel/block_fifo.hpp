@@ -54,8 +54,14 @@ public:
     /// There must be room. An unbounded one may throw `std::bad_alloc`, and then nothing has
     /// changed.
     void push(T&& value) {
+        push_made([&]() noexcept -> T&& { return std::move(value); });
+    }
+
+    /// The same with what `make` returns, which is called after the allocation.
+    template <class Make>
+    void push_made(Make&& make) {
         if (tail_ == nullptr || end_ == block_size_) append_block();
-        std::construct_at(item(tail_, end_), std::move(value));
+        ::new (static_cast<void*>(item(tail_, end_))) T(make());
         ++end_;
         ++size_;
     }

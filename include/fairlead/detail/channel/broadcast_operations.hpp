@@ -25,6 +25,7 @@ public:
     }
 
 protected:
+    broadcast_send(broadcast_send&&) noexcept = default;
     ~broadcast_send() = default;
 
 private:
@@ -41,8 +42,7 @@ public:
 
     [[nodiscard]] bool enter() noexcept {
         FAIRLEAD_ASSERT(!is_waiting_, "a subscription was asked twice at the same time");
-        is_waiting_ = has_entered_ = true;
-        return of_.enter(*this);
+        return is_waiting_ = has_entered_ = of_.enter(*this);
     }
     [[nodiscard]] bool try_enter() noexcept {
         FAIRLEAD_ASSERT(!is_waiting_, "a subscription was asked twice at the same time");
@@ -60,6 +60,7 @@ public:
     }
 
 protected:
+    broadcast_receive(broadcast_receive&&) noexcept = default;
     ~broadcast_receive() { end(); }
 
 private:

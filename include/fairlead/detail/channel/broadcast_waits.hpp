@@ -22,6 +22,7 @@ template <class T>
 class broadcast_sender : public sync::waiter {
 protected:
     explicit broadcast_sender(held<const T> value) noexcept : value_{std::move(value)} {}
+    broadcast_sender(broadcast_sender&&) noexcept = default;
     ~broadcast_sender() = default;
 
 private:
@@ -36,6 +37,7 @@ template <class T>
 class broadcast_receiver : public sync::waiter {
 protected:
     explicit broadcast_receiver(cursor& at) noexcept : at_{at} {}
+    broadcast_receiver(broadcast_receiver&&) noexcept = default;
     ~broadcast_receiver() = default;
 
     [[nodiscard]] cursor& at() const noexcept { return at_; }

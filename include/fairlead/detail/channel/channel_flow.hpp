@@ -29,6 +29,7 @@
 #include <fairlead/detail/sync/waiter_list.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -38,6 +39,8 @@ template <class T>
 class channel_flow : waiting_sides<T> {
     using waiting_sides<T>::senders_;
     using waiting_sides<T>::receivers_;
+    using waiting_sides<T>::watches_;
+    using waiting_sides<T>::end_watches_;
     using waiting_sides<T>::first_sender;
     using waiting_sides<T>::claim_receiver;
     using waiting_sides<T>::claim_value;
@@ -50,10 +53,10 @@ public:
     [[nodiscard]] bool is_closed() const noexcept { return closed_; }
     /// Whether it was closed so that reserved places bring nothing any more.
     [[nodiscard]] bool drops() const noexcept { return drops_; }
-    [[nodiscard]] bool is_unused() const noexcept {
-        return senders_.empty() && receivers_.empty() && watches_.empty() && reserved_ == 0;
-    }
+    [[nodiscard]] bool is_unused() const noexcept { return !this->has_waits() && reserved_ == 0; }
     [[nodiscard]] std::size_t length() const noexcept { return elements_.size(); }
+    /// There is one.
+    [[nodiscard]] const T& oldest() noexcept { return elements_.front(); }
     [[nodiscard]] std::size_t capacity() const noexcept { return elements_.capacity(); }
 
     // --- senders ---------------------------------------------------------------------------------
@@ -80,14 +83,13 @@ public:
             receiver_wait<T>* const first = claim_receiver();
             if (first == nullptr) break;
             do {
-                first->put(std::move(*wait.next_));
-                ++wait.next_;
+                first->put(wait.take());
             } while (!wait.is_done() && !first->is_full());
             receivers_.grant_first(told);
         }
-        for (; !wait.is_done(); ++wait.next_) {
+        while (!wait.is_done()) {
             if (!has_room()) return progress::full;
-            elements_.push(std::move(*wait.next_));
+            push(wait);
             watches_.grant_all(told);
         }
         return progress::done;
@@ -109,13 +111,13 @@ public:
     }
 
     /// Uses a reserved place. Throws as `send`, and then the place stays.
-    void send_reserved(T&& value, sync::waiter_list& told) {
+    void send_reserved(sent<T>::value&& value, sent<T>::addition added, sync::waiter_list& told) {
         if (receiver_wait<T>* const first = claim_receiver()) {
-            first->put(std::move(value));
+            first->put(sent<T>::element(value, added));
             receivers_.grant_first(told);
             give_back_reserved(told);
         } else {
-            elements_.push(std::move(value));
+            elements_.push_made([&]() -> decltype(auto) { return sent<T>::element(value, added); });
             --reserved_;
             watches_.grant_all(told);
         }
@@ -147,6 +149,7 @@ public:
         }
         if (wait.next_ == before) return is_drained() ? progress::closed : progress::full;
         admit_senders(told);
+        if (closed_) end_if_drained(told);
         return progress::done;  // no other receiver waits: there was something for this one
     }
 
@@ -163,7 +166,16 @@ public:
         watches_.push_back(wait);
         return progress::waits;
     }
-    [[nodiscard]] bool withdraw_watch(sync::waiter& wait) noexcept { return watches_.erase(wait); }
+
+    /// Waits until it is closed and empty, if it may.
+    progress watch_end(sync::waiter& wait, bool may_wait) noexcept {
+        if (is_drained()) return wait.claim() ? progress::closed : progress::left;
+        if (!may_wait) return progress::full;
+        end_watches_.push_back(wait);
+        return progress::waits;
+    }
+    using waiting_sides<T>::withdraw_watch;
+    using waiting_sides<T>::withdraw_end_watch;
 
     // --- the end ---------------------------------------------------------------------------------
 
@@ -177,10 +189,11 @@ public:
     }
 
     /// Takes the oldest element of a closed channel out, to be dropped; nothing if there is none.
-    [[nodiscard]] std::optional<T> take_oldest() noexcept {
+    [[nodiscard]] std::optional<T> take_oldest(sync::waiter_list& told) noexcept {
         if (elements_.empty()) return std::nullopt;
         std::optional<T> oldest{std::in_place, std::move(elements_.front())};
         elements_.pop();
+        end_if_drained(told);
         return oldest;
     }
 
@@ -189,15 +202,12 @@ public:
     [[nodiscard]] T replace_oldest(sender_wait<T>& wait) noexcept {
         T oldest(std::move(elements_.front()));
         elements_.pop();
-        elements_.push(std::move(*wait.next_));
-        ++wait.next_;
+        push(wait);
         return oldest;
     }
 
     /// Takes the next value of a send out, to be dropped; there is one.
-    [[nodiscard]] static T take_next(sender_wait<T>& wait) noexcept {
-        return std::move(*wait.next_++);
-    }
+    [[nodiscard]] static T take_next(sender_wait<T>& wait) noexcept { return wait.take(); }
 
 private:
     [[nodiscard]] static std::size_t checked(std::size_t capacity) noexcept {
@@ -221,10 +231,14 @@ private:
         return !elements_.empty() || is_drained() || has_sure_value();
     }
 
+    // Without memory nothing was taken.
+    void push(sender_wait<T>& from) {
+        elements_.push_made([&]() -> decltype(auto) { return from.take(); });
+    }
+
     void take_value(sender_wait<T>& from, receiver_wait<T>& into,
                     sync::waiter_list& told) noexcept {
-        into.put(std::move(*from.next_));
-        ++from.next_;
+        into.put(from.take());
         if (from.is_done()) senders_.grant_first(told);
     }
 
@@ -245,8 +259,7 @@ private:
                 take_value(first, *into, told);
                 receivers_.grant_first(told);
             } else {
-                elements_.push(std::move(*first.next_));
-                ++first.next_;
+                push(first);
                 watches_.grant_all(told);
                 if (first.is_done()) senders_.grant_first(told);
             }
@@ -273,14 +286,11 @@ private:
     }
 
     void end_if_drained(sync::waiter_list& told) noexcept {
-        if (!is_drained()) return;
-        receivers_.close_all(told);
-        watches_.close_all(told);
+        if (is_drained()) this->close_receiving(told);
     }
 
-    sync::waiter_list watches_;  // waits for an element that they do not take, or the end
     block_fifo<T> elements_;
-    std::size_t reserved_ = 0;
+    std::uint32_t reserved_ = 0;  // permits, which are objects: fewer than 2^32 fit into memory
     bool closed_ = false;
     bool drops_ = false;  // since it was closed
 };

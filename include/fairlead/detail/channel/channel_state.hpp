@@ -93,14 +93,15 @@ public:
 
     /// Uses a reserved place, also of a channel that was closed meanwhile. False: no receiver is
     /// left, and the value stays.
-    [[nodiscard]] bool send_reserved(T&& value) {
+    [[nodiscard]] bool send_reserved(sent<T>::value&& value) {
+        const typename sent<T>::addition added = sent<T>::added();
         told_at_end told;
         std::lock_guard lock{mutex_};
         if (flow_.drops()) {
             flow_.give_back_reserved(told.ended);
             return false;
         }
-        flow_.send_reserved(std::move(value), told.ended);
+        flow_.send_reserved(std::move(value), added, told.ended);
         return true;
     }
 
@@ -141,6 +142,8 @@ public:
     [[nodiscard]] sync::mutex& mutex() noexcept { return mutex_; }
     /// Under the mutex.
     [[nodiscard]] bool has_element() const noexcept { return flow_.length() != 0; }
+    /// Under the mutex; there is an element.
+    [[nodiscard]] const T& oldest() noexcept { return flow_.oldest(); }
     /// Under the mutex; there is an element. `ended`: to be told after the unlocking.
     void take_locked(receiver_wait<T>& into, sync::waiter_list& ended) noexcept {
         static_cast<void>(end(into, flow_.receive(into, ended)));
@@ -154,6 +157,16 @@ public:
     [[nodiscard]] bool withdraw_watch(sync::waiter& wait) noexcept {
         std::lock_guard lock{mutex_};
         return flow_.withdraw_watch(wait);
+    }
+
+    /// Waits until it is closed and empty: `watch_operation`.
+    progress watch_end(sync::waiter& wait, bool may_wait) noexcept {
+        std::lock_guard lock{mutex_};
+        return end(wait, flow_.watch_end(wait, may_wait));
+    }
+    [[nodiscard]] bool withdraw_end_watch(sync::waiter& wait) noexcept {
+        std::lock_guard lock{mutex_};
+        return flow_.withdraw_end_watch(wait);
     }
 
     /// False: it was closed before.
@@ -213,8 +226,9 @@ private:
     }
 
     [[nodiscard]] std::optional<T> take_oldest() noexcept {
+        told_at_end told;
         std::lock_guard lock{mutex_};
-        return flow_.take_oldest();
+        return flow_.take_oldest(told.ended);
     }
 
     static progress end(sync::waiter& wait, progress how) noexcept {

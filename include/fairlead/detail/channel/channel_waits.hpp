@@ -1,6 +1,7 @@
 // The waits of the senders and receivers of a channel: what they bring, and what they want.
 #pragma once
 
+#include <fairlead/detail/channel/sent.hpp>
 #include <fairlead/detail/sync/waiter_list.hpp>
 
 #include <cstddef>
@@ -15,24 +16,34 @@ namespace fairlead::channels {
 template <class T>
 class sender_wait : public sync::waiter {
 public:
+    using value_type = sent<T>::value;
+
     [[nodiscard]] bool reserves() const noexcept { return reserves_; }
     /// Whether all values were taken.
     [[nodiscard]] bool is_done() const noexcept { return next_ == end_; }
 
 protected:
-    explicit sender_wait(std::span<T> values) noexcept
+    explicit sender_wait(std::span<value_type> values) noexcept
         : next_{values.data()}, end_{values.data() + values.size()} {}
     sender_wait() noexcept : reserves_{true} {}
+    sender_wait(sender_wait&&) noexcept = default;
     ~sender_wait() = default;
 
-    [[nodiscard]] T* next() const noexcept { return next_; }
+    [[nodiscard]] value_type* next() const noexcept { return next_; }
+
+    /// The send begins, or is tried again, on the thread of the sender.
+    void begin() noexcept { added_ = sent<T>::added(); }
 
 private:
     template <class>
     friend class channel_flow;
 
-    T* next_ = nullptr;
-    T* end_ = nullptr;
+    /// Takes the next value, as an element.
+    [[nodiscard]] decltype(auto) take() noexcept { return sent<T>::element(*next_++, added_); }
+
+    value_type* next_ = nullptr;
+    value_type* end_ = nullptr;
+    [[no_unique_address]] sent<T>::addition added_{};
     const bool reserves_ = false;
 };
 
@@ -43,6 +54,7 @@ protected:
     /// `constructs`: there are no objects yet.
     receiver_wait(T* first, std::size_t count, bool constructs) noexcept
         : next_{first}, end_{first + count}, constructs_{constructs} {}
+    receiver_wait(receiver_wait&&) noexcept = default;
     ~receiver_wait() = default;
 
     [[nodiscard]] T* next() const noexcept { return next_; }

@@ -34,7 +34,14 @@ public:
 protected:
     template <class... Args>
     explicit operation(channel_state<T>& of, Args... args) noexcept : Wait{args...}, of_{of} {}
+    operation(operation&&) noexcept = default;
     ~operation() = default;
+
+    // To be moved: it was not awaited.
+    [[nodiscard]] channel_state<T>& not_begun() const noexcept {
+        FAIRLEAD_ASSERT(!entry_, "a wait was moved after it had begun");
+        return of_;
+    }
 
     // Why there is no result.
     [[nodiscard]] wait_error error(std::optional<wait_error> early) const noexcept {
@@ -47,6 +54,7 @@ private:
     void proceed(bool may_wait) {
         FAIRLEAD_ASSERT(!entry_ || this->has_choice(), "a wait for a channel was awaited twice");
         entry_ = progress::closed;  // also if it throws
+        if constexpr (std::is_same_v<Wait, sender_wait<T>>) this->begin();
         entry_ = of_.enter(*this, may_wait);
     }
 
@@ -62,7 +70,8 @@ using receiving = operation<T, receiver_wait<T>>;
 template <class T>
 class send_operation : public sending<T> {
 public:
-    send_operation(channel_state<T>& of, std::span<T> value) noexcept : sending<T>{of, value} {}
+    send_operation(channel_state<T>& of, std::span<typename sent<T>::value> value) noexcept
+        : sending<T>{of, value} {}
 
     [[nodiscard]] waited<void> collect(std::optional<wait_error> early) noexcept {
         if (this->take_grant()) return {};
@@ -70,6 +79,7 @@ public:
     }
 
 protected:
+    send_operation(send_operation&&) noexcept = default;
     ~send_operation() = default;
 };
 
@@ -79,7 +89,7 @@ public:
     // What was sent before another branch of a select has ended could not be taken back.
     static constexpr bool is_partial = true;
 
-    send_many_operation(channel_state<T>& of, std::span<T> values) noexcept
+    send_many_operation(channel_state<T>& of, std::span<typename sent<T>::value> values) noexcept
         : sending<T>{of, values}, first_{values.data()} {}
 
     // What was sent before the memory ran out is the result.
@@ -107,10 +117,11 @@ public:
     }
 
 protected:
+    send_many_operation(send_many_operation&&) noexcept = default;
     ~send_many_operation() = default;
 
 private:
-    T* const first_;
+    sent<T>::value* const first_;
 };
 
 template <class T>
@@ -124,6 +135,7 @@ public:
     }
 
 protected:
+    reserve_operation(reserve_operation&&) noexcept = default;
     ~reserve_operation() {
         if (this->take_grant()) this->of().give_back_reserved();
     }
@@ -143,6 +155,7 @@ public:
     }
 
 protected:
+    receive_operation(receive_operation&& other) noexcept : receive_operation{other.not_begun()} {}
     ~receive_operation() {
         if (!this->take_grant()) return;
         this->of().drop(std::move(element_));
@@ -173,6 +186,7 @@ public:
     }
 
 protected:
+    receive_many_operation(receive_many_operation&&) noexcept = default;
     ~receive_many_operation() {
         if (!this->take_grant()) return;
         for (T* each = first_; each != this->next(); ++each) this->of().drop(std::move(*each));

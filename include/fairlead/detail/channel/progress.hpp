@@ -1,6 +1,8 @@
 // How an operation of a channel has gone.
 #pragma once
 
+#include <fairlead/detail/base/language.hpp>
+
 #include <cstdint>
 
 namespace fairlead::channels {

@@ -1,5 +1,5 @@
-// The senders and the receivers that wait in a channel. Some of them may be branches of selects
-// that have ended by another branch: a claim drops those.
+// The senders and the receivers that wait in a channel, and the watches of joins. Some of them may
+// be branches of selects that have ended by another branch: a claim drops those.
 #pragma once
 
 #include <fairlead/detail/channel/channel_waits.hpp>
@@ -9,6 +9,13 @@ namespace fairlead::channels {
 
 template <class T>
 class waiting_sides {
+public:
+    /// False: it has ended.
+    [[nodiscard]] bool withdraw_watch(sync::waiter& wait) noexcept { return watches_.erase(wait); }
+    [[nodiscard]] bool withdraw_end_watch(sync::waiter& wait) noexcept {
+        return end_watches_.erase(wait);
+    }
+
 protected:
     waiting_sides() = default;
     ~waiting_sides() = default;
@@ -45,8 +52,21 @@ protected:
         return at != nullptr && !at->reserves();
     }
 
+    [[nodiscard]] bool has_waits() const noexcept {
+        return !senders_.empty() || !receivers_.empty() || !watches_.empty() ||
+               !end_watches_.empty();
+    }
+    // There will be no element any more.
+    void close_receiving(sync::waiter_list& told) noexcept {
+        receivers_.close_all(told);
+        watches_.close_all(told);
+        end_watches_.close_all(told);
+    }
+
     sync::waiter_list senders_;
     sync::waiter_list receivers_;
+    sync::waiter_list watches_;      // waits for an element that they do not take, or the end
+    sync::waiter_list end_watches_;  // waits for the end alone, also while there are elements
 };
 
 }  // namespace fairlead::channels

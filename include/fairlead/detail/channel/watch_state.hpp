@@ -47,6 +47,7 @@ namespace channels {
 class watch_waiter : public sync::waiter {
 protected:
     explicit watch_waiter(std::uint64_t& seen) noexcept : seen_{seen} {}
+    watch_waiter(watch_waiter&&) noexcept = default;
     ~watch_waiter() = default;
 
     [[nodiscard]] std::uint64_t& seen() const noexcept { return seen_; }
@@ -195,8 +196,7 @@ public:
 
     [[nodiscard]] bool enter() noexcept {
         FAIRLEAD_ASSERT(!is_waiting_, "a watcher was asked twice at the same time");
-        is_waiting_ = has_entered_ = true;
-        return of_.enter(*this);
+        return is_waiting_ = has_entered_ = of_.enter(*this);
     }
     [[nodiscard]] bool try_enter() noexcept {
         FAIRLEAD_ASSERT(!is_waiting_, "a watcher was asked twice at the same time");
@@ -214,6 +214,7 @@ public:
     }
 
 protected:
+    change_operation(change_operation&&) noexcept = default;
     ~change_operation() { end(); }
 
 private:

@@ -1,6 +1,7 @@
 // What a group of children has decided, when all have ended.
 #pragma once
 
+#include <fairlead/combine/on_loser.hpp>
 #include <fairlead/coro/settled.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/detail/coro/children.hpp>
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,9 +26,11 @@ std::optional<completion<typename Children::one>> decided(Children& ended, Sink&
         if (each.failure() != nullptr) each.pass_on_trail();
         first.emplace(index, Children::settle_as_one(index, each));
     });
-    ended.for_each([&](auto index, auto& each) {
-        if (index != first->index) sink(std::size_t{index}, coro::settle(each));
-    });
+    if constexpr (!std::is_same_v<Sink, drop>) {
+        ended.for_each([&](auto index, auto& each) {
+            if (index != first->index) sink(std::size_t{index}, coro::settle(each));
+        });
+    }
     return first;
 }
 
@@ -36,7 +40,7 @@ std::vector<std::exception_ptr> failures_of(Children& ended) {
     std::vector<std::exception_ptr> failures;
     ended.for_each([&](auto, auto& each) { failures.push_back(each.failure()); });
     for (const std::exception_ptr& each : failures) {
-        if (coro::is_stop(each)) coro::throw_stopped();
+        if (coro::is_stop(each)) std::rethrow_exception(each);
     }
     return failures;
 }

@@ -1,6 +1,7 @@
 // What a coroutine waits for besides time and wakeups: operations that end by themselves.
 #pragma once
 
+#include <fairlead/base/time.hpp>
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/detail/base/language.hpp>
 
@@ -36,20 +37,31 @@ enum class interruption : std::uint8_t { none, stop, deadline, overdue };
 /// on the worker that runs the root.
 class awaited_operation {
 public:
-    /// The root was asked to stop, or the deadline of its wait has passed, or that of its
-    /// context before it; once for each of the first two. True: the
-    /// operation was withdrawn, will not complete the root, and the wait ends. False: the operation
-    /// goes on, perhaps told to hurry, and completes the root at its end: its result wins.
+    /// The root was asked to stop, or the deadline of its wait has passed, or that of its context
+    /// before it; each once. True: the operation was withdrawn, will not complete the root, and the
+    /// wait ends. False: the operation goes on, perhaps told to hurry, and completes the root at
+    /// its end: its result wins.
     [[nodiscard]] virtual bool interrupt(interruption why) noexcept {
         static_cast<void>(why);
         return false;
     }
+
+    /// Until when it waits, of an operation that may go on after `overdue`: then it is told that
+    /// its own deadline has passed, too.
+    [[nodiscard]] virtual time_point own_deadline() const noexcept { return never; }
 
     /// What `holder` had forked has been run; or, if `holder` waits for an agreement, it was
     /// completed. Whether it must wait all the same; then it is completed at the end.
     [[nodiscard]] virtual bool must_wait(root& holder) noexcept {
         static_cast<void>(holder);
         return true;
+    }
+
+    /// `holder` has had its turn before it asks for what other tasks want, too. Whether it must
+    /// wait for the operation, for which it waits now (`root::wait_on`).
+    [[nodiscard]] virtual bool begin_after_turn(root& holder) noexcept {
+        static_cast<void>(holder);
+        return false;
     }
 
     /// `holder` was woken while it waits for an agreement, by a source that it waits for or by a

@@ -26,7 +26,7 @@ public:
     void wait() { thread_.wait(); }
 
     T take() {
-        if (is_abandoned()) throw stopped_error{};
+        if (is_abandoned()) throw stopped_error{stopped_by::shutdown};
         return body_.outcome().take();
     }
 

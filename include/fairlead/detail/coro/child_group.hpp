@@ -19,6 +19,7 @@
 #include <fairlead/coro/task.hpp>
 #include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/coro/stop_once.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 
@@ -41,8 +42,14 @@ inline constexpr bool is_expected = false;
 template <class T, class E>
 inline constexpr bool is_expected<std::expected<T, E>> = true;
 
-/// How a child ends: bits, of which the rule of a group is a set.
-enum child_end : std::uint8_t { child_succeeded = 1, child_failed = 2, child_stopped = 4 };
+/// How a child ends: bits, of which the rule of a group is a set. A child whose result is a
+/// `child_end` says so itself; `child_undecided` is in no set.
+enum child_end : std::uint8_t {
+    child_undecided = 0,
+    child_succeeded = 1,
+    child_failed = 2,
+    child_stopped = 4
+};
 
 /// What the end of a child does to the group. A child that its scheduler gives back always asks the
 /// rest to stop.
@@ -51,6 +58,7 @@ struct group_rule {
     std::uint8_t decides = 0;    // the ends of which the first in time decides the outcome
     std::uint8_t stops = 0;      // the ends that ask the rest to stop
     bool counts_errors = false;  // a `std::expected` without a value is a failure
+    stopped_by tells = stopped_by::failure;  // the rest, when an end stops it
 };
 
 class child_group final : public awaited_operation {
@@ -58,10 +66,12 @@ public:
     explicit child_group(group_rule rule) noexcept : rule_{rule} {}
 
     /// Posts the first `at_once` of `children`, at least one, and suspends `waiting` until all have
-    /// ended. `children` stays in place.
-    void start(root& waiting, std::span<basic_task* const> children, std::size_t at_once) noexcept {
+    /// ended; `deadline` is that of its wait. `children` stays in place.
+    void start(root& waiting, std::span<basic_task* const> children, std::size_t at_once,
+               time_point deadline) noexcept {
         const std::size_t first = std::min(at_once, children.size());
         waiting_ = &waiting;
+        deadline_ = deadline;
         children_ = children;
         running_.store(children.size(), sync::relaxed);  // the post publishes these
         next_ = first;
@@ -74,11 +84,11 @@ public:
     void child_ended(const basic_task& child, child_end how) noexcept {
         if ((rule_.decides & how) != 0) decide(child);
         // This child counts as running still, so all of them exist.
-        if ((rule_.stops & how) != 0) stop_children();
+        if ((rule_.stops & how) != 0) stop_children(rule_.tells);
         leave();
     }
     void child_given_back() noexcept {
-        stop_children();
+        stop_children(stopped_by::shutdown);
         leave();
     }
 
@@ -92,7 +102,8 @@ public:
     /// The task that waits for them. After `start`.
     [[nodiscard]] root& waiting() const noexcept { return *waiting_; }
 
-    [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
+    [[nodiscard]] bool is_stopping() const noexcept { return stop_.is_asked(); }
+    [[nodiscard]] stopped_by stop_reason() const noexcept { return stop_.reason(); }
 
     /// Whether the deadline of the wait was the first to ask the children to stop.
     [[nodiscard]] bool is_late() const noexcept { return is_late_; }
@@ -101,9 +112,11 @@ private:
     [[nodiscard]] bool interrupt(interruption why) noexcept override {
         if (why == interruption::overdue) return false;  // as the children are
         if (why == interruption::deadline && !is_stopping()) is_late_ = true;
-        stop_children();
+        stop_children(reason_of(*waiting_, why));
         return false;
     }
+
+    [[nodiscard]] time_point own_deadline() const noexcept override { return deadline_; }
 
     void decide(const basic_task& child) noexcept {
         // Relaxed: read when all have ended, which publishes it.
@@ -111,9 +124,12 @@ private:
         decider_.compare_exchange_strong(none, &child, sync::relaxed, sync::relaxed);
     }
 
-    void stop_children() noexcept {
-        stopping_.store(true, sync::relaxed);
-        for (basic_task* const child : children_) child->request_stop();
+    // All children exist, and a request lasts: later callers have nothing to add, and n children
+    // that end one after the other ask n times, not n * n.
+    void stop_children(stopped_by why) noexcept {
+        if (is_stopping()) return;
+        const stopped_by first = stop_.ask(why);
+        for (basic_task* const child : children_) child->request_stop(first);
     }
 
     void leave() noexcept {
@@ -141,6 +157,7 @@ private:
 
     const group_rule rule_;
     root* waiting_ = nullptr;
+    time_point deadline_ = never;
     std::span<basic_task* const> children_;
     bool is_bounded_ = false;
     bool is_late_ = false;
@@ -148,8 +165,7 @@ private:
     std::size_t next_ = 0;                  // the first that was not posted; guarded by mutex_
     sync::atomic<std::size_t> running_{0};  // have not ended, or have not begun
     sync::atomic<const basic_task*> decider_{nullptr};
-    // Relaxed: the request that follows it publishes it to the child.
-    sync::atomic<bool> stopping_{false};
+    stop_once stop_;
 };
 
 template <class T>
@@ -175,7 +191,7 @@ public:
     /// The result; `void` gives std::monostate. Throws what the body has thrown, and
     /// `stopped_error` if it has not begun, or was given back.
     value_of<T> take() {
-        if (!has_ended_) throw stopped_error{};
+        if (!has_ended_) throw stopped_error{group_.stop_reason()};
         if constexpr (std::is_void_v<T>) {
             body_.outcome().take();
             return std::monostate{};
@@ -186,7 +202,8 @@ public:
 
     /// What `take` would throw; null: nothing.
     [[nodiscard]] std::exception_ptr failure() const noexcept {
-        return has_ended_ ? body_.outcome().failure() : std::make_exception_ptr(stopped_error{});
+        return has_ended_ ? body_.outcome().failure()
+                          : std::make_exception_ptr(stopped_error{group_.stop_reason()});
     }
 
     [[nodiscard]] bool has_decided() const noexcept { return this == group_.decider(); }
@@ -218,6 +235,7 @@ private:
         if (outcome.has_failed()) {
             return is_stop(outcome.failure()) ? child_stopped : child_failed;
         }
+        if constexpr (std::is_same_v<T, child_end>) return outcome.value();
         if constexpr (is_expected<T>) {
             if (group_.rule().counts_errors && !outcome.value().has_value()) return child_failed;
         }
@@ -240,7 +258,7 @@ public:
     void await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
-        group_.start(bottom, children_, at_once_);
+        group_.start(bottom, children_, at_once_, deadline_);
     }
     void await_resume() const noexcept {}
 

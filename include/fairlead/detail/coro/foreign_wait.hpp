@@ -120,7 +120,7 @@ public:
         root& bottom = *leaf.promise().bottom;
         if (bottom.ends_waits()) {
             set_ended(bottom);
-            return bottom.take_turn_if_due(leaf, leaf.promise());
+            return bottom.take_turn_if_due(leaf, leaf.promise(), await_cost::compound);
         }
         const std::coroutine_handle<> handle = begin(bottom);
         // First: the handle may be resumed before await_suspend returns.
@@ -135,7 +135,7 @@ public:
         }
         if (waits) return true;
         take_back(handle);
-        return bottom.take_turn_if_due(leaf, leaf.promise());
+        return bottom.take_turn_if_due(leaf, leaf.promise(), await_cost::compound);
     }
 
     decltype(auto) await_resume() {
@@ -190,6 +190,10 @@ concept typed_awaiter = requires(std::remove_reference_t<Awaiter>& awaiter) {
     awaiter.await_suspend(std::coroutine_handle<unrelated_promise>{});
 };
 
+// An awaiter with references to temporary objects of the expression that makes it.
+template <class Awaiter>
+concept part_of_an_expression = requires { typename Awaiter::refers_to_its_expression; };
+
 // Gives what `co_await awaitable` awaits in a coroutine of this library. What it makes is the
 // awaiter itself, so the frame holds no second copy.
 template <class Awaitable>
@@ -197,6 +201,10 @@ template <class Awaitable>
     using awaiter = awaiter_type<Awaitable&&>;
     static_assert(foreign_awaiter<awaiter> || !typed_awaiter<awaiter>,
                   "an awaiter of another library must take std::coroutine_handle<>");
+    static_assert(!std::is_lvalue_reference_v<Awaitable> ||
+                      !part_of_an_expression<std::remove_cvref_t<Awaitable>>,
+                  "what this wait refers to ends with the expression that makes it: co_await a "
+                  "select, shielded or as_result in that expression");
     if constexpr (foreign_awaiter<awaiter>) {
         return foreign_wait<Awaitable&&>{std::forward<Awaitable>(awaitable)};
     } else if constexpr (std::is_reference_v<awaiter>) {
@@ -209,7 +217,7 @@ template <class Awaitable>
 
 // An awaiter of this library that is its own awaitable and can be copied.
 template <class Awaiter>
-concept passes_by_value = std::move_constructible<Awaiter> && !foreign_awaiter<Awaiter> &&
+concept passes_by_value = std::copy_constructible<Awaiter> && !foreign_awaiter<Awaiter> &&
                           requires(Awaiter& awaiter) { awaiter.await_resume(); };
 
 }  // namespace fairlead::coro

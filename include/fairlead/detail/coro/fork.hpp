@@ -13,6 +13,7 @@
 
 #include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/coro/stop_once.hpp>
 #include <fairlead/detail/sched/forks.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 
@@ -73,7 +74,7 @@ public:
     [[nodiscard]] basic_task& detach() noexcept override;
     [[nodiscard]] executor target() const noexcept override;
 
-    // Asks the strand to stop: now, or when it is made.
+    // Asks the strand to stop, for the reason of the fork: now, or when it is made.
     void request_stop() noexcept;
 
 private:
@@ -127,12 +128,13 @@ public:
     void child_failed(const frame_link& child, bool is_stop) noexcept;
 
     // The scheduler that ran a child has given it back: there is no result.
-    void child_given_back() noexcept;
+    void child_given_back() noexcept { stop_all(stopped_by::shutdown); }
 
     [[nodiscard]] bool shields_children() const noexcept { return shields_children_; }
     [[nodiscard]] context_word context() const noexcept { return context_; }
 
-    [[nodiscard]] bool is_stopping() const noexcept { return stopping_.load(sync::relaxed); }
+    [[nodiscard]] bool is_stopping() const noexcept { return stop_.is_asked(); }
+    [[nodiscard]] stopped_by stop_reason() const noexcept { return stop_.reason(); }
 
     [[nodiscard]] bool has_failed() const noexcept { return failed_.load(sync::relaxed); }
 
@@ -151,7 +153,7 @@ public:
 
     // A parent that forked while it was shielded shields its children.
     void parent_was_stopped() noexcept {
-        if (!was_shielded_) stop_children();
+        if (!was_shielded_) stop_children(parent_link_->bottom->stop_reason());
     }
 
     [[nodiscard]] bool interrupt(interruption why) noexcept override;
@@ -215,9 +217,10 @@ private:
     }
 
     [[nodiscard]] std::coroutine_handle<> join(root& bottom) noexcept;
-    void stop_children() noexcept;
+    void stop_children(stopped_by why) noexcept;
     [[nodiscard]] bool waits_for_others() noexcept;
     void strand_ended() noexcept;
+    void stop_all(stopped_by why) noexcept;
 
     std::coroutine_handle<> parent_;
     frame_link* parent_link_ = nullptr;
@@ -238,8 +241,7 @@ private:
     bool posted_ = false;            // all children from next_ on are gone
     bool was_shielded_ = false;      // the parent, when it forked
     bool shields_children_ = false;  // from all stops but those of this fork
-    // Relaxed: the request that follows it publishes it to the child.
-    sync::atomic<bool> stopping_{false};
+    stop_once stop_;
 };
 
 }  // namespace fairlead::coro

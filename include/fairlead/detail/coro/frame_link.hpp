@@ -1,6 +1,8 @@
 // What every coroutine of the library knows about its place in the stack, from its start on.
 #pragma once
 
+#include <fairlead/detail/base/language.hpp>
+
 #include <coroutine>
 
 namespace fairlead::coro {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fairlead/base/time.hpp>
+#include <fairlead/detail/sched/put_off.hpp>
 #include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -54,6 +55,7 @@ public:
     // False: the deadline has passed. A `tell` may come all the same: the word of the task that is
     // joined, or the mutex of the permits, says whether it does.
     [[nodiscard]] bool wait_until(time_point deadline) {
+        sched::before_block();
         if (run_here_ == nullptr) return ended_.receive_until(deadline);
         while (!ended_.try_receive()) {
             if (run_here_->now() >= deadline) return false;

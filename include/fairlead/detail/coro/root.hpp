@@ -18,6 +18,7 @@
 #include <fairlead/base/time.hpp>
 #include <fairlead/coro/waited.hpp>
 #include <fairlead/coro/wake_reason.hpp>
+#include <fairlead/detail/coro/await_cost.hpp>
 #include <fairlead/detail/coro/awaited_operation.hpp>
 #include <fairlead/detail/coro/context_node.hpp>
 #include <fairlead/detail/coro/failure_trail.hpp>
@@ -86,27 +87,26 @@ public:
         operation_ = &operation;
     }
 
-    /// Whether the task may go on without waiting once more in this step: fewer than
-    /// `budget_of_step` waits of this step went on so, and it has not used up its slice. Otherwise
-    /// a task that always finds its data ready would keep its worker for ever.
-    [[nodiscard]] bool may_go_on() noexcept {
-        if (budget_ == 0 || scheduler::should_yield()) return false;
-        --budget_;
+    /// Whether the task may go on without waiting once more in this step: budget and slice are not
+    /// used up. Otherwise a task that always finds its data ready would keep its worker for ever.
+    [[nodiscard]] bool may_go_on(await_cost cost = await_cost::usual) noexcept {
+        if (budget_ < std::to_underlying(cost) || scheduler::should_yield()) return false;
+        budget_ -= std::to_underlying(cost);
         return true;
     }
 
     /// `leaf` need not wait. False: it goes on at once. True: it is suspended, and other tasks have
     /// their turn. Also for a wait that a stop keeps from beginning: a loop that ignores the stop
     /// must not keep its worker.
-    [[nodiscard]] bool take_turn_if_due(std::coroutine_handle<> leaf, frame_link& frame) noexcept {
-        if (may_go_on()) return false;
+    [[nodiscard]] bool take_turn_if_due(std::coroutine_handle<> leaf, frame_link& frame,
+                                        await_cost cost = await_cost::usual) noexcept {
+        if (may_go_on(cost)) return false;
         wait_at(leaf, frame, until::deadline, immediately);
         return true;
     }
 
     /// Whether a join of a fork asks for its slice: each 16th does.
     [[nodiscard]] bool join_is_safepoint() noexcept { return ++joins_ % 16 == 0; }
-
     /// How many selects the task has begun, modulo 256.
     [[nodiscard]] std::uint8_t next_choice() noexcept { return choices_++; }
     /// After `retry_at`: other tasks have their turn before the next attempt.
@@ -118,8 +118,10 @@ public:
         where_ = other;
     }
 
-    /// After `wait_at` for a completion: of what.
+    /// After `wait_at` for a completion, or a turn: of what.
     void await_operation(awaited_operation& awaited) noexcept { awaited_ = &awaited; }
+    /// In `begin_after_turn`: the same leaf waits for its completion, until `deadline`.
+    void wait_on(awaited_operation& awaited, time_point deadline) noexcept;
 
     /// Why the last wait ended. Takes the signal if that was the reason.
     [[nodiscard]] wake_reason reason() noexcept {
@@ -236,8 +238,6 @@ protected:
 private:
     friend class held_operation;
 
-    static constexpr std::uint8_t budget_of_step = 64;
-
     enum class what_next : std::uint8_t { wait, resume, join, end };
 
     static const task_kind kind;
@@ -287,14 +287,14 @@ private:
     kept_trail trail_;
     until until_ = until::start;
     what_next next_ = what_next::wait;
-    std::uint8_t budget_ = 0;
+    std::uint16_t budget_ = 0;
     std::uint8_t joins_ = 0, choices_ = 0;
     bool turn_first_ = false;
-    bool is_shielded_ : 1 = false;  // one byte with the next three
+    bool is_shielded_ : 1 = false;  // one byte with the next four
     bool inherits_shield_ : 1 = false;
     bool has_forks_ : 1 = false;  // children of a fork run elsewhere, and were not told of a stop
     bool is_abandoned_ : 1 = false;
-    bool told_stop_ = false;  // the awaited operation was told of the stop
+    bool told_stop_ : 1 = false;  // the awaited operation was told of the stop
 };
 
 }  // namespace fairlead::coro

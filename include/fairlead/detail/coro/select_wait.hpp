@@ -83,7 +83,9 @@ public:
     template <on_a_root Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> leaf) noexcept {
         root& bottom = *leaf.promise().bottom;
-        if (!begin(bottom)) return bottom.take_turn_if_due(leaf, leaf.promise());
+        if (!begin(bottom)) {
+            return bottom.take_turn_if_due(leaf, leaf.promise(), await_cost::compound);
+        }
         bottom.wait_at(leaf, leaf.promise(), root::until::agreement, deadline_);
         bottom.await_operation(*this);
         return true;

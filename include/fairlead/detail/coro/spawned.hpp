@@ -1,7 +1,6 @@
 // The task that `spawn` makes: the root of a coroutine, with its result and its joiner.
 #pragma once
 
-#include <fairlead/coro/overdue.hpp>
 #include <fairlead/coro/stopped.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/detail/coro/error_sink.hpp>
@@ -40,17 +39,18 @@ public:
         std::uint8_t expected = nobody;
         // [SP1] release: publishes the joiner; acquire on failure: sees the result.
         return state_.compare_exchange_strong(expected, somebody_joins, sync::acq_rel,
-                                              sync::acquire);
+                                              sync::acquire) ||
+               !is_ended(expected);
     }
 
     T take() {
-        if (is_abandoned()) throw stopped_error{};
+        if (is_abandoned()) throw stopped_error{stopped_by::shutdown};
         return body_.outcome().take();
     }
 
     // The same for a task, which learns where an exception came from.
     T take_in(root* const& waiting) {
-        if (is_abandoned()) throw stopped_error{};
+        if (is_abandoned()) throw stopped_error{stopped_by::shutdown};
         if (body_.outcome().has_failed()) [[unlikely]]
             tell_origin(*waiting);
         return body_.outcome().take();
@@ -72,6 +72,7 @@ public:
         // [SP1] as in join: after it, the end frees this object.
         if (state_.compare_exchange_strong(expected, detached, sync::acq_rel, sync::acquire))
             return;
+        static_cast<void>(is_ended(expected));
         report_failure();
         delete this;
     }
@@ -106,6 +107,14 @@ protected:
 private:
     enum : std::uint8_t { nobody, somebody_joins, detached, has_ended };
 
+    // Why a join or a detach comes too late: the task has ended.
+    [[nodiscard]] static bool is_ended(std::uint8_t seen) noexcept {
+        FAIRLEAD_ASSERT(seen == has_ended,
+                        "a handle was awaited twice at the same time, by two tasks or in two "
+                        "branches of a select; or it was destroyed while it was awaited");
+        return true;
+    }
+
     void report_failure() noexcept {
         if (is_abandoned()) return;
         if (auto failure = body_.outcome().failure()) report(std::move(failure));
@@ -117,13 +126,7 @@ private:
         const failed_task self = as_failed();
         const failure_origin origin{trail != nullptr ? std::span<const failed_task>{trail->tasks}
                                                      : std::span{&self, 1}};
-        const unhandled_reporter* const sink = error_sink_of(context());
-        const unhandled_reporter& to = sink != nullptr ? *sink : reporter_;
-        if (is_overdue_failure(failure)) {
-            to.tell(std::move(failure), origin);
-        } else {
-            to(std::move(failure), origin);
-        }
+        report_unjoined(std::move(failure), origin, context(), reporter_);
     }
     [[gnu::noinline]] void tell_origin(root& waiting) noexcept {
         waiting.trail().keep(trail_at_end(body_.outcome().failure()));

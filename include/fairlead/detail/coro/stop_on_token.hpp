@@ -11,8 +11,8 @@ namespace fairlead::coro {
 
 class stop_on_token {
 public:
-    stop_on_token(basic_task& asked, std::stop_token stop)
-        : callback_{std::in_place, std::move(stop), request{asked}} {}
+    stop_on_token(basic_task& asked, std::stop_token stop, stopped_by why = stopped_by::token)
+        : callback_{std::in_place, std::move(stop), request{asked, why}} {}
 
     /// Before the end of the task: waits for a request that another thread makes at this moment, so
     /// that it does not touch a task that is gone.
@@ -21,7 +21,8 @@ public:
 private:
     struct request {
         basic_task& asked;
-        void operator()() const noexcept { asked.request_stop(); }
+        stopped_by why;
+        void operator()() const noexcept { asked.request_stop(why); }
     };
 
     std::optional<std::stop_callback<request>> callback_;

@@ -14,15 +14,21 @@
 //     collect(error)   the result; `error`: why the wait has ended early, if it has
 // and, for a wait that can be a branch of a select, which claims it when it ends,
 //     try_enter()      tries; true: it has ended. Before any branch of the select waits
+// and, for a wait that asks which task waits, which a `co_await` calls instead of `enter`,
+//     bool enter_as(const root&)
 // `operation_on` makes one of a structure whose waits end by a grant or a close.
 //
-// A wait that need not begin, by a task whose budget is used up, takes its turn with what it has. A
-// turn before that would let a task that asks later overtake; the order of asking is that of the
-// FIFO.
+// A wait that need not begin, by a task whose budget is used up, takes its turn with what it has:
+// the order of asking is that of the FIFO. With a lock it would keep out every task that asks
+// meanwhile, and these would hand the lock on to each other for good. So an operation with
+//     bool would_end_at_once()      whether it need not wait: the lock is free, or is closed
+// takes its turn first, and begins after that.
 //
 // The object must live until each wait for it is over, which is when its task or thread goes on: a
 // deadline or a stop may look into the object until then. After that a task that has gone on may
 // destroy the object, though the call that woke it has not returned.
+//
+// A wait may be moved until it is awaited: so it can be a parameter, and the child of a combinator.
 //
 // Its destructor gives back what was granted and not collected: a task can be destroyed with its
 // scheduler after the grant.
@@ -74,15 +80,16 @@ public:
     [[nodiscard]] Of& of() const noexcept { return of_; }
 
 protected:
+    operation_on(operation_on&&) noexcept = default;
     ~operation_on() = default;
 
 private:
     Of& of_;
 };
 
-/// For `co_await`.
+/// For `co_await`. A class derived from it may be another kind of branch of a select.
 template <class Operation>
-class [[nodiscard]] task_wait final : public awaited_operation, Operation {
+class [[nodiscard]] task_wait : public awaited_operation, protected Operation {
 public:
     template <class... Args>
     explicit task_wait(time_point deadline, Args&&... args) noexcept
@@ -101,7 +108,16 @@ public:
             early_ = bottom.ends_waits();
             if (early_) return bottom.take_turn_if_due(leaf, leaf.promise());
         }
-        if (!Operation::enter()) return bottom.take_turn_if_due(leaf, leaf.promise());
+        if constexpr (takes_turn_first) {
+            if (!bottom.may_go_on() && Operation::would_end_at_once()) {
+                bottom.wait_at(leaf, leaf.promise(), root::until::turn, immediately);
+                bottom.await_operation(*this);
+                return true;
+            }
+            if (!enter_as(bottom)) return false;
+        } else if (!enter_as(bottom)) {
+            return bottom.take_turn_if_due(leaf, leaf.promise());
+        }
         bottom.wait_at(leaf, leaf.promise(), root::until::completion, deadline_);
         bottom.await_operation(*this);
         return true;
@@ -117,6 +133,10 @@ public:
             static_assert(
                 requires { wait.try_enter(); },
                 "this wait cannot be a branch of a select: spawn a task for it, and join that");
+            static_assert(
+                !requires { Operation::is_partial; },
+                "send_many cannot be a branch of a select: a part of the values may have been sent "
+                "when another branch ends. Let the branch be send or reserve");
         }
 
         [[nodiscard]] time_point begin(select_wait& of, sync::choice::branch number) override {
@@ -130,16 +150,35 @@ public:
             static_cast<void>(wait_.leave());  // false: it was dropped from the FIFO before
             return true;
         }
-        [[nodiscard]] auto collect(std::optional<wait_error> early) {
-            return wait_.collect(early);
-        }
+        [[nodiscard]] auto collect(std::optional<wait_error> early) { return wait_.collect(early); }
 
     private:
         task_wait& wait_;
     };
     /// @endcond
 
+protected:
+    [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
+
 private:
+    static constexpr bool takes_turn_first =
+        requires(const Operation& wait) { wait.would_end_at_once(); };
+
+    [[nodiscard]] bool begin_after_turn(root& bottom) noexcept override {
+        if (bottom.may_end_waits()) early_ = bottom.ends_waits();
+        if (early_ || !enter_as(bottom)) return false;
+        bottom.wait_on(*this, deadline_);
+        return true;
+    }
+
+    [[nodiscard]] bool enter_as(const root& bottom) {
+        if constexpr (requires { Operation::enter_as(bottom); }) {
+            return Operation::enter_as(bottom);
+        } else {
+            return Operation::enter();
+        }
+    }
+
     void tell() noexcept override { waiting_->complete(); }
 
     [[nodiscard]] bool interrupt(interruption why) noexcept override {

@@ -14,6 +14,7 @@ enum class until : std::uint8_t {
     attempt,     // that the operation succeeds when it is tried, the deadline, or a stop
     deadline,    // only the deadline or a stop
     signal,      // a signal, the deadline, or a stop
+    turn,        // nothing: then the operation begins
     completion,  // that the operation has ended; see awaited_operation::interrupt
     agreement,   // a completion after which the operation need not wait: `must_wait` says so
 };

@@ -142,7 +142,7 @@ protected:
     void finish() noexcept {
         if constexpr (flat<Result>::is_future) {
             if (inner_.valid()) {
-                if (inner_.of().attach(*this)) return;
+                if (inner_.of().attach_for_good(*this)) return;
                 take_inner();
             }
         }

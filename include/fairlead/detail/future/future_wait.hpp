@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fairlead/detail/coro/task_wait.hpp>
+#include <fairlead/detail/coro/told_branch.hpp>
 #include <fairlead/detail/future/consumer.hpp>
 #include <fairlead/detail/future/trampoline.hpp>
 #include <fairlead/sched/scheduler.hpp>
@@ -26,6 +27,7 @@ public:
     }
 
 protected:
+    settled_operation(settled_operation&&) noexcept = default;
     ~settled_operation() = default;
 
     consumer<T, E>& of_;
@@ -43,7 +45,38 @@ public:
     }
 
 protected:
+    take_operation(take_operation&&) noexcept = default;
     ~take_operation() = default;
+};
+
+/// For `co_await` of either. As a branch of a select it ends without a mutex, as a join does. A
+/// branch that has not ended leaves the future as it was.
+template <class Operation>
+class [[nodiscard]] future_wait final : public coro::task_wait<Operation> {
+public:
+    using coro::task_wait<Operation>::task_wait;
+
+    /// @cond internal
+    class as_branch final : public coro::told_branch<listener> {
+    public:
+        explicit as_branch(future_wait& wait) noexcept : wait_{wait} {}
+
+        [[nodiscard]] time_point begin(coro::select_wait& of,
+                                       sync::choice::branch number) override {
+            this->begin_in(of, number);
+            return wait_.deadline();
+        }
+        [[nodiscard]] bool try_enter() override {
+            return wait_.of_.of().is_settled() && this->claim();
+        }
+        [[nodiscard]] bool enter() override { return this->entered(wait_.of_.of().attach(*this)); }
+        [[nodiscard]] bool leave() noexcept override { return wait_.of_.of().withdraw(); }
+        [[nodiscard]] auto collect(std::optional<wait_error> early) { return wait_.collect(early); }
+
+    private:
+        future_wait& wait_;
+    };
+    /// @endcond
 };
 
 /// Before this thread blocks until `is_there()`. Runs the continuations that the thread has queued,

@@ -10,7 +10,7 @@ namespace fairlead::futures {
 class listener {
 public:
     listener() = default;
-    listener(const listener&) = delete;
+    listener(listener&&) noexcept = default;  // while it is not attached
     listener& operator=(const listener&) = delete;
 
     /// The result is there. Called once by any thread, which has no lock; the last touch of this

@@ -53,7 +53,10 @@ public:
     void listen(std::unique_ptr<unwanted_call> call) noexcept {
         FAIRLEAD_ASSERT(unwanted_ == nullptr, "on_unwanted was called twice");
         unwanted_ = std::move(call);
-        if (!word_.listen()) unwanted_->run();
+        if (word_.listen()) return;
+        // The call may give the result, which frees the pair.
+        const std::unique_ptr<unwanted_call> own = std::move(unwanted_);
+        own->run();
     }
 
     [[nodiscard]] bool is_wanted() const noexcept { return word_.is_wanted(); }
@@ -66,6 +69,12 @@ public:
     [[nodiscard]] bool attach(listener& by) noexcept {
         listener_ = &by;
         return word_.attach();
+    }
+
+    /// The same for a listener that stays: it is told before the future does anything else.
+    [[nodiscard]] bool attach_for_good(listener& by) noexcept {
+        listener_ = &by;
+        return word_.attach_for_good();
     }
 
     /// False: the listener was told, or is about to be.

@@ -6,10 +6,11 @@
 //       gone       4   the future went, and does not take the result; written by it alone
 //       listened   8   the promise has left a call for the case that the future goes
 //       called    16   that call is over
+//       for_good  32   with `attached`: the future does not withdraw; written by it alone
 //
 //     the promise                              the future
 //     write the result;  settle                attach: `tell` will come, or the result is there
-//                                              withdraw, drop
+//                                              withdraw, drop; attach_for_good
 //     write the call;    listen                drop, then make the call, then end_call
 //
 // Invariants
@@ -19,13 +20,16 @@
 //      `settle` and `end_call` does: the call lies in the pair.
 //   3. The call is made once, if the future goes before the result is there: by the second of
 //      `listen` and `drop`.
+//   4. After `attach_for_good` the future changes the word no more before it is told.
 //
-// The promise settles with one exchange, and the future attaches, or goes, with one. Wait-free but
-// for `withdraw`, which tries again only if the promise has listened meanwhile.
+// The promise settles with one exchange, and the future attaches, or goes, with one; by invariant 4
+// a promise that sees a listener for good, such as a continuation, settles with a load and a store.
+// Wait-free but for `withdraw`, which tries again only if the promise has listened meanwhile.
 //
 // Spec: Promise in spec/MAP.md.
 #pragma once
 
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 
 #include <cstdint>
@@ -44,6 +48,12 @@ public:
 
     /// The result was written.
     after_settle settle() noexcept {
+        // [PR1] acquire: sees the listener. An old value leads to the exchange.
+        if ((word_.load(sync::acquire) & for_good) != 0) {
+            // relaxed: the future looks at the word again only after it was told.
+            word_.store(settled, sync::relaxed);
+            return after_settle::tell;
+        }
         // [PR1] release: publishes the result; acquire: sees the listener, and the end of the call.
         const std::uint8_t before = word_.exchange(settled, sync::acq_rel);
         if ((before & attached) != 0) return after_settle::tell;
@@ -56,6 +66,7 @@ public:
     [[nodiscard]] bool listen() noexcept {
         // [PR1] release: publishes the call.
         const std::uint8_t before = word_.fetch_or(listened, sync::release);
+        FAIRLEAD_ASSERT((before & listened) == 0, "on_unwanted was called twice");
         if ((before & gone) == 0) return true;
         word_.fetch_or(called, sync::relaxed);  // only for `settle`, by this side, too
         return false;
@@ -69,10 +80,10 @@ public:
     // --- the future ----------------------------------------------------------------------------
 
     /// The listener was written. False: the result is there, and nothing is told.
-    [[nodiscard]] bool attach() noexcept {
-        // [PR1] release: publishes the listener; acquire: sees the result.
-        return (word_.fetch_or(attached, sync::acq_rel) & settled) == 0;
-    }
+    [[nodiscard]] bool attach() noexcept { return add_listener(attached); }
+
+    /// The same, and there will be no `withdraw`, and before the listener was told no `drop`.
+    [[nodiscard]] bool attach_for_good() noexcept { return add_listener(attached | for_good); }
 
     /// After `attach` was true: nothing is told any more. False: it was told, or is about to be.
     [[nodiscard]] bool withdraw() noexcept {
@@ -118,6 +129,15 @@ private:
     static constexpr std::uint8_t gone = 4;
     static constexpr std::uint8_t listened = 8;
     static constexpr std::uint8_t called = 16;
+    static constexpr std::uint8_t for_good = 32;
+
+    [[nodiscard]] bool add_listener(std::uint8_t bits) noexcept {
+        // [PR1] release: publishes the listener; acquire: sees the result.
+        const std::uint8_t before = word_.fetch_or(bits, sync::acq_rel);
+        FAIRLEAD_ASSERT((before & (attached | settled)) != attached,
+                        "a future is awaited twice at once");
+        return (before & settled) == 0;
+    }
 
     // See the top of this file.
     sync::atomic<std::uint8_t> word_{0};

@@ -19,6 +19,7 @@ public:
         : operation_on{of.of().is_there(), 1U, 0U}, of_{std::move(of)} {}
 
 protected:
+    shared_settled_operation(shared_settled_operation&&) noexcept = default;
     ~shared_settled_operation() = default;
 
     share<T, E> of_;
@@ -37,6 +38,7 @@ public:
     }
 
 protected:
+    copy_operation(copy_operation&&) noexcept = default;
     ~copy_operation() = default;
 };
 

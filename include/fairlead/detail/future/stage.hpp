@@ -27,7 +27,7 @@ public:
             through->before(*this);
             by = through.release();
         }
-        if (!of.attach(*by)) by->tell();
+        if (!of.attach_for_good(*by)) by->tell();
     }
 
     void run() noexcept override {

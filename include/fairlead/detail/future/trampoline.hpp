@@ -29,8 +29,8 @@ public:
     /// Runs it now; or, if a continuation of this thread is running, after that.
     static void run(continuation& next) noexcept;
 
-    /// Before a continuation blocks its thread: runs what the thread has queued, which may be what
-    /// the block waits for.
+    /// Before a continuation blocks its thread, in a wait of the library: runs what the thread has
+    /// queued, which may be what the block waits for.
     static void run_queued() noexcept;
 };
 

@@ -35,6 +35,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace fairlead::lockfree {
 
@@ -69,6 +70,30 @@ public:
     [[nodiscard]] Item* pop() noexcept {
         if (split_.load(sync::relaxed) == bottom_) return pop_open();
         return slots_[--bottom_ & mask].load(sync::relaxed);  // own write
+    }
+
+    /// Takes the oldest open items, as many as fit, and returns how many. Lock-free: each theft
+    /// makes it try again.
+    [[nodiscard]] std::size_t take_oldest(std::span<Item*> out) noexcept {
+        std::uint64_t top = top_.load(sync::relaxed);
+        for (;;) {
+            const std::uint64_t open = split_.load(sync::relaxed) - top;  // own, and not below top
+            const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), open));
+            for (std::size_t i = 0; i != count; ++i) {
+                out[i] = slots_[(top + i) & mask].load(sync::relaxed);  // own writes
+            }
+            // Relaxed: it publishes nothing, and a thief that has seen an older top fails. The
+            // release sequences of thieves go on through it [FD3].
+            if (count == 0 ||
+                top_.compare_exchange_weak(top, top + count, sync::relaxed, sync::relaxed)) {
+                return count;
+            }
+        }
+    }
+
+    /// How many items there are, hidden ones too. Thieves may take some meanwhile.
+    [[nodiscard]] std::size_t size() const noexcept {
+        return static_cast<std::size_t>(bottom_ - top_.load(sync::relaxed));
     }
 
     /// Where the next item goes. Only later pushes lie there or above.

@@ -7,15 +7,21 @@
 // A worker takes a message only while the receiver is running: its select asks `interrupted` first.
 #pragma once
 
+#include <fairlead/coro/stopped.hpp>
+#include <fairlead/detail/coro/error_sink.hpp>
+#include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/sched/access.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
-#include <fairlead/sched/executor.hpp>
+#include <fairlead/sched/failure_origin.hpp>
 #include <fairlead/wait/event.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 
 namespace fairlead {
@@ -29,16 +35,17 @@ struct receiver_stats {
     std::uint64_t failed = 0;   ///< of these, by a failure
     /// Messages that were dropped because the gate of the receiver let them in no more.
     std::uint64_t refused = 0;
+    /// Messages that were dropped because the deadline of their sender had passed.
+    std::uint64_t overdue = 0;
 };
 
 namespace messages {
 
 class receiver_state {
 public:
-    /// `workers`: how many will end. `sink`: if it is empty, a failure goes to `on_unhandled` of
-    /// the scheduler.
-    receiver_state(executor where, std::size_t workers, failure_sink sink)
-        : workers_{workers}, where_{where}, sink_{std::move(sink)} {
+    /// `workers`: how many will end. `sink`: see `report`.
+    receiver_state(std::size_t workers, failure_sink sink)
+        : workers_{workers}, sink_{std::move(sink)} {
         resumed.set();
     }
 
@@ -85,25 +92,25 @@ public:
         const std::lock_guard lock{mutex_};
         ++stats_.handled;
     }
-    /// Counts the failure, and gives it to the sink.
-    void fail(std::exception_ptr why) {
-        {
-            const std::lock_guard lock{mutex_};
-            ++stats_.failed;
-        }
-        give_to_sink(std::move(why));
+    void fail(std::exception_ptr why, const coro::root& worker) {
+        count_failed();
+        report(std::move(why), worker);
     }
     /// The reply has told the failure.
     void count_failed() noexcept {
         const std::lock_guard lock{mutex_};
         ++stats_.failed;
     }
-    void refuse(std::exception_ptr why) {
+    void refuse(std::exception_ptr why, const coro::root& worker) {
         {
             const std::lock_guard lock{mutex_};
             ++stats_.refused;
         }
-        give_to_sink(std::move(why));
+        report(std::move(why), worker);
+    }
+    void count_overdue() noexcept {
+        const std::lock_guard lock{mutex_};
+        ++stats_.overdue;
     }
     [[nodiscard]] receiver_stats stats() noexcept {
         const std::lock_guard lock{mutex_};
@@ -115,9 +122,21 @@ public:
     event ended;
 
 private:
-    void give_to_sink(std::exception_ptr why) {
-        if (sink_) return sink_(std::move(why));
-        where_.post([why = std::move(why)] { std::rethrow_exception(why); });
+    // To the sink of the receiver. Without one, as of a task that is not joined: to the error sink
+    // of the sender of the message, or to `on_unhandled` of the scheduler. There goes also what the
+    // sink of the receiver throws.
+    void report(std::exception_ptr why, const coro::root& worker) {
+        if (sink_) {
+            try {
+                return sink_(why);
+            } catch (...) {
+                why = std::current_exception();
+            }
+        }
+        if (coro::is_stop(why)) return;
+        const failed_task self = worker.as_failed();
+        coro::report_unjoined(std::move(why), failure_origin{std::span{&self, 1}}, worker.context(),
+                              sched::access::reporter_of(worker.home()));
     }
 
     sync::mutex mutex_;
@@ -125,20 +144,24 @@ private:
     bool is_paused_ = false;
     bool is_ending_ = false;
     receiver_stats stats_;
-    const executor where_;
     const failure_sink sink_;
 };
 
-// Tells the end of a worker, also if its frame is destroyed with the scheduler.
+// Tells the end of a worker, of which it is the first parameter: so also if the task never begins,
+// or is destroyed with the scheduler.
 class worker_end {
 public:
-    explicit worker_end(receiver_state& of) noexcept : of_{of} {}
-    worker_end(const worker_end&) = delete;
-    worker_end& operator=(const worker_end&) = delete;
-    ~worker_end() { of_.worker_has_ended(); }
+    explicit worker_end(std::shared_ptr<receiver_state> of) noexcept : of_{std::move(of)} {}
+    worker_end(worker_end&&) noexcept = default;
+    worker_end& operator=(worker_end&&) = delete;
+    ~worker_end() {
+        if (of_ != nullptr) of_->worker_has_ended();
+    }
+
+    [[nodiscard]] const std::shared_ptr<receiver_state>& of() const noexcept { return of_; }
 
 private:
-    receiver_state& of_;
+    std::shared_ptr<receiver_state> of_;
 };
 
 }  // namespace messages

@@ -1,13 +1,23 @@
 // The tasks of a receiver: each takes one message after the other, and calls the handler.
 //
 // A worker belongs to its receiver and keeps the channel: so the port may go at any time.
+//
+// A handler runs in the context of the sender of its message, and in nothing of the context of the
+// receiver: a value of one request is not seen by another. A message whose deadline has passed when
+// it is taken, or when its gate lets it in, is dropped.
 #pragma once
 
 #include <fairlead/channel/channel.hpp>
+#include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/select.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/context/entered.hpp>
+#include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/message/awaited_result.hpp>
+#include <fairlead/detail/message/port_core.hpp>
 #include <fairlead/detail/message/receiver_state.hpp>
+#include <fairlead/message/envelope.hpp>
 #include <fairlead/message/port_receiver.hpp>
 #include <fairlead/message/request.hpp>
 
@@ -28,24 +38,6 @@
 
 namespace fairlead::messages {
 
-template <class T>
-struct port_core {
-    port_core(std::size_t capacity, when_full policy) : elements{capacity, policy} {}
-
-    channel<T> elements;
-};
-
-template <class T>
-struct awaited_result {
-    using type = T;
-    static constexpr bool is_task = false;
-};
-template <class T>
-struct awaited_result<task<T>> {
-    using type = T;
-    static constexpr bool is_task = true;
-};
-
 // The handler of a receiver: plain or a coroutine, with or without the receiver.
 template <class F, class M>
 auto call_handler(F& f, M&& message, const receiver_ref& self) {
@@ -58,9 +50,25 @@ auto call_handler(F& f, M&& message, const receiver_ref& self) {
 template <class F, class M>
 concept handles = std::invocable<F&, M> || std::invocable<F&, M, receiver_ref>;
 
+// Whether what a handler of requests returns is a reply.
+template <class Result, class R, class E>
+inline constexpr bool is_reply =
+    std::is_same_v<Result, std::expected<R, E>> ||
+    (std::is_void_v<R> ? std::is_void_v<Result> : std::is_constructible_v<R, Result>);
+
+// What a handler of messages returns is dropped, but must not be a failure.
+template <class Returned>
+consteval void check_dropped() {
+    static_assert(
+        !futures::is_nested<typename awaited_result<Returned>::type>,
+        "a failure that this handler returns would be lost: let it throw, or co_await the "
+        "future in it");
+}
+
 template <class F, class M>
 task<> handle(F& f, M& message, const receiver_ref& self) {
     using returned = decltype(call_handler(f, std::move(message), self));
+    check_dropped<returned>();
     if constexpr (awaited_result<returned>::is_task) {
         co_await call_handler(f, std::move(message), self);
     } else {
@@ -73,6 +81,10 @@ template <class F, class Q, class R, class E>
 task<bool> answer(F& f, request<Q, R, E>& asked, const receiver_ref& self) {
     using returned = decltype(call_handler(f, std::move(asked.message), self));
     using result = typename awaited_result<returned>::type;
+    static_assert(
+        is_reply<result, R, E>,
+        "a handler of requests returns the reply: a value for the promise, a std::expected "
+        "of its types, or a task of one");
     std::exception_ptr thrown;
     try {
         if constexpr (std::is_void_v<result>) {
@@ -112,42 +124,60 @@ consteval bool answers() {
     return false;
 }
 
-// One message, inside the gate if there is one.
+// Whether a message may be handled; otherwise it is dropped.
+template <class T>
+[[nodiscard]] bool is_in_time(port_core<T>& from, envelope<T>& taken, receiver_state& of,
+                              const coro::root& worker) {
+    const time_point deadline = taken.sender.deadline();
+    if (deadline == never || worker.home().now() < deadline) return true;
+    of.count_overdue();
+    from.drop_overdue(std::move(taken.message));
+    return false;
+}
+
+// One message, in the context of its sender, inside the gate if there is one.
 template <class T, class F>
-task<> process(F& f, T& message, const receiver_ref& self, receiver_state& of,
-               const std::optional<gate_entry>& entry) {
+task<> process(port_core<T>& from, F& f, envelope<T>& taken, const receiver_ref& self,
+               receiver_state& of, const std::optional<gate_entry>& entry) {
+    coro::root& worker = co_await coro::running_root();
+    std::optional<coro::entered> context;
+    if (taken.sender.held() || worker.context()) context.emplace(worker, taken.sender.held());
     gate_hold inside;
+    gate_entry::handler_mark mark;
     if (entry) {
         auto hold = co_await *entry;
+        if (!is_in_time(from, taken, of, worker)) co_return;
         if (!hold) {
-            of.refuse(std::make_exception_ptr(wait_failed{hold.error()}));
+            of.refuse(std::make_exception_ptr(wait_failed{hold.error()}), worker);
             co_return;
         }
         inside = std::move(*hold);
+        mark.set(*entry, worker);
     }
     std::exception_ptr failure;
     try {
         if constexpr (answers<T, F>()) {
-            const bool is_value = co_await answer(f, message, self);
+            const bool is_value = co_await answer(f, taken.message, self);
             if (!is_value) of.count_failed();
         } else {
-            co_await handle(f, message, self);
+            co_await handle(f, taken.message, self);
         }
     } catch (...) {
         failure = std::current_exception();
     }
     of.count_handled();
-    if (failure) of.fail(failure);
+    if (failure) of.fail(failure, worker);
 }
 
 // Takes the next message, unless the receiver is paused or ends. False: there will be none.
 template <class T>
-task<bool> take_next(channel<T>& from, receiver_state& of, std::optional<T>& into) {
+task<bool> take_next(port_core<T>& from, receiver_state& of, std::optional<envelope<T>>& into) {
+    const coro::root& worker = co_await coro::running_root();
     for (;;) {
         if (of.is_ending()) co_return false;
         bool is_open = true;
         const auto interrupted = [](waited<void>) {};
-        const auto take = [&](waited<T> next) {
+        const auto take = [&](waited<envelope<T>>&& next) {
             if (next) {
                 into.emplace(std::move(*next));
             } else {
@@ -155,24 +185,30 @@ task<bool> take_next(channel<T>& from, receiver_state& of, std::optional<T>& int
             }
         };
         const auto selected = co_await select_in_order(on(of.interrupted.wait(), interrupted),
-                                                       on(from.receive(), take));
+                                                       on(from.elements.receive(), take));
         if (!selected || !is_open) co_return false;
-        if (into) co_return true;
+        if (into) {
+            if (is_in_time(from, *into, of, worker)) co_return true;
+            into.reset();
+            continue;
+        }
         const auto goes_on = co_await of.resumed.wait();
         if (!goes_on) co_return false;
     }
 }
 
 template <class T, class F>
-task<> work(std::shared_ptr<port_core<T>> from, std::shared_ptr<receiver_state> of,
-            std::shared_ptr<F> handler, std::optional<gate_entry> entry, bool is_one_shot) {
-    const worker_end at_end{*of};
-    const receiver_ref self{of};
+task<> work(worker_end end, std::shared_ptr<port_core<T>> from, std::shared_ptr<F> shared,
+            std::optional<gate_entry> entry, bool is_one_shot) {
+    const worker_end told_last{std::move(end)};  // a parameter lives as long as the frame
+    receiver_state* const of = told_last.of().get();
+    const std::shared_ptr<F> handler{std::move(shared)};  // goes before the end is told
+    const receiver_ref self{told_last.of()};
     for (;;) {
-        std::optional<T> message;
-        const bool is_there = co_await take_next(from->elements, *of, message);
+        std::optional<envelope<T>> message;
+        const bool is_there = co_await take_next(*from, *of, message);
         if (!is_there) co_return;
-        co_await process(*handler, *message, self, *of, entry);
+        co_await process(*from, *handler, *message, self, *of, entry);
         if (is_one_shot) co_return;
     }
 }
@@ -180,17 +216,21 @@ task<> work(std::shared_ptr<port_core<T>> from, std::shared_ptr<receiver_state> 
 template <class T, class F>
 port_receiver attach(executor where, std::shared_ptr<port_core<T>> to, F&& handler,
                      receiver_options&& options) {
+    static_assert(handles<std::decay_t<F>, T> || answers<T, std::decay_t<F>>(),
+                  "a handler is called with a message of its port, and maybe a receiver_ref");
     const bool is_one_shot = options.mode == receiver_mode::one_shot;
     FAIRLEAD_ASSERT(options.at_most != 0, "a receiver runs one handler at least");
     const std::size_t workers = is_one_shot ? 1 : options.at_most;
-    auto state = std::make_shared<receiver_state>(where, workers, std::move(options.on_failure));
+    auto state = std::make_shared<receiver_state>(workers, std::move(options.on_failure));
+    port_receiver made{state};  // ends the workers that there are, if there is no memory for all
     auto shared = std::make_shared<std::decay_t<F>>(std::forward<F>(handler));
     for (std::size_t i = 0; i != workers; ++i) {
-        spawn(where, work<T, std::decay_t<F>>(to, state, shared, options.gate, is_one_shot),
-              {.name = options.name})
+        spawn(where,
+              work<T, std::decay_t<F>>(worker_end{state}, to, shared, options.gate, is_one_shot),
+              {.name = options.name, .detached = true})
             .detach();
     }
-    return port_receiver{std::move(state)};
+    return made;
 }
 
 }  // namespace fairlead::messages

@@ -13,7 +13,7 @@
 
 namespace fairlead::os {
 
-/// A thread of the system. It must be joined before it is destroyed.
+/// A thread of the system. It must be joined or detached before it is destroyed.
 class thread {
 public:
     thread() = default;
@@ -25,7 +25,7 @@ public:
         std::swap(joinable_, other.joinable_);
         return *this;
     }
-    /// Ends the program if it was not joined.
+    /// Ends the program if it was neither.
     ~thread() {
         if (joinable_) std::terminate();
     }
@@ -34,6 +34,8 @@ public:
 
     /// Waits until its body has returned. Once.
     void join() noexcept;
+    /// Lets it run on by itself, instead of a join. It must not use what may end before it does.
+    void detach() noexcept;
 
 private:
     std::uintptr_t handle_ = 0;  // the system's

@@ -8,6 +8,7 @@
 //     signalled   any thread, signal         the task, take_signal     a signal is not received yet
 //     completed   the operation it awaits    the task, take_completed  the operation has ended
 //     stopping    any thread, request_stop   reset                     is asked to end early
+//     reason      with stopping, the first   reset                     why: 16 bits, `stopped_by`
 //
 // A task is in one place: with its user, in the front, in ready, with a worker, or asleep. A task
 // without `waiting` is not asleep, though the role may still list it as a sleeper: a thread holds
@@ -33,6 +34,7 @@
 #pragma once
 
 #include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/sched/stopped_by.hpp>
 
 #include <cstdint>
 
@@ -82,8 +84,10 @@ public:
     /// The operation that the task awaits has ended: like signal, for the library's own awaits.
     [[nodiscard]] bool complete() noexcept { return notify(completed, 0); }
 
-    /// Asks the task to end early, for good, and wakes it.
-    [[nodiscard]] bool request_stop() noexcept { return notify(stopping, woken); }
+    /// Asks the task to end early, for good, and wakes it. The first request sets the reason.
+    [[nodiscard]] bool request_stop(stopped_by why = stopped_by::unsaid) noexcept {
+        return notify(stopping, woken, everyone, why);
+    }
 
     // --- the worker that runs the task, and the task itself -------------------------------------
 
@@ -102,7 +106,12 @@ public:
 
     /// The scheduler stops: the task shall see it, awake as it is.
     void mark_stopping() noexcept {
-        word_.fetch_or(stopping, sync::relaxed);  // publishes nothing; the task's own worker
+        std::uint32_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
+        // Relaxed: publishes nothing; the task's own worker.
+        while (!word_.compare_exchange_weak(
+            seen, seen | stopping | reason_beside(seen, stopped_by::shutdown), sync::relaxed,
+            sync::relaxed)) {
+        }
     }
 
     // --- any thread, as a question ---------------------------------------------------------------
@@ -110,6 +119,12 @@ public:
     [[nodiscard]] bool is_signalled() const noexcept { return has(signalled); }
     [[nodiscard]] bool is_stopping() const noexcept { return has(stopping); }
     [[nodiscard]] bool is_waiting() const noexcept { return has(waiting); }
+
+    /// Of the first request to stop; `unsaid` before one.
+    [[nodiscard]] stopped_by stop_reason() const noexcept {
+        // Relaxed: a value that does not change; what came before it, `is_stopping` acquires.
+        return static_cast<stopped_by>(word_.load(sync::relaxed) >> reason_shift);
+    }
 
     /// Back to the beginning. The task is with its user, and no waker can reach it.
     void reset() noexcept { word_.store(0, sync::relaxed); }
@@ -124,6 +139,7 @@ private:
         deaf = 32,
         asleep = waiting | deaf,
     };
+    static constexpr unsigned reason_shift = 16;
 
     static constexpr std::uint32_t events(bool is_deaf) noexcept {
         return is_deaf ? woken | completed : woken | completed | signalled;
@@ -131,13 +147,21 @@ private:
 
     enum who_hears : bool { not_the_deaf, everyone };
 
+    // What a request to stop adds to `seen`. A later request leaves the reason as it is.
+    static constexpr std::uint32_t reason_beside(std::uint32_t seen, stopped_by why) noexcept {
+        return (seen & stopping) != 0 ? 0 : static_cast<std::uint32_t>(why) << reason_shift;
+    }
+
     // Sets `bits`, and ends the sleep; if there is none that it may end, sets `if_awake` as well.
+    // `why`: of a stop.
     [[nodiscard]] bool notify(std::uint32_t bits, std::uint32_t if_awake,
-                              who_hears heard_by = everyone) noexcept {
+                              who_hears heard_by = everyone,
+                              stopped_by why = stopped_by::unsaid) noexcept {
         std::uint32_t seen = word_.load(sync::relaxed);  // stale only makes the exchange fail
         for (;;) {
             const bool ends = (seen & waiting) != 0 && (heard_by == everyone || (seen & deaf) == 0);
-            const std::uint32_t wanted = ends ? (seen | bits) & ~asleep : seen | bits | if_awake;
+            const std::uint32_t set = seen | bits | reason_beside(seen, why);
+            const std::uint32_t wanted = ends ? set & ~asleep : set | if_awake;
             // [TS1] release: publishes the caller's data to begin_run. [TS2] acquire: see park.
             if (word_.compare_exchange_weak(seen, wanted, sync::acq_rel, sync::relaxed)) {
                 return ends;

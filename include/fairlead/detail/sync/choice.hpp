@@ -37,9 +37,7 @@ public:
     }
 
     [[nodiscard]] bool is_open() const noexcept { return word_.load(relaxed) == open; }
-    [[nodiscard]] bool is_for(branch which) const noexcept {
-        return word_.load(relaxed) == which;
-    }
+    [[nodiscard]] bool is_for(branch which) const noexcept { return word_.load(relaxed) == which; }
     /// The branch that it was decided for.
     [[nodiscard]] branch decided() const noexcept {
         return static_cast<branch>(word_.load(relaxed));

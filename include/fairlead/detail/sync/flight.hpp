@@ -15,7 +15,7 @@
 //
 // Any thread. No allocation. `end` is linear in the number of waits.
 //
-// Model test: flight_test.cpp.
+// Spec: Flight in spec/MAP.md. Model test: flight_test.cpp.
 #pragma once
 
 #include <fairlead/detail/sync/mutex.hpp>

@@ -68,6 +68,7 @@ public:
     line_waiter(std::uint32_t needs, std::uint32_t takes) noexcept : needs_{needs}, takes_{takes} {}
 
 protected:
+    line_waiter(line_waiter&&) noexcept = default;
     ~line_waiter() = default;
 
     /// How many permits a grant takes.

@@ -14,6 +14,8 @@
 // Any thread. No allocation. An arrival is one critical section; the last one is linear in the
 // number of waits. Rejected: a count without the mutex, because an arrival that waits has to enter
 // the FIFO anyway.
+//
+// Spec: Meeting in spec/MAP.md. Model test: meeting_test.cpp.
 #pragma once
 
 #include <fairlead/detail/base/assert.hpp>

@@ -28,8 +28,8 @@
 // number of waits. Rejected: to wake each wait, and let it lock by itself: all but one of them wake
 // up in vain.
 //
-// Model test: notify_list_test.cpp. The FIFO of the lock is specified by Line: a move is Enter or
-// Ask.
+// Spec: NotifyList in spec/MAP.md. Line has the FIFO of the lock, where a move is Enter or Ask.
+// Model test: notify_list_test.cpp.
 #pragma once
 
 #include <fairlead/detail/base/list.hpp>

@@ -22,7 +22,7 @@
 // Rejected: std::call_once, which blocks its threads; a mutex around a flag, because each wait
 // would have the mutex once, one after the other, though all could go on together.
 //
-// Model test: once_state_test.cpp.
+// Spec: OnceState in spec/MAP.md. Model test: once_state_test.cpp.
 #pragma once
 
 #include <fairlead/detail/base/assert.hpp>
@@ -43,6 +43,7 @@ public:
         explicit waiter(bool begins) noexcept : begins_{begins} {}
 
     protected:
+        waiter(waiter&&) noexcept = default;
         ~waiter() = default;
 
     private:

@@ -13,7 +13,7 @@
 //
 //     try_enter, enter, leave, downgrade   without waits: one exchange, without the mutex
 //     try_upgrade                          one exchange
-//     withdraw, close                      under the mutex
+//     withdraw, close, refuse              under the mutex
 //
 // A shared entry waits while an exclusive one holds the line or waits for it. What comes in next is
 // a policy, which the line has for good:
@@ -73,6 +73,7 @@ public:
         [[nodiscard]] entry kind() const noexcept { return kind_; }
 
     protected:
+        waiter(waiter&&) noexcept = default;
         ~waiter() = default;
 
     private:
@@ -96,6 +97,11 @@ public:
             // acquire: what was done under entries before is seen. [RW2]
         } while (!word_.compare_exchange_weak(word, word + one(kind), acquire, relaxed));
         return true;
+    }
+
+    /// Whether `try_enter` would enter. A moment later the answer may be another.
+    [[nodiscard]] bool admits(entry kind) const noexcept {
+        return admits(word_.load(relaxed), kind);
     }
 
     /// Begins a wait unless it can enter at once. True: it waits; `tell` will be called, or
@@ -144,6 +150,10 @@ public:
     /// the teardown of an earlier close waits or was granted.
     closing close(waiter& teardown) noexcept;
 
+    /// Closes the line in the same way, and leaves the teardown to a later close. Nothing, if the
+    /// teardown of an earlier close waits or was granted.
+    void refuse() noexcept;
+
     /// What was done before the close is seen.
     [[nodiscard]] bool is_closed() const noexcept {
         return (word_.load(acquire) & closed) != 0;  // [RW2]
@@ -177,6 +187,8 @@ private:
     }
 
     [[nodiscard]] bool enlist(waiter& wait) noexcept;
+    [[nodiscard]] bool has_teardown() const noexcept { return is_torn_down_ || !teardown_.empty(); }
+    std::uint64_t refuse_all(waiter_list& ended) noexcept;
     void give_to_waiters(std::uint64_t change, entry ended) noexcept;
     void grant(bool shared_first, waiter_list& granted) noexcept;
     std::uint64_t grant_shared(bool shared_first, waiter_list& granted) noexcept;

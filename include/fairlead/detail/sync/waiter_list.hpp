@@ -17,6 +17,7 @@
 // No allocation. All but `tell_all` is called under the mutex of the structure.
 #pragma once
 
+#include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/base/list.hpp>
 #include <fairlead/detail/sync/choice.hpp>
 
@@ -29,7 +30,11 @@ namespace fairlead::sync {
 class waiter {
 public:
     waiter() = default;
-    waiter(const waiter&) = delete;
+    /// `other` must not have begun: then it is in no FIFO, and nothing was granted.
+    waiter(waiter&& other) noexcept {
+        FAIRLEAD_ASSERT(other.state_ == state::idle && !other.has_choice(),
+                        "a wait was moved after it had begun");
+    }
     waiter& operator=(const waiter&) = delete;
 
     /// From now on it is a branch of a select.

@@ -1,9 +1,12 @@
 // The table of the flights of a `single_flight`, the flights, and what uses them.
 #pragma once
 
+#include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/task.hpp>
 #include <fairlead/coro/waited.hpp>
+#include <fairlead/detail/coro/root.hpp>
+#include <fairlead/detail/coro/stop_on_token.hpp>
 #include <fairlead/detail/sync/flight.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 #include <fairlead/detail/sync/waiter_list.hpp>
@@ -77,6 +80,8 @@ class flights {
     static task<> fly(ending end, Make make) {
         const ending with_body{std::move(end)};  // a parameter lives as long as the frame
         flight& of = with_body.of();
+        coro::root& self = co_await coro::running_root();
+        const coro::stop_on_token in_vain{self, of.stop.get_token(), stopped_by::unwanted};
         try {
             of.value.emplace(co_await std::invoke(make, of.key));
         } catch (...) {
@@ -130,9 +135,8 @@ public:
         }
         user joined{of};
         if (begins) {
-            const std::stop_token stop = of->stop.get_token();
             spawn(where, fly<Make>(ending{std::move(of)}, std::move(make)),
-                  {.name = name, .stop = stop, .detached = true})
+                  {.name = name, .detached = true})
                 .detach();
         }
         return joined;

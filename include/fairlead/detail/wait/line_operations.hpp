@@ -12,7 +12,13 @@ class permits_operation : public coro::operation_on<sync::line> {
 public:
     using coro::operation_on<sync::line>::operation_on;
 
+    // See task_wait.hpp.
+    [[nodiscard]] bool would_end_at_once() const noexcept {
+        return of().has_free(takes()) || of().is_closed();
+    }
+
 protected:
+    permits_operation(permits_operation&&) noexcept = default;
     ~permits_operation() {
         if (take_grant()) of().give_back(takes());
     }
@@ -25,6 +31,7 @@ public:
     using coro::operation_on<sync::line>::operation_on;
 
 protected:
+    signal_operation(signal_operation&&) noexcept = default;
     ~signal_operation() {
         if (take_grant() && takes() != 0) of().give_back_if_taken();
     }

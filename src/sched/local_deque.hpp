@@ -1,0 +1,147 @@
+// The posts of the steps of one slot, with policy::stealing: the owner takes the newest, other workers the
+// oldest.
+//
+//     spilled, oldest first               newest
+//     [chunk] [chunk] ... [chunk]         a | b | c | ... | z
+//      ^ others take a whole one,          ^ or the oldest   ^ the owner adds and takes
+//        the owner takes the last one back when `newest` is empty
+//
+// Question it answers: how many posts can a step leave to its worker without a queue for each?
+//
+// The array of the fork deque holds the newest posts. When it is full its older half becomes a chunk: a chain
+// of tasks, which are linked by themselves. The mutex of the chunks is taken once for each chunk, not for each
+// post. So memory is what the tasks have anyway, and 24 bytes a chunk.
+//
+// Any thread calls `steal` and `empty`; only the owner calls the rest.
+//
+// Invariants
+//   1. All in chunks is older than all in the array; a chunk further to the right is newer.
+//   2. Who moves items between the array and the chunks looks for sleepers afterwards: while they move, `empty`
+//      may miss them. After a push its caller does so anyway, unless the deque was empty.
+//
+// Model test: ModelLocalDeque. The array: lockfree/fork_deque.hpp.
+#pragma once
+
+#include <fairlead/detail/base/chain.hpp>
+#include <fairlead/detail/lockfree/fork_deque.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/detail/sync/mutex.hpp>
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace fairlead::sched {
+
+template <class Item, Item* Item::*Link, std::size_t Capacity = 256>
+class local_deque {
+public:
+    using chain = base::chain<Item, Link>;
+
+    /// The size of a chunk.
+    static constexpr std::size_t chunk_size = Capacity / 2;
+
+    // --- the owner ---------------------------------------------------------------------------------
+
+    /// Adds the newest item, open to all. False: it does not fit, and there is no memory for a chunk.
+    [[nodiscard]] bool push(Item& item) noexcept {
+        if (!newest_.push(item)) {
+            if (!spill()) return false;
+            static_cast<void>(newest_.push(item));  // a chunk has left
+        }
+        static_cast<void>(newest_.open_all());
+        return true;
+    }
+
+    /// Takes the newest item of the array. Null: it is empty.
+    [[nodiscard]] Item* pop() noexcept { return newest_.pop(); }
+
+    /// Takes the newest item, if the array is empty. The rest of its chunk goes back to the array, and the caller
+    /// has to wake a sleeper. Null: there is none, or other workers were faster.
+    [[nodiscard]] Item* take_back() noexcept {
+        return chunks_.load(sync::relaxed) == 0 ? nullptr : take_chunk_back();
+    }
+
+    /// How many items there are. Other workers may take some meanwhile.
+    [[nodiscard]] std::size_t size() const noexcept {
+        return newest_.size() + chunks_.load(sync::relaxed) * chunk_size;
+    }
+
+    // --- any thread ----------------------------------------------------------------------------------
+
+    /// The oldest items: a chunk, if there is one and it has no more than `count_max`, or else one. Empty: there is
+    /// none, or another worker was faster.
+    [[nodiscard]] chain steal(std::size_t count_max) noexcept {
+        if (chunks_.load(sync::relaxed) != 0) {
+            std::lock_guard lock{mutex_};
+            if (!spilled_.empty()) return take_front(count_max);
+        }
+        return of_one(newest_.steal());
+    }
+
+    /// Whether there is nothing. A hint, ordered as `fork_deque::empty`.
+    [[nodiscard]] bool empty() const noexcept {
+        // In this order: after the load of what is open, which orders this question, relaxed is enough.
+        return newest_.empty() && chunks_.load(sync::relaxed) == 0;
+    }
+
+private:
+    using spilled = std::deque<chain>;
+
+    // The older half of the array becomes a chunk. False: there is no memory for it.
+    [[gnu::noinline]] bool spill() noexcept {
+        std::lock_guard lock{mutex_};
+        try {
+            spilled_.emplace_back();
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        chunks_.store(spilled_.size(), sync::relaxed);  // published by `open_all` of `push`
+        std::array<Item*, chunk_size> oldest;
+        const std::size_t count = newest_.take_oldest(oldest);
+        for (std::size_t i = 0; i != count; ++i) spilled_.back().push_back(*oldest[i]);
+        if (count == 0) forget(&spilled::pop_back);  // other workers were faster
+        return true;
+    }
+
+    // The newest chunk goes back to the array, but for its newest item.
+    [[gnu::noinline]] Item* take_chunk_back() noexcept {
+        std::lock_guard lock{mutex_};
+        if (spilled_.empty()) return nullptr;
+        chain chunk = std::exchange(spilled_.back(), {});
+        while (chunk.size() != 1) static_cast<void>(newest_.push(*chunk.pop_front()));
+        static_cast<void>(newest_.open_all());
+        forget(&spilled::pop_back);
+        return chunk.pop_front();
+    }
+
+    chain take_front(std::size_t count_max) noexcept {
+        chain& oldest = spilled_.front();
+        if (oldest.size() > count_max) return of_one(oldest.pop_front());
+        const chain taken = std::exchange(oldest, {});
+        forget(&spilled::pop_front);
+        return taken;
+    }
+
+    // Takes the empty chunk out.
+    void forget(void (spilled::*forgets)()) noexcept {
+        (spilled_.*forgets)();
+        chunks_.store(spilled_.size(), sync::relaxed);
+    }
+
+    static chain of_one(Item* item) noexcept {
+        chain one;
+        if (item != nullptr) one.push_back(*item);
+        return one;
+    }
+
+    lockfree::fork_deque<Item, Capacity> newest_{0};
+    sync::atomic<std::size_t> chunks_{0};  // as many as `spilled_` has; written under the mutex
+    sync::mutex mutex_;
+    spilled spilled_;  // guarded by mutex_; each has an item
+};
+
+}  // namespace fairlead::sched
