@@ -2,16 +2,16 @@ include(GNUInstallDirs)
 
 # fairlead_library(<name> MODULES <module>... LINK <target>...)
 #
-# Makes the target fairlead_<name>, with the alias fairlead::<name>, from src/<module>/*.cpp of each
-# module. A header-only module adds nothing; a library without any source becomes an INTERFACE
-# library. The next build finds a new file: there is no list to edit.
+# Makes the target fairlead_<name>, with the alias fairlead::<name>, from all .cpp below
+# src/<module>/ of each module. A header-only module adds nothing; a library without any source
+# becomes an INTERFACE library. The next build finds a new file: there is no list to edit.
 function(fairlead_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "MODULES;LINK")
   set(target fairlead_${name})
 
   set(sources)
   foreach(module IN LISTS arg_MODULES)
-    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.cpp)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.cpp)
     list(APPEND sources ${found})
   endforeach()
 

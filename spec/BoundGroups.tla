@@ -1,6 +1,6 @@
 ------------------------------ MODULE BoundGroups ------------------------------
 (* A group that is bound to a worker: who is woken for it, on which thread its steps run, and one at a time; as it is bound,
-   moved and released while it has tasks. sched/{turns,group_state,handover}, idle::wake, worker::wake_bound.
+   moved and released while it has tasks. sched/{turns,group_state,handover}, idle::wake, core::wake_bound.
 
    A round may be run by any worker. What is for another it leaves, says so in the slot of that one, and wakes it when it has
    released the role [RL1]; who falls asleep counts itself, and looks there once more [ID1]. A slot to which a group is bound
@@ -54,7 +54,7 @@ Searches(w) == \/ pc[w] \in {"look", "try", "admit", "deal", "pick", "release", 
 \* idle::wake_one, by who has a step now, unless somebody else searches.
 WakeOne(by) == IF parked = {} \/ \E w \in Workers \ {by} : Searches(w) THEN UNCHANGED sleep
                ELSE \E w \in parked : parked' = parked \ {w} /\ told' = [told EXCEPT ![w] = TRUE]
-\* worker::wake_another, wake_bound: each of those for whom something waits, whoever searches. Bug 2: nobody.
+\* core::wake_another, wake_bound: each of those for whom something waits, whoever searches. Bug 2: nobody.
 WakeOthers(w, by) ==
     LET bound == IF Bug = 2 THEN {} ELSE {v \in parked : v # w /\ waits[v]} IN
     IF bound # {} THEN parked' = parked \ bound /\ told' = [v \in Workers |-> told[v] \/ v \in bound]

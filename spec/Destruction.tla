@@ -1,6 +1,6 @@
 ---------------------------- MODULE Destruction ---------------------------
 (* The end of a scheduler whose workers have ended: core::abandon_all, take_all_that_is_left, task_access::may_abandon,
-   await_posters in sched/core.cpp. Other threads may still end the sleeps of its tasks: who has the duty pushes
+   await_posters in sched/runtime/core.cpp. Other threads may still end the sleeps of its tasks: who has the duty pushes
    the task, and counts the push if it found the front empty, which is its last touch of the scheduler.
 
    A task is given back once nobody else can push it. One that waits for an operation is put to sleep until

@@ -1,5 +1,5 @@
 ------------------------------ MODULE Drain -------------------------------
-(* Whether everything is done: role::drained in sched/role.cpp. Numbers that grow, each with one writer, are
+(* Whether everything is done: role::drained in sched/round/role.cpp. Numbers that grow, each with one writer, are
    read one after the other while steps run, post, and take what they posted without a round.
 
    A round is one step here, as a question and a round exclude each other: both need the role. What was

@@ -1,6 +1,6 @@
 ---------------------------- MODULE DriverWake ----------------------------
 (* The wake flag of a driver: io/epoll_driver.hpp, with idle::enter_driver, wake_sleeper and leave_driver, and
-   worker::sleep_in_driver.
+   sleeper::sleep_in_driver.
 
    The flag is an eventfd that epoll watches by level: whoever waits returns while it is set. Who sleeps is
    chosen under the mutex and woken after it, so the flag may be set when that worker has left by itself, for
@@ -49,7 +49,7 @@ Write(k) == /\ kpc[k] = "write" /\ kpc' = [kpc EXCEPT ![k] = "work"]
             /\ flag' = (Bug # 1 \/ flag \/ \E w \in Workers : pc[w] = "wait")     \* bug 1: only who waits now
             /\ UNCHANGED <<work, asleep, occupied, pc, seen, had, earlies>>
 
-\* --- a worker: worker::sleep_in_driver ---------------------------------------------------------------------
+\* --- a worker: sleeper::sleep_in_driver ---------------------------------------------------------------------
 Look(w) == /\ pc[w] = "look" /\ work' = FALSE
            /\ Go(w, IF work THEN "look" ELSE "enter")
            /\ UNCHANGED <<asleep, occupied, flag, seen, wakers, earlies>>

@@ -1,6 +1,6 @@
 ---------------------------- MODULE EdgeSource ----------------------------
-(* What tasks that read wait for: io/{epoll_driver,tcp}, with role::sleep, expire and fire of sched/role.cpp,
-   and worker::sleep_in_driver.
+(* What tasks that read wait for: io/{epoll_driver,tcp}, with role::sleep, expire and fire of sched/round/role.cpp,
+   and sleeper::sleep_in_driver.
 
    The kernel tells once of what has come (an edge), with the registration that the descriptor was added with.
    Who sleeps in the driver collects edges in a buffer; the holder of the role passes on what is there, and what
@@ -146,7 +146,7 @@ Poll(w) == /\ pc[w] = "poll" /\ local' = Events /\ edge' = {} /\ Go(w, "dispatch
 Polled(w) == /\ pc[w] = "dispatch" /\ Dispatch(local) /\ local' = {} /\ Go(w, "decide")
              /\ UNCHANGED <<kernel, free, woken, front, duty, pending, own, role, asked, wanted, driver, task>>
 
-\* --- the end of a round; sleeping in the driver: worker::sleep_in_driver, epoll_driver::wait -----------------------
+\* --- the end of a round; sleeping in the driver: sleeper::sleep_in_driver, epoll_driver::wait -----------------------
 \* Who finds nothing enters the driver. A wish that is there now may be for what the last wait collected.
 Decide(w) == /\ pc[w] = "decide"
              /\ IF ready = << >> /\ occupied = None

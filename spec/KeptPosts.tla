@@ -85,7 +85,7 @@ WakeOne == IF SomebodyToWake
 \* It has one, and perhaps more for its run.
 Has(w, t, more, to) == /\ current' = [current EXCEPT ![w] = t] /\ hand' = [hand EXCEPT ![w] = more]
                        /\ Go(w, IF more # {} THEN "put" ELSE to) /\ due' = [due EXCEPT ![w] = TRUE]
-\* worker::take_open, take_older, steal.
+\* worker::take_open, deque_turns::next, thief::steal.
 TakeLocal(w) == /\ pc[w] = "look"
                 /\ \E v \in Workers : /\ v = w \/ (local[w] = {} /\ HasOpenLocal(v))
                                       /\ \E t \in local[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
@@ -99,7 +99,7 @@ FromRun(w) == /\ pc[w] = "look" /\ MayTakeOlder(w) /\ TakesOlder(w)
                                     /\ \E t \in run[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
                                                          /\ run' = [run EXCEPT ![v] = @ \ {t}]
               /\ UNCHANGED <<posted, keeps, tasks, rounds, idle, back, search, watch, seen, local>>
-\* worker::take_own_posts, take_due_posts. It may prefer what others have.
+\* own_posts::take, take_due_posts. It may prefer what others have.
 TakeOwn(w) == /\ pc[w] = "look" /\ local[w] = {} /\ run[w] = {} /\ ready = {} /\ front = {}
               /\ \E t \in posted[w] : Has(w, t, posted[w] \ {t}, "turn")
               /\ IF Bug = 4 THEN UNCHANGED posted ELSE posted' = [posted EXCEPT ![w] = {}] \* bug 4: read, then removed
@@ -127,7 +127,7 @@ LookForStuck(w) == /\ pc[w] = "look" /\ run[w] = {} /\ due[w] /\ Bug # 6        
                                                                           /\ local' = [local EXCEPT ![v] = @ \ {t}]
                               ELSE due' = [due EXCEPT ![w] = FALSE] /\ UNCHANGED <<hand, current, pc, post>>
                    /\ UNCHANGED <<posted, keeps, run, tasks, taken, idle, search, watch>>
-\* worker::put_into_run. In between nobody saw them.
+\* core::put_into_run. In between nobody saw them.
 Put(w) == /\ pc[w] = "put" /\ run' = [run EXCEPT ![w] = @ \cup hand[w]] /\ hand' = [hand EXCEPT ![w] = {}]
           /\ Go(w, IF Bug = 5 THEN "turn" ELSE "put, wake")                               \* bug 5: wakes nobody
           /\ UNCHANGED <<posted, keeps, current, tasks, rounds, idle, back, search, watch, looks, post>>
@@ -171,7 +171,7 @@ WakeAnother(w) == /\ pc[w] = "after"
                   /\ Go(w, IF back[w] = "park" /\ ready # {} THEN "awake" ELSE back[w])
                   /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
 
-\* --- going to sleep: worker::sleep, park --------------------------------------------------------------------------------
+\* --- going to sleep: sleeper::sleep, park --------------------------------------------------------------------------------
 Sleep(w) == /\ pc[w] = "sleep" /\ Go(w, IF WatcherWanted THEN "watch" ELSE "last round")
             /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
 BeginWatch(w) == /\ pc[w] = "watch" /\ watched' = TRUE /\ Go(w, "last round")

@@ -1,5 +1,5 @@
 ------------------------------- MODULE Leases -------------------------------
-(* The lease of a turn: sched/{lease,group_state,turns}, worker::begin_in_lease, end_in_lease, end_lease.
+(* The lease of a turn: sched/{lease,group_state,turns}, charging::begin_in_lease, end_in_lease, end_lease.
 
    A group has no limit, so a worker that has its turn counts steps for itself, and what they post to the group it runs
    without a round. It tells the group when the lease ends: first how many steps have begun that no turn had dealt, then
@@ -60,7 +60,7 @@ End(w) == /\ pc[w] = "step"
           /\ IF lease[w].open THEN /\ lease' = [lease EXCEPT ![w].ended = @ + 1] /\ Go(w, "look") /\ UNCHANGED ended
                               ELSE /\ ended' = ended + 1 /\ Go(w, "told") /\ UNCHANGED lease
           /\ UNCHANGED <<tasks, begun, leases, over, limit, waits, role, seen, within>>
-\* worker::take_leased_posts. Bug 1: it does not look at the limit.
+\* own_posts::take_leased. Bug 1: it does not look at the limit.
 TakePosted(w) == /\ pc[w] = "look" /\ hand[w] = 0 /\ posted[w] > 0 /\ lease[w].open /\ (limit = 0 \/ Bug = 1)
                  /\ hand' = [hand EXCEPT ![w] = posted[w]] /\ posted' = [posted EXCEPT ![w] = 0]
                  /\ lease' = [lease EXCEPT ![w].begun = @ + posted[w]]

@@ -1,6 +1,6 @@
 ------------------------------ MODULE Monitor ------------------------------
 (* The monitor, which asks steps that are long to let others have their turn, and sleeps while all workers do.
-   sched/monitor, worker::sleep, should_yield [MO1].
+   sched/monitor, sleeper::sleep, should_yield [MO1].
 
    Workers sleep and are woken, as `idle` says by its word, and run steps, some of which end only when they are asked. The
    monitor looks at each worker in turn: if it runs the same step as at the last look, that one is asked, by its number.
@@ -48,7 +48,7 @@ FallAsleep(w) == /\ pc[w] = "search" /\ awake' = awake \ {w} /\ Go(w, "asleep")
 \* By whoever has work for it. Bug 1: it notices the monitor before it counts as awake.
 IsWoken(w) == /\ pc[w] = "asleep" /\ left > 0 /\ awake' = (IF Bug = 1 THEN awake ELSE awake \cup {w}) /\ Go(w, "woken")
               /\ UNCHANGED <<asleep, signal, step, left, asked, monitor>>
-\* worker::sleep: monitor::notice_awake. Bug 2: it does not wake it.
+\* sleeper::sleep: monitor::notice_awake. Bug 2: it does not wake it.
 NoticeAwake(w) == /\ pc[w] = "woken" /\ asleep' = FALSE /\ signal' = (signal \/ (asleep /\ Bug # 2))
                   /\ Go(w, IF Bug = 1 THEN "late" ELSE "search")
                   /\ UNCHANGED <<awake, step, left, asked, monitor>>

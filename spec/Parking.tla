@@ -1,5 +1,5 @@
 ----------------------------- MODULE Parking ------------------------------
-(* Workers that sleep, and whoever has work: sched/idle.hpp, and the loop of sched/worker.cpp.
+(* Workers that sleep, and whoever has work: sched/sleep/idle.hpp, and the loop of sched/worker/worker.cpp.
 
    A worker that finds nothing is a searcher, looks everywhere, then counts itself as asleep and looks once
    more [ID1]. Who has work makes it visible, then looks at the same word, and wakes somebody if nobody

@@ -130,7 +130,7 @@ Begin(w) == /\ pc[w] \in {"round", "sleep"}
                     /\ Go(w, IF pc[w] # "round" THEN "expire, sleep" ELSE IF InLine(w) THEN "expire, in line" ELSE "expire")
                ELSE Go(w, IF pc[w] = "round" THEN "look" ELSE "park") /\ UNCHANGED <<role, seen, wanted>>
             /\ UNCHANGED <<task, sent, queues, hands, told_stop, sleepers, world>>
-\* Between rounds: what a step has posted, if it has no deadline and nothing older waits. worker::admit_own_posts.
+\* Between rounds: what a step has posted, if it has no deadline and nothing older waits. own_posts::admit.
 \* Bug 12: without the role.
 BeginOwn(w) ==
     /\ pc[w] = "look" /\ ~Halting /\ run[w] = << >> /\ ready = << >> /\ pending = << >> /\ front # << >> /\ ~wanted
@@ -218,7 +218,7 @@ WakeAnother(w) ==
     /\ IF (NobodyWaits \/ Arrivals \/ TasksVisible) /\ Bug # 6 THEN WakeOne ELSE UNCHANGED sleepers \* bug 6: does not
     /\ UNCHANGED <<task, sent, queues, hands, rounds, world>>
 
-\* --- sleeping: worker::sleep_in_driver, park ------------------------------------------------------------------------------
+\* --- sleeping: sleeper::sleep_in_driver, park ------------------------------------------------------------------------------
 Leave(w) == occupied' = None /\ driver' = None /\ wakes_at' = Never /\ Go(w, "look") /\ UNCHANGED parked
 RecheckDriver(w) == /\ pc[w] = "recheck, driver"
                     /\ IF Arrivals \/ TasksVisible \/ Halting THEN Leave(w) /\ UNCHANGED rung

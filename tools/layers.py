@@ -4,6 +4,7 @@
 - In include/ and src/ a module includes only what its row allows, and no third-party header but
   those that the table has for its source files; headers of the operating system are for the modules
   that the table names.
+- A module with folders of its own has a row for each; its sources may see more than its headers.
 - A public header is included as <fairlead/module/file.hpp>, a private one, which only src/ may
   include, as "module/file.hpp". Only include/fairlead/fairlead.hpp includes all modules.
 - examples/ and apps/ see public headers only, bench/ the internal ones of fairlead/detail/, too.
@@ -74,6 +75,17 @@ def find_circle(graph):
     return None
 
 
+def reachable(rows, begin):
+    """The given names, and what their rows lead to."""
+    result, todo = set(), list(begin)
+    while todo:
+        entry = todo.pop()
+        if entry not in result:
+            result.add(entry)
+            todo += rows.get(entry, [])
+    return result
+
+
 class Layers:
     """The table, with each row extended by what its entries may include."""
 
@@ -81,17 +93,20 @@ class Layers:
         self.modules = table["modules"]
         self.system = table["system"]
         self.forbidden = table["forbidden"]
+        self.folders = table.get("folders", {})
+        self.sources_of_folders = table.get("sources_of_folders", {})
         self.third_party = table.get("third_party", {})
 
     def allowed(self, module):
         """Names of modules and of single headers that a module may include, with its own."""
-        result, todo = set(), [module]
-        while todo:
-            entry = todo.pop()
-            if entry not in result:
-                result.add(entry)
-                todo += self.modules.get(entry, [])
-        return result
+        return reachable(self.modules, [module])
+
+    def allowed_folders(self, module, folder, in_source):
+        """Folders of the module that files of this one may include, with their own."""
+        begin = [folder]
+        if in_source:
+            begin += self.sources_of_folders.get(module, {}).get(folder, [])
+        return reachable(self.folders[module], begin)
 
     def may_include(self, module, target):
         """target: "module/file.hpp"."""
@@ -117,6 +132,9 @@ def check_module_include(root, layers, path, bracket, name):
         if "/" not in name or ".." in name or not (root / "src" / name).is_file():
             return f'"{name}": include a private header as "module/file.hpp", seen from src/'
         target = name
+        message = check_folder_include(layers, path, name)
+        if message:
+            return message
     elif name.startswith("fairlead/"):
         if not (root / "include" / name).is_file():
             return f"<{name}>: no such public header"
@@ -130,6 +148,26 @@ def check_module_include(root, layers, path, bracket, name):
     if "/" in target and not layers.may_include(module, target):
         return f"<{name}>: the module {module or 'of no name'} may not include {target.split('/')[0]}"
     return None
+
+
+def folder_of(path):
+    """The folder of a file of src/ below its module, or None: src/<module>/<folder>/..."""
+    return path.parts[2] if path.parts[0] == "src" and len(path.parts) > 3 else None
+
+
+def check_folder_include(layers, path, name):
+    """What is wrong with an #include between the folders of one module: a message, or None."""
+    module = tree.module_of(path)
+    target = pathlib.PurePosixPath("src", name)
+    if module not in layers.folders or target.parts[1] != module:
+        return None
+    own, other = folder_of(path), folder_of(target)
+    if own not in layers.folders[module]:
+        return f"the folder {own or 'of no name'} of the module {module} has no row in tools/layers.toml"
+    if other in layers.allowed_folders(module, own, path.suffix == ".cpp"):
+        return None
+    kind = "sources" if path.suffix == ".cpp" else "headers"
+    return f'"{name}": the {kind} of {module}/{own} may not include {other}'
 
 
 def check_foreign_include(layers, path, module, name):
@@ -190,6 +228,11 @@ def check(root):
     circle = table_circle(layers.modules)
     if circle:
         messages.append(f"tools/layers.toml:1: a circle of modules: {' -> '.join(circle)}")
+
+    for module, rows in layers.folders.items():
+        circle = find_circle(rows)
+        if circle:
+            messages.append(f"tools/layers.toml:1: a circle of folders in {module}: {' -> '.join(circle)}")
 
     for path in tree.code_files(root, ("include", "src")):
         module = tree.module_of(path)

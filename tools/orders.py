@@ -26,8 +26,9 @@ import tree
 REASONS = pathlib.Path("tests/model/orders.toml")
 PAGE = pathlib.Path("docs/internals/orders.md")
 # The lock-free structures, the signal, the state of a task, and joins; and of src/ the lock of the
-# role and the line.
-CHECKED = ("include/", "src/sched/role_lock.hpp", "src/sync/line.cpp")
+# role, the owner of a slot, and the line.
+CHECKED = ("include/", "src/sched/round/role_lock.hpp", "src/sched/slot/slot_owner.hpp",
+           "src/sched/slot/visible_step.hpp", "src/sync/line.cpp")
 LIMIT_S = 900  # for a suite with a weaker order; with the right orders the slowest takes a minute
 # These suites test the checker and another check, not the library.
 NOT_SEARCHED = ("Checker", "Litmus", "Oracle", "InterleavingsCheck")
@@ -48,8 +49,8 @@ FOUND = re.compile(r"\| `\w+\.\w+` \|$")  # a row that names a test
 
 HEAD = """# Each memory order, and what a weaker one breaks
 
-Made by `./do verify orders --write`. The table has each order of the public headers, of the lock of the role
-and of the line that is not relaxed and that the model tests run. The command makes the order one notch weaker, and names the first model test that fails.
+Made by `./do verify orders --write`. The table has each order of the public headers, of the lock of the role,
+of the owner of a slot and of the line that is not relaxed and that the model tests run. The command makes the order one notch weaker, and names the first model test that fails.
 Tests find {killed} of {total}; for the rest the table has the reason why the order stays. See
 [memory_order.md](memory_order.md) for the argument, and [verification.md](verification.md) for what the model
 tests cannot see: an order that no test needs may still be necessary there.

@@ -108,14 +108,14 @@ def sources_of(root, copy, test):
     folder = test.parts[1]
     if folder == "model":
         files = [path for module in ("coro", "future", "sched", "sync", "wait")
-                 for path in sorted((copy / "src" / module).glob("*.cpp"))
+                 for path in sorted((copy / "src" / module).rglob("*.cpp"))
                  if path.name not in NOT_OF_THE_CHECKER]
         files += [(copy if each.startswith("src/") else root) / each for each in OF_THE_CHECKER]
         return files, [root / test], sorted((root / "tests/model/checker").glob("*.cpp"))
     modules = (*MODULES, "io", "test") if folder in NEED_IO else MODULES
     if further_module(test) in FURTHER_LIBRARIES:
         modules = (*modules, further_module(test))
-    files = [path for module in modules for path in sorted((copy / "src" / module).glob("*.cpp"))]
+    files = [path for module in modules for path in sorted((copy / "src" / module).rglob("*.cpp"))]
     return files, [root / test, *(root / each for each in FURTHER_FILES.get(folder, ()))], []
 
 

@@ -72,7 +72,7 @@ def classes(root):
     """Of each class: the functions that are defined out of line, in how many files, its friends."""
     names, friends = set(), collections.Counter()
     functions, files = collections.defaultdict(set), collections.defaultdict(set)
-    paths = sorted((root / FOLDER).glob("*.?pp"))
+    paths = sorted((root / FOLDER).rglob("*.?pp"))
     codes = {path: tree.read_code(root, path.relative_to(root)) for path in paths}
     for code in codes.values():
         starts = [(match.start(), match.group(1)) for match in CLASS.finditer(code)]

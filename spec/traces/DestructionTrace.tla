@@ -1,5 +1,5 @@
 -------------------------- MODULE DestructionTrace --------------------------
-(* Traces of the destructor of a scheduler without workers, from the hooks of sched/trace.hpp: one thread runs it, the
+(* Traces of the destructor of a scheduler without workers, from the hooks of sched/task/trace.hpp: one thread runs it, the
    others wake the tasks and end the operations.
 
    The recorder keeps the memory of all tasks, so that a sleeper may also be woken after it was given back. Nobody

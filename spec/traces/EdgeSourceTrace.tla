@@ -1,5 +1,5 @@
 -------------------------- MODULE EdgeSourceTrace ---------------------------
-(* Traces of what tasks that read wait for, from the hooks of sched/trace.hpp: threads 2 and 3 are workers, 5 and 6
+(* Traces of what tasks that read wait for, from the hooks of sched/task/trace.hpp: threads 2 and 3 are workers, 5 and 6
    the peers of the two connections, which also wake the readers; thread 1 starts and stops.
 
    What peers and wakers do, and what the role does to a source, are explained by the actions of EdgeSource. Where

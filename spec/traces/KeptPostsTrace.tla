@@ -1,5 +1,5 @@
 --------------------------- MODULE KeptPostsTrace ---------------------------
-(* Traces of the posts that steps keep, from the hooks of sched/trace.hpp: thread 1 posts from outside and stops, the
+(* Traces of the posts that steps keep, from the hooks of sched/task/trace.hpp: thread 1 posts from outside and stops, the
    others are the workers of a whole scheduler.
 
    What a step posts, the word of `idle`, and the watch are explained by the actions of KeptPosts. Where that is

@@ -1,5 +1,5 @@
 ---------------------------- MODULE ParkingTrace ----------------------------
-(* Traces of sched/idle.hpp: threads 1 and 2 post, threads 3, 4 and 5 are workers.
+(* Traces of sched/sleep/idle.hpp: threads 1 and 2 post, threads 3, 4 and 5 are workers.
 
    Where Parking is plainer than the code, this module says what the code does: sleeps have time-outs; wake_all. What
    a worker saw before it decided to sleep is not in the trace: it may decide either way, and wake another at any

@@ -1,5 +1,5 @@
 --------------------------- MODULE SchedulerTrace ---------------------------
-(* Traces of the whole scheduler, from the hooks of sched/trace.hpp: thread 1 posts and stops, the others are its
+(* Traces of the whole scheduler, from the hooks of sched/task/trace.hpp: thread 1 posts and stops, the others are its
    workers, then who wakes and signals tasks.
 
    What tasks go through is explained by the actions of Scheduler: posts, wake-ups and duties, the deadlines of a

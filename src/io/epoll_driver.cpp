@@ -1,7 +1,7 @@
 #include <fairlead/io/epoll_driver.hpp>
 
 #include "io/file_ring.hpp"
-#include "sched/trace.hpp"
+#include "sched/task/trace.hpp"
 
 #include <fairlead/detail/base/assert.hpp>
 #include <fairlead/detail/os/process.hpp>

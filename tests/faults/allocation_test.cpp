@@ -2,8 +2,8 @@
 // reports std::bad_alloc or std::errc::not_enough_memory. Inside a round it works without the
 // memory.
 #include "faults/sweep.hpp"
-#include "sched/group_queue.hpp"
-#include "sched/waiting.hpp"
+#include "sched/groups/group_queue.hpp"
+#include "sched/round/sleeper_table.hpp"
 #include "support/simulated.hpp"
 #include "support/sockets.hpp"
 #include "support/watchdog.hpp"

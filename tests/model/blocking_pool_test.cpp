@@ -1,6 +1,6 @@
 // The pool of threads that may block: calls and hand-overs together, calls that are withdrawn, and
 // its end.
-#include "sched/blocking_pool.hpp"
+#include "sched/block/blocking_pool.hpp"
 #include "model/explore.hpp"
 
 #include <fairlead/detail/sync/signal.hpp>

@@ -6,8 +6,8 @@
 #include "model/reliefs.hpp"
 #include "model/tasks.hpp"
 
-#include "sched/core.hpp"
-#include "sched/worker.hpp"
+#include "sched/runtime/core.hpp"
+#include "sched/worker/worker.hpp"
 
 #include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/futex_driver.hpp>

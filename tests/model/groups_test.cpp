@@ -6,7 +6,7 @@
 #include "model/interruption.hpp"
 #include "model/tasks.hpp"
 
-#include "sched/core.hpp"
+#include "sched/runtime/core.hpp"
 
 #include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/group.hpp>

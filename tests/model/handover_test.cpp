@@ -5,6 +5,8 @@
 #include "model/interruption.hpp"
 #include "model/reliefs.hpp"
 #include "model/tasks.hpp"
+#include "sched/slot/slot_owner.hpp"
+#include "sched/slot/visible_step.hpp"
 
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
@@ -41,34 +43,32 @@ TEST(ModelHandover, TheStepOrTheTakerHasTheSlot) {
     const relieved these{0};
     model::expect_passes([] {
         plain<int> slot{0};
-        sync::atomic<bool> at_slot{false};
-        sync::atomic<bool> is_relieved{false};
+        sched::slot_owner<int> owner;
+        sched::visible_step step;
+        int first = 0;
+        int second = 0;
         sync::mutex mutex;
-        bool lost = false;
+        owner.take(first);
         model::in_threads(
             [&] {
                 for (int i = 0; i != 2; ++i) {
-                    at_slot.store(true, sync::relaxed);
-                    sync::light_barrier();
-                    bool has = !is_relieved.load(sync::relaxed);
-                    if (!has) {
+                    step.enter_slot();
+                    bool has = owner.is(first);
+                    if (!has && owner.may_be(first)) {
                         std::lock_guard lock{mutex};
-                        has = !lost;
+                        has = owner.may_be(first);
                     }
                     if (has) slot = slot + 1;
-                    at_slot.store(false, sync::release);
+                    step.leave_slot();
                 }
             },
             [&] {
                 std::lock_guard lock{mutex};
-                is_relieved.store(true, sync::relaxed);
+                owner.doubt();
                 static_cast<void>(os::heavy_barrier());
-                if (!at_slot.load(sync::acquire)) {
-                    lost = true;
-                    slot = slot + 1;
-                } else {
-                    is_relieved.store(false, sync::relaxed);
-                }
+                if (step.is_at_slot()) return owner.settle();
+                owner.pass_to(second);
+                slot = slot + 1;
             });
     });
 }

@@ -1,6 +1,6 @@
 // The posts of a worker's steps with policy::stealing: its owner and thieves, while the array is
 // full, chunks leave it, and chunks go back.
-#include "sched/local_deque.hpp"
+#include "sched/entry/local_deque.hpp"
 
 #include "model/explore.hpp"
 

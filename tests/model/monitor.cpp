@@ -2,8 +2,8 @@
 // yield, and any step may seem to block at any moment.
 #include "model/reliefs.hpp"
 
-#include "sched/core.hpp"
-#include "sched/monitor.hpp"
+#include "sched/block/monitor.hpp"
+#include "sched/runtime/core.hpp"
 
 namespace fairlead::sched {
 
@@ -12,11 +12,11 @@ void monitor::start() {
     auto started = os::start_thread({}, [this] {
         for (unsigned left = model::reliefs; left != 0; --left) {
             slot& of = *core_.slots[model::explorer::running()->choose(core_.width())];
-            const std::uint64_t passed_on = of.passed_on.read();
+            const std::uint64_t times_passed = of.owner.times_passed();
             const std::uint64_t step = of.finished.read();
             if (model::explorer::running()->choose(2) == 0)
                 os::yield();  // it may be another by now
-            static_cast<void>(core_.handover.relieve(of, step, passed_on));
+            static_cast<void>(core_.handover.relieve(of, step, times_passed));
         }
     });
     thread_ = std::move(*started);

@@ -1,11 +1,11 @@
 // Parking: workers look for work and sleep, while threads post work. The tests use the real `idle`,
-// with a small worker around it that follows the protocol of sched/worker.cpp. So a search can see
-// all executions.
+// with a small worker around it that follows the protocol of sched/worker/worker.cpp. So a search
+// can see all executions.
 #include "model/explore.hpp"
 
-#include "sched/core.hpp"
-#include "sched/idle.hpp"
-#include "sched/role_lock.hpp"
+#include "sched/round/role_lock.hpp"
+#include "sched/runtime/core.hpp"
+#include "sched/sleep/idle.hpp"
 
 #include <fairlead/detail/lockfree/block_queue.hpp>
 #include <fairlead/detail/lockfree/fork_deque.hpp>

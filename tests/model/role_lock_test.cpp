@@ -1,6 +1,6 @@
 // The lock of the role: one thread has it at a time. The holder notices each thread that fails to
 // get it [RL1].
-#include "sched/role_lock.hpp"
+#include "sched/round/role_lock.hpp"
 #include "model/explore.hpp"
 
 #include <gtest/gtest.h>

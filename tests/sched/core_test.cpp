@@ -1,5 +1,5 @@
 // The options that a scheduler refuses, and how it uses those that it accepts.
-#include "sched/core.hpp"
+#include "sched/runtime/core.hpp"
 
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"

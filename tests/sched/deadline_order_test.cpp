@@ -1,5 +1,5 @@
 // A group that goes by deadlines: its queue against a model, and whole groups.
-#include "sched/group_queue.hpp"
+#include "sched/groups/group_queue.hpp"
 #include "support/seeds.hpp"
 #include "support/simulated_test.hpp"
 

@@ -1,5 +1,5 @@
 // Parking and waking: no worker is woken without need, and none sleeps while it is needed.
-#include "sched/idle.hpp"
+#include "sched/sleep/idle.hpp"
 
 #include "support/switches.hpp"
 #include "support/tasks.hpp"

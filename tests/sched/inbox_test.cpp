@@ -1,5 +1,5 @@
 // Which push to an inbox has a duty, and what comes out of it.
-#include "sched/inbox.hpp"
+#include "sched/entry/inbox.hpp"
 
 #include <fairlead/sched/callback_task.hpp>
 

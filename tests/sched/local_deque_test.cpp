@@ -1,4 +1,4 @@
-#include "sched/local_deque.hpp"
+#include "sched/entry/local_deque.hpp"
 
 #include <gtest/gtest.h>
 

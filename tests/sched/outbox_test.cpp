@@ -1,5 +1,5 @@
 // What a push to the outbox of a slot leaves to its caller, and what comes out of it.
-#include "sched/outbox.hpp"
+#include "sched/entry/outbox.hpp"
 
 #include <fairlead/sched/callback_task.hpp>
 

@@ -1,7 +1,7 @@
 // The bound of a group's queue: posts that are refused, posts that wait, and tasks that are
 // dropped.
-#include "sched/group_queue.hpp"
-#include "sched/task_access.hpp"
+#include "sched/groups/group_queue.hpp"
+#include "sched/task/task_access.hpp"
 
 #include <fairlead/sched/group.hpp>
 

@@ -1,6 +1,6 @@
 // A limit of the rate at which tasks of a group begin: the bucket alone, in simulated time, and on
 // threads.
-#include "sched/rate_limit.hpp"
+#include "sched/groups/rate_limit.hpp"
 
 #include <fairlead/sched/group.hpp>
 

@@ -1,6 +1,6 @@
 // What a round leaves where it is: the post that a step keeps for its own worker.
-#include "sched/core.hpp"
-#include "sched/task_access.hpp"
+#include "sched/runtime/core.hpp"
+#include "sched/task/task_access.hpp"
 
 #include <fairlead/detail/sched/access.hpp>
 #include <fairlead/sched/callback_task.hpp>

@@ -1,5 +1,5 @@
 // Shares by virtual time, without threads: servers that take turns by what `shares` says.
-#include "sched/shares.hpp"
+#include "sched/groups/shares.hpp"
 
 #include <gtest/gtest.h>
 

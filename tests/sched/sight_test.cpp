@@ -1,5 +1,5 @@
 // What the monitor makes of a slot, in simulated time, against what really happens there.
-#include "sched/sight.hpp"
+#include "sched/block/sight.hpp"
 
 #include "support/seeds.hpp"
 
@@ -28,9 +28,9 @@ public:
     }
 
     // As handover::relieve: false, if it is not the step that the monitor means.
-    bool relieve(std::uint64_t number, std::uint64_t passed_on) {
-        if (number != ended_ || passed_on != passed_on_) return false;
-        ++passed_on_;
+    bool relieve(std::uint64_t number, std::uint64_t times_passed) {
+        if (number != ended_ || times_passed != times_passed_) return false;
+        ++times_passed_;
         begin();
         return true;
     }
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] time_point now() const { return now_; }
     [[nodiscard]] bool runs() const { return kind_ != kind::none; }
     [[nodiscard]] std::uint64_t ended() const { return ended_; }
-    [[nodiscard]] std::uint64_t passed_on() const { return passed_on_; }
+    [[nodiscard]] std::uint64_t times_passed() const { return times_passed_; }
     [[nodiscard]] std::uint64_t step() const { return step_; }  // no two have the same
     [[nodiscard]] time_point began() const { return began_; }
     [[nodiscard]] bool computes() const { return kind_ == kind::computes; }
@@ -72,7 +72,7 @@ private:
             blocked_ = !blocked_;
             plan();
         } else if (gives_up_slot_) {  // and ends elsewhere
-            ++passed_on_;
+            ++times_passed_;
             begin();
         } else {
             ++ended_;
@@ -85,7 +85,7 @@ private:
     kind kind_ = kind::none;
     std::uint64_t step_ = 0;
     std::uint64_t ended_ = 0;
-    std::uint64_t passed_on_ = 0;
+    std::uint64_t times_passed_ = 0;
     time_point began_{};
     time_point ends_at_{};
     time_point changes_at_{};
@@ -113,7 +113,7 @@ TEST(Sight, StepsThatBlockLoseTheirSlotAndNoOthers) {
             slot.pass(1us * (1 + below(random, gap_max / 1us)));
             const time_point now = slot.now();
             const bool same =
-                seen.look(slot.runs(), slot.ended(), slot.passed_on(), now, report_after);
+                seen.look(slot.runs(), slot.ended(), slot.times_passed(), now, report_after);
             if (found.step != slot.step()) {
                 ASSERT_FALSE(same) << "another step is another";
                 found = {.step = slot.step()};
@@ -129,7 +129,7 @@ TEST(Sight, StepsThatBlockLoseTheirSlotAndNoOthers) {
             ASSERT_FALSE(slot.computes());
             ASSERT_TRUE(found.last && found.before) << "it was found blocked twice";
             ASSERT_GE(now - slot.began(), report_after);
-            ASSERT_TRUE(slot.relieve(seen.number(), seen.passed_on()));
+            ASSERT_TRUE(slot.relieve(seen.number(), seen.times_passed()));
             seen.forget();
             ++relieved;
         }

@@ -1,5 +1,5 @@
 // Wait sources, deterministic: one worker, on the caller, in simulated time.
-#include "sched/role.hpp"
+#include "sched/round/role.hpp"
 
 #include "support/tasks.hpp"
 

@@ -1,6 +1,6 @@
 // Several workers: which worker runs which task, and that no task waits for a worker that is busy
 // with another task.
-#include "sched/worker.hpp"
+#include "sched/worker/worker.hpp"
 
 #include "support/tasks.hpp"
 #include "support/threads.hpp"

@@ -1,5 +1,5 @@
-// Receives the decisions of the scheduler in the build of the recorder. src/sched/trace.hpp sends
-// them.
+// Receives the decisions of the scheduler in the build of the recorder.
+// src/sched/task/trace.hpp sends them.
 #pragma once
 
 #include "history.hpp"

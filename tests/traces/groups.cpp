@@ -4,7 +4,7 @@
 #include "history.hpp"
 #include "recordings.hpp"
 
-#include "sched/core.hpp"
+#include "sched/runtime/core.hpp"
 
 #include <fairlead/sched/callback_task.hpp>
 

@@ -1,14 +1,14 @@
 // Traces of sleeps and wake-ups, for ParkingTrace: threads 1 and 2 post, threads 3, 4 and 5 are
 // workers.
 //
-// The real `idle`, with small workers around it that follow the protocol of sched/worker.cpp. The
-// posts are a count. The role is a flag; its holder may take the posts. Chance decides how and for
-// how long a worker sleeps, which further workers are woken, and which threads ask for the
-// sleepers.
+// The real `idle`, with small workers around it that follow the protocol of
+// sched/worker/worker.cpp. The posts are a count. The role is a flag; its holder may take the
+// posts. Chance decides how and for how long a worker sleeps, which further workers are woken, and
+// which threads ask for the sleepers.
 #include "history.hpp"
 #include "recordings.hpp"
 
-#include "sched/idle.hpp"
+#include "sched/sleep/idle.hpp"
 
 #include <fairlead/sched/futex_driver.hpp>
 

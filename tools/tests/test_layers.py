@@ -11,7 +11,7 @@ class Layers(TemporaryTree):
         self.write("include/fairlead/detail/sync/atomic.hpp", "#include <atomic>\n")
         self.write("include/fairlead/sched/task.hpp", "#include <fairlead/base/time.hpp>\n")
         self.write("include/fairlead/sim/world.hpp")
-        self.write("src/sched/round.hpp")
+        self.write("src/sched/round/role.hpp")
         self.write("include/fairlead/fairlead.hpp",
                    "#include <fairlead/base/time.hpp>\n#include <fairlead/sched/task.hpp>\n")
 
@@ -21,7 +21,7 @@ class Layers(TemporaryTree):
 
     def test_a_clean_tree(self):
         self.assertEqual(self.find(
-            "src/sched/round.cpp", '#include "sched/round.hpp"', "#include <vector>",
+            "src/sched/round/role.cpp", '#include "sched/round/role.hpp"', "#include <vector>",
             "#include <fairlead/base/time.hpp>", "// #include <boost/asio.hpp>"), [])
 
     def test_what_a_row_names_brings_what_that_may_include(self):
@@ -37,8 +37,27 @@ class Layers(TemporaryTree):
                           "src/sched/a.cpp:1", "sched may not include sim")
 
     def test_a_private_header_of_a_higher_module(self):
-        self.assert_finds(self.find("src/timer/a.cpp", '#include "sched/round.hpp"'),
+        self.assert_finds(self.find("src/timer/a.cpp", '#include "sched/round/role.hpp"'),
                           "src/timer/a.cpp:1", "timer may not include sched")
+
+    def test_a_header_of_a_higher_folder_of_the_module(self):
+        self.assertEqual(self.find("src/sched/runtime/core.hpp", '#include "sched/round/role.hpp"'), [])
+        self.assert_finds(self.find("src/sched/round/admission.hpp", '#include "sched/runtime/core.hpp"'),
+                          "src/sched/round/admission.hpp:1", "the headers of sched/round may not include runtime")
+
+    def test_a_source_sees_the_whole_and_nothing_above(self):
+        self.write("src/sched/runtime/core.hpp")
+        self.write("src/sched/worker/worker.hpp")
+        self.assertEqual(self.find("src/sched/round/role.cpp", '#include "sched/runtime/core.hpp"'), [])
+        self.assert_finds(self.find("src/sched/round/role.cpp", '#include "sched/worker/worker.hpp"'),
+                          "src/sched/round/role.cpp:1", "the sources of sched/round may not include worker")
+
+    def test_a_file_of_the_module_in_no_folder(self):
+        self.assert_finds(self.find("src/sched/a.cpp", '#include "sched/round/role.hpp"'),
+                          "src/sched/a.cpp:1", "no row")
+        (self.root / "src/sched/a.cpp").unlink()
+        self.assert_finds(self.find("src/sched/misc/a.cpp", '#include "sched/round/role.hpp"'),
+                          "src/sched/misc/a.cpp:1", "the folder misc of the module sched has no row")
 
     def test_one_header_of_a_module_allows_no_other(self):
         self.write("include/fairlead/sync/parker.hpp")
@@ -73,11 +92,11 @@ class Layers(TemporaryTree):
 
     def test_a_public_header_sees_no_private_one(self):
         self.assert_finds(
-            self.find("include/fairlead/sched/a.hpp", '#include "sched/round.hpp"'),
+            self.find("include/fairlead/sched/a.hpp", '#include "sched/round/role.hpp"'),
             "include/fairlead/sched/a.hpp:1", "public headers")
 
     def test_spelling_of_includes(self):
-        for line in ('#include "round.hpp"', '#include "../sched/round.hpp"',
+        for line in ('#include "role.hpp"', '#include "../round/role.hpp"',
                      '#include "fairlead/base/time.hpp"', "#include <fairlead/base/none.hpp>"):
             with self.subTest(line):
                 self.assert_finds(self.find("src/sched/a.cpp", line), "src/sched/a.cpp:1", ":")
@@ -91,14 +110,14 @@ class Layers(TemporaryTree):
             with self.subTest(path):
                 public = ["#include <fairlead/fairlead.hpp>", "#include <sqlite3.h>"]
                 self.assertEqual(self.find(path, *public), [])
-                for private in ('"sched/round.hpp"', "<sched/round.hpp>"):
+                for private in ('"sched/round/role.hpp"', "<sched/round/role.hpp>"):
                     self.assert_finds(self.find(path, f"#include {private}"), f"{path}:1",
                                       "public headers only")
                 (self.root / path).unlink()
 
     def test_consumers_reach_src_by_no_path(self):
         self.assert_finds(
-            self.find("bench/q1/main.cpp", '#include "../../src/sched/round.hpp"'),
+            self.find("bench/q1/main.cpp", '#include "../../src/sched/round/role.hpp"'),
             "bench/q1/main.cpp:1", "public headers only")
 
     def test_consumers_have_headers_of_their_own(self):
@@ -108,10 +127,10 @@ class Layers(TemporaryTree):
                                    '#include "queue.hpp"', '#include "../support/timer.hpp"'), [])
 
     def test_a_circle_of_files(self):
-        self.write("src/sched/a.hpp", '#include "sched/b.hpp"\n')
-        messages = self.find("src/sched/b.hpp", '#include "sched/a.hpp"')
-        self.assert_finds(messages, "src/sched/a.hpp:1",
-                          "src/sched/a.hpp -> src/sched/b.hpp -> src/sched/a.hpp")
+        self.write("src/coro/a.hpp", '#include "coro/b.hpp"\n')
+        messages = self.find("src/coro/b.hpp", '#include "coro/a.hpp"')
+        self.assert_finds(messages, "src/coro/a.hpp:1",
+                          "src/coro/a.hpp -> src/coro/b.hpp -> src/coro/a.hpp")
 
     def test_a_circle_of_modules(self):
         table = self.root / "tools" / "layers.toml"

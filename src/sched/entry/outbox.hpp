@@ -1,0 +1,300 @@
+// The outbox of a slot: what the steps on the slot post, until a worker or a round takes it.
+//
+//                                  several workers          one worker
+//     lane::everyone               a front                  a list
+//     lane::groups                 a front                  leased posts: a list
+//     plain, policy::stealing      a local deque            a local deque
+//     lane::control                (posts go to the inbox)
+//
+// Question it answers: where does a post of a step wait, and must another worker be woken for it?
+//
+// The owner is the worker of the slot while it is at the slot: see handover.hpp. The holder of the
+// role takes the posts in a round, and thieves take from the local deque. Workers so do not meet on one
+// word, as they would in the inbox.
+//
+// Invariants
+//   1. Tasks of one lane come out in the order of their pushes.
+//   2. The list is the owner's alone. It is older than all in the inbox.
+//   3. While `keeps_` is true at most one task here is to run; the other tasks go to sleep. The
+//      owner looks at them when its step ends, so no worker is woken for them, only to watch them.
+//   4. A task in the local deque is counted as begun before it is open: see role::drained.
+//
+// Progress: push is lock-free. Specs: KeptPosts, Drain in spec/MAP.md.
+#pragma once
+
+#include "sched/entry/arrivals.hpp"
+#include "sched/entry/local_deque.hpp"
+#include "sched/entry/wake_duty.hpp"
+#include "sched/task/counter.hpp"
+#include "sched/task/posted.hpp"
+#include "sched/task/task_access.hpp"
+#include "sched/task/trace.hpp"
+
+#include <fairlead/sched/executor.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace fairlead::sched {
+
+using local_posts = local_deque<basic_task, basic_task::link>;
+
+class outbox {
+public:
+    // `shared`: other workers may take from it. `steals`: policy::stealing.
+    outbox(bool shared, bool steals)
+        : shared_{shared}, local_{steals ? std::make_unique<local_posts>() : nullptr} {}
+
+    // --- the owner: posts --------------------------------------------------------------------------
+
+    // Whether the posts of this lane wait here at all.
+    [[nodiscard]] bool takes(lane to) const noexcept {
+        return to == lane::everyone || (shared_ && to == lane::groups);
+    }
+    [[nodiscard]] bool is_shared() const noexcept { return shared_; }
+    [[nodiscard]] bool steals() const noexcept { return local_ != nullptr; }
+
+    // Tells the compiler what the caller knows, for what follows up to the next access to an atomic.
+    [[gnu::always_inline]] void assume_shared(bool shared) const noexcept {
+        if (shared_ != shared) __builtin_unreachable();
+    }
+
+    // Adds newest -> ... -> oldest, posted by the step of this number. The duty comes after the
+    // push, in the order of [ID2], and after the owner has left the slot. `leased`: a task for the
+    // lease of the owner, in lane::groups, of a kind up to `sleeps`.
+    [[nodiscard, gnu::always_inline]] wake_duty push(lane to, basic_task& newest,
+                                                     basic_task& oldest, post_kind kind,
+                                                     std::uint64_t step,
+                                                     bool leased = false) noexcept {
+        if (!shared_) {
+            add_to_list(list_of(to), newest, kind);
+            return wake_duty::none;
+        }
+        if (to == lane::groups) {
+            if (groups_.empty()) {
+                leased_kind_ = post_kind::plain;
+                group_posts_ = leased_ = 0;
+            }
+            if (nothing_in_fronts()) begin_posts(step);
+            ++group_posts_;
+            if (leased) {
+                leased_kind_ = std::max(leased_kind_, kind);
+                ++leased_;
+            }
+        } else {
+            if (everyone_.empty()) {  // the owner alone adds to it
+                kind_ = post_kind::plain;
+                posts_ = 0;
+                if (groups_.empty()) begin_posts(step);
+            }
+            kind_ = std::max(kind_, kind);
+            ++posts_;
+        }
+        // Before the push, which publishes it.
+        due_ += due_of(kind);
+        const bool kept = due_ + due_locally() <= 1;
+        set_keeps(kept);
+        trace("post", &newest, kept);
+        (to == lane::groups ? groups_ : everyone_).push_reversed(newest, oldest);
+        trace("keep", &newest);
+        return kept ? wake_duty::watch : wake_duty::wake;
+    }
+
+    // Adds a plain post where thieves find it. `direct` counts what needs no round. Nothing: no memory.
+    [[nodiscard]] std::optional<wake_duty> push_open(basic_task& task, counter& direct) noexcept {
+        const bool kept = local_->empty() && (nothing_in_fronts() || due_ == 0);
+        // All before the push, which publishes it.
+        task_access::set_expired(task, true);
+        direct.add(1);
+        set_keeps(kept);
+        if (!local_->push(task)) {
+            direct.publish(direct.value() - 1);
+            return std::nullopt;
+        }
+        if (!shared_) return wake_duty::none;
+        return kept ? wake_duty::watch : wake_duty::wake;
+    }
+
+    // The step of this number posts to the inbox. What it posts later goes there as well: a round
+    // that has taken the first post may not have dealt it yet.
+    void follow_inbox(std::uint64_t step) noexcept { inbox_step_ = step; }
+    [[nodiscard]] bool follows_inbox(std::uint64_t step) const noexcept {
+        return inbox_step_ == step;
+    }
+
+    // The owner parks: other workers are to see to the posts. Published by the change of the word.
+    void open_posts() noexcept {
+        if (!nothing_in_fronts()) keeps_.store(false, sync::relaxed);
+    }
+
+    // --- the owner: between two steps ----------------------------------------------------------------
+
+    // The last kind that occurs in lane::everyone. Exact while the lane is not empty.
+    [[nodiscard]] post_kind kind() const noexcept { return kind_; }
+
+    // How many posts the lane has. With a list it stays 0.
+    [[nodiscard]] unsigned posts(lane of = lane::everyone) const noexcept {
+        return of == lane::groups ? group_posts_ : posts_;
+    }
+
+    // Whether what `take` gives needs no round and no role. Requires that there is something.
+    [[nodiscard]] bool is_due() const noexcept {
+        // A list gives one task at a time. It may be due among other kinds: a sleeper has a
+        // deadline.
+        return shared_ ? kind_ <= post_kind::again
+                       : task_access::deadline_of(*list_.front()) == immediately;
+    }
+
+    // Whether there is something for the lease of this home, of which no task needs a round: for the
+    // default group what its lane has, for another one leased posts, if its lane has nothing else.
+    [[nodiscard]] bool has_leased(const home& of) const noexcept {
+        if (!of.grouped()) return !empty(lane::everyone) && kind_ <= post_kind::sleeps;
+        if (empty(lane::groups)) return false;
+        if (shared_) return leased_ == group_posts_;
+        return &task_access::home_of(*leased_list_.front()) == &of;
+    }
+    // Whether no task of it needs the role. Requires `has_leased`.
+    [[nodiscard]] bool is_leased_due(const home& of) const noexcept {
+        if (!of.grouped()) return is_due();
+        if (shared_) return leased_kind_ <= post_kind::again;
+        return task_access::deadline_of(*leased_list_.front()) == immediately;
+    }
+
+    // Of a lane: all tasks, oldest first, or the oldest task of the list. Empty: a round was faster.
+    [[nodiscard]] basic_task::chain take(lane from = lane::everyone) noexcept {
+        if (!shared_) {
+            basic_task* const oldest = list_of(from).pop_front();
+            return {oldest, oldest, oldest != nullptr ? std::size_t{1} : 0};
+        }
+        if (from == lane::groups) {
+            group_posts_ = leased_ = 0;
+            return groups_.take_all();
+        }
+        posts_ = 0;
+        return everyone_.take_all();
+    }
+
+    // --- the holder of the role ------------------------------------------------------------------------
+
+    // Moves all tasks of a lane behind those that have arrived. A list is the owner's while it runs.
+    [[gnu::always_inline]] void move_to(arrivals& to, lane from) noexcept {
+        if (!shared_) {
+            basic_task::chain& list = list_of(from);
+            if (from != lane::groups) trace("take_posts", list);
+            if (!list.empty()) to.add(std::exchange(list, {}));
+            return;
+        }
+        if (from == lane::groups) return to.add(groups_.take_reversed());
+        basic_task* const newest = everyone_.take_reversed();
+        trace("take_posts", reversed_tasks{newest});
+        to.add(newest);
+    }
+
+    // --- any thread --------------------------------------------------------------------------------------
+
+    // The local deque, which policy::stealing alone has.
+    [[nodiscard]] local_posts& local() noexcept { return *local_; }
+
+    // What follows is a hint, unless ordered by [ID1] or [ID2]. A list is for its owner to look at.
+
+    [[nodiscard]] bool empty(lane of) const noexcept {
+        if (of == lane::groups) return shared_ ? groups_.empty() : leased_list_.empty();
+        return shared_ ? everyone_.empty() : list_.empty();
+    }
+    [[nodiscard]] bool empty() const noexcept {
+        return empty(lane::everyone) && empty(lane::groups);
+    }
+
+    // Whether the local deque has something.
+    [[nodiscard]] bool has_open() const noexcept { return steals() && !local_->empty(); }
+
+    // What follows is not about a list. The order matters. Relaxed: not older than the push that was seen.
+
+    // Whether another worker should take the posts, by a round; with `kept_too` also those that the
+    // owner keeps.
+    [[nodiscard]] bool wants_round(bool kept_too) const noexcept {
+        return !nothing_in_fronts() && (kept_too || !is_kept());
+    }
+    // Whether a thief should take from the local deque.
+    [[nodiscard]] bool wants_thief(bool kept_too) const noexcept {
+        return has_open() && (kept_too || !is_kept());
+    }
+    // Whether the owner has kept a post, which other workers should not forget.
+    [[nodiscard]] bool keeps_post() const noexcept { return !nothing_in_fronts() && is_kept(); }
+    [[nodiscard]] bool keeps_some() const noexcept {
+        return keeps_post() || (has_open() && is_kept());
+    }
+
+    // Whether the step that runs now has posted something, and keeps it: `finished` counts the steps
+    // of the slot.
+    [[nodiscard]] bool keeps_post_of_step(const counter& finished) const noexcept {
+        return keeps_post() && kept_after_.read() == finished.read();
+    }
+    // Whether there is a post from before that step.
+    [[nodiscard]] bool has_older_posts(const counter& finished) const noexcept {
+        return !nothing_in_fronts() && (!is_kept() || kept_after_.read() != finished.read());
+    }
+
+private:
+    [[nodiscard]] bool nothing_in_fronts() const noexcept {
+        return everyone_.empty() && groups_.empty();
+    }
+    [[nodiscard]] basic_task::chain& list_of(lane of) noexcept {
+        return of == lane::groups ? leased_list_ : list_;
+    }
+    [[nodiscard]] bool is_kept() const noexcept { return keeps_.load(sync::relaxed); }
+    void set_keeps(bool kept) noexcept {
+        if (is_kept() != kept) keeps_.store(kept, sync::relaxed);
+    }
+
+    void add_to_list(basic_task::chain& list, basic_task& newest, post_kind kind) noexcept {
+        if (&list == &list_) kind_ = list.empty() ? kind : std::max(kind_, kind);
+        if (kind == post_kind::batch) [[unlikely]] {
+            list.append(front_queue::turn_over(&newest));
+        } else {
+            list.push_back(newest);
+        }
+        trace("keep", &newest);
+    }
+
+    // The first post since the fronts were empty.
+    void begin_posts(std::uint64_t step) noexcept {
+        due_ = 0;
+        kept_after_.publish(step);
+    }
+
+    // Tasks of the local deque that are to run: one that is kept, or 2 for more.
+    [[nodiscard]] unsigned due_locally() const noexcept {
+        if (!has_open()) return 0;
+        return is_kept() ? 1 : 2;
+    }
+
+    front_queue everyone_;
+    basic_task::chain list_;
+    basic_task::chain leased_list_;  // of lane::groups
+
+    // The owner's alone.
+    post_kind kind_ = post_kind::plain;
+    post_kind leased_kind_ = post_kind::plain;  // of the leased posts
+    const bool shared_;
+    unsigned posts_ = 0;
+    unsigned group_posts_ = 0;  // of lane::groups
+    unsigned leased_ = 0;       // of them
+    unsigned due_ = 0;          // tasks of both fronts that are due; a batch counts as two
+    std::uint64_t inbox_step_ = ~std::uint64_t{0};
+
+    front_queue groups_;
+    // With policy::stealing: plain posts, all of them open to thieves. Else null.
+    const std::unique_ptr<local_posts> local_;
+
+    // Written by the owner: before the push, and again before it parks.
+    sync::atomic<bool> keeps_{false};
+
+    // How many steps had finished when the oldest post came. Written before the push.
+    counter kept_after_;
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,161 @@
+// Turns: while groups have tasks, the role gives each worker that asks a *turn*: for a moment, some tasks of the group that
+// is next by its shares. A round that finds one over gives the next.
+//
+//     admit ---> queue of its group ---turn---> the run of the worker        (the default group's queue is ready)
+//
+// A turn is short, so that little is dealt ahead; at its end the tasks that have not begun go back to their queues. What it
+// is expected to use is charged at once, so that other workers do not give the same group another in its place, and
+// what was used instead when it is known: workers measure their steps while there are turns, and those of a lease at once.
+//
+// While only the default group has tasks there are none, and this costs a worker one look at a flag that it reads anyway.
+//
+// A group that is bound to a worker is next only when that one asks. When it has something to run the round says so in the
+// slot, and who has run it wakes that worker after the release [RL1]; who goes to sleep looks there [ID1].
+//
+// Only the holder of the role calls it, but for `number`, `notice` and the constructor.
+//
+// How the role learns that a group may go on: spec/Groups.tla; who is bound: spec/BoundGroups.tla.
+#pragma once
+
+#include "sched/groups/group_state.hpp"
+#include "sched/groups/shares.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace fairlead::sched {
+
+class core;
+struct slot;
+
+class turns {
+public:
+    explicit turns(core& owner);
+    turns(const turns&) = delete;
+    turns& operator=(const turns&) = delete;
+    ~turns();
+
+    // --- any worker --------------------------------------------------------------------------------
+
+    // Odd while there are turns, another number each time. A hint, but for who has been given a turn, or a task of a
+    // group that is not the default one.
+    [[nodiscard]] std::uint32_t number() const noexcept { return number_.load(sync::relaxed); }
+    [[nodiscard]] bool are_given() const noexcept { return (number() & 1) != 0; }
+
+    // What is wished of the group has changed, or a step that the role waits for has ended. True: it must be asked
+    // for a round.
+    [[nodiscard]] bool notice(group_state& group) noexcept;
+    [[nodiscard]] bool has_noticed() const noexcept { return !noticed_.empty(); }
+
+    // --- the holder ----------------------------------------------------------------------------------
+
+    // A round begins, at a time that is known, or `immediately`.
+    void begin_round(slot& own, time_point now) noexcept {
+        holder_ = &own;
+        now_ = now;
+    }
+
+    // Whether a round has to know the time.
+    [[nodiscard]] bool need_time() const noexcept { return are_given() || !entering_.empty(); }
+
+    [[nodiscard]] group_state& everyone() noexcept { return *everyone_; }
+    [[nodiscard]] group_state& group_of(home& of) noexcept {
+        return of.grouped() ? static_cast<group_state&>(of) : *everyone_;
+    }
+
+    // A task of a group is ready to run.
+    void queue(basic_task& task) noexcept;
+
+    // Tasks of the default group were dealt to ready.
+    void ready_has_more() noexcept;
+
+    // Ends the turn of `own` if it is over, and gives the next if it has nothing to run.
+    void give(slot& own, time_point now) noexcept;
+
+    // When somebody may begin who has to wait for the rate of its group, or `never`.
+    [[nodiscard]] time_point next_entry() const noexcept {
+        return entering_.empty() ? never : entering_.top()->entry_at;
+    }
+
+    // No turns are given any more: the worker of `own` lets go of the group that had the last there.
+    void forget_turn(slot& own) noexcept;
+
+    // Whether somebody has tasks that a turn could be given for, by any worker.
+    [[nodiscard]] bool wanted() const noexcept;
+
+    // What is in the queue of the group.
+    [[nodiscard]] basic_task::chain take_queued(group_state& of) noexcept;
+
+    // Whether a group that is bound to a worker waits for its turn there. Any worker, after it has had the role: it wakes
+    // these workers, see slot::bound_wait. Relaxed: what it has to wake them for it has seen itself, or a holder before it.
+    [[nodiscard]] bool some_wait_bound() const noexcept {
+        return slots_waited_for_.load(sync::relaxed) != 0;
+    }
+
+    // Before the end: there are no tasks any more.
+    void let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept;
+
+    // One that was dealt did not begin.
+    void take_back(basic_task& task) noexcept;
+
+private:
+    static constexpr duration turn_max = std::chrono::microseconds{100};
+    static constexpr duration ageing = std::chrono::milliseconds{100};
+    static constexpr std::size_t deal_max = 64;
+    static constexpr std::size_t looks_max = 16;  // steps between two looks at the clock
+    static constexpr std::size_t levels = 4;
+
+    struct level {
+        shares all;  // a server for each slot
+        // Of each server, while somebody waits. `never`: that is not known yet.
+        std::vector<time_point> waits_since;
+    };
+
+    using choice = share* (shares::*)(std::size_t server) noexcept;
+
+    [[nodiscard]] time_point now() noexcept;
+    [[nodiscard]] shares& shares_of(const group_state& group) noexcept {
+        return levels_[group.level].all;
+    }
+    [[nodiscard]] bool has_tasks(const group_state& group) noexcept;
+    void drop_excess(group_state& group) noexcept;
+    void want(group_state& group) noexcept;
+    void plan_entry(group_state& group) noexcept;
+    void look_at_entering(time_point now) noexcept;
+    void join(group_state& group) noexcept;
+    void leave(group_state& group) noexcept;
+    void rest(group_state& group) noexcept;
+    [[nodiscard]] bool follow(group_state& group) noexcept;
+    void look_at_bound(std::size_t server) noexcept;
+    void end_if_over() noexcept;
+    void look_at_noticed() noexcept;
+    void look_at_resting(time_point now) noexcept;
+    void end_turn(slot& own) noexcept;
+    [[nodiscard]] group_state* next(std::size_t server, time_point now) noexcept;
+    [[nodiscard]] static bool waits_for_long(level& from, std::size_t server,
+                                             time_point now) noexcept;
+    void begin_to_wait(const group_state& group, std::size_t server) noexcept;
+    [[nodiscard]] group_state* next_of(level& from, std::size_t server, choice choose) noexcept;
+    [[nodiscard]] bool deal(slot& own, group_state& group) noexcept;
+    [[nodiscard]] std::size_t take(slot& own, group_state& group,
+                                   std::span<basic_task*> out) noexcept;
+
+    core& core_;
+    std::vector<level> levels_;
+    group_state* const everyone_;
+    slot* holder_ = nullptr;  // of the role
+    time_point now_{};        // of its round, or `immediately`
+    sync::atomic<std::uint32_t> number_{0};
+    lockfree::front_queue<group_state, &group_state::next_noticed> noticed_;
+    sync::atomic<unsigned> slots_waited_for_{0};
+    bool some_are_bound_ = false;                                   // or were
+    base::chain<group_state, &group_state::next_resting> resting_;  // and some that do not any more
+    pairing_heap<group_state, &group_state::entering_links, &group_state::entry_at> entering_;
+    std::size_t listed_ = 0;      // that compete, without the default group
+    time_point everyone_turn_{};  // the last
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,407 @@
+#include "sched/round/role.hpp"
+
+#include "sched/runtime/core.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace fairlead::sched {
+namespace {
+
+// Admission needs the first line of a task; its step, which comes soon, needs those of its kind. In a
+// burst none is in the cache. A hint to the processor, harmless where the task is shorter.
+void fetch_ahead(const basic_task& task) noexcept {
+    const auto* const begin = reinterpret_cast<const char*>(&task);
+    __builtin_prefetch(begin + base::cache_line);
+    __builtin_prefetch(begin + 2 * base::cache_line);
+}
+
+}  // namespace
+
+void role::round(slot& own, occasion why) noexcept {
+    own.rounds.add(1);
+    dealing_to_ = &own;
+    own_share_ = 0;
+    leaves_kept_posts_ = why != occasion::working;
+    groups_ = core_.has_groups();
+    // Before anything that the wish is about is looked at: a later wish is for the next round.
+    // [RL2] sees what every wish up to this one is about.
+    const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
+    time_point now = immediately;  // read only if somebody needs it
+    if (core_.options.driver->has_sources() || sleepers_.need_time() ||
+        (groups_ && turns_.need_time())) {
+        now = core_.now();
+    }
+    if (groups_) turns_.begin_round(own, now);
+    trace("begin", now);
+
+    if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
+    expire(own, now, why);
+    if (sleepers_.retry_at() <= now) retry_unindexed(now);
+    admit_arrivals(own, now);
+    poll_events(now, asked, why);
+    deal();
+    if (!undealt_.empty()) {
+        basic_task::chain& pending = arrivals_of(lane::everyone).first;
+        undealt_.append(std::move(pending));
+        pending = std::exchange(undealt_, {});
+    }
+    if (groups_) give_turns(own, now);
+
+    if (groups_) groups_pend_.store(!arrivals_of(lane::groups).empty(), sync::relaxed);  // a hint
+    // Pairs with has_backlog.
+    backlog_.store(has_pending() || (groups_ && turns_.wanted()), sync::release);
+    // Asked again: the first source may have come with a task of this round, for which nobody would wait.
+    const bool timed =
+        now != immediately || core_.options.driver->has_sources() || sleepers_.have_unindexed();
+    // [ID2] who leaves the driver after the caller has looked for it there sees this. Only the
+    // holder writes it.
+    if (timed_.load(sync::relaxed) != timed) timed_.store(timed, sync::seq_cst);
+    if (wants_attention() != timed) update_attention(timed);
+    if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
+    const time_point due = next_deadline();
+    if (next_due_.load(sync::relaxed) != due) next_due_.store(due, sync::relaxed);  // a hint
+    hurry_sleeper(due);
+    dealing_to_ = nullptr;
+}
+
+// Sleepers whose deadline has passed become ready, before anything that arrived later. If others stand in line, the
+// first overtakes them, as it is late already, and the rest stays for a later round of whoever is free to run it or
+// may overtake; but one that has been due for long stands in line as well. A group's sleepers wait for its turn.
+void role::expire(slot& own, time_point now, occasion why) noexcept {
+    if (!sleepers_.has_due(now)) return;
+    const bool others_in_line = why != occasion::sleeping && has_line(own);
+    trace("in_line", others_in_line);
+    if (others_in_line) return expire_in_line(own, now);
+    while (sleepers_.has_due(now)) {
+        if (basic_task* const task = sleepers_.take_due()) add_to_batch(*task);
+    }
+}
+
+void role::expire_in_line(slot& own, time_point now) noexcept {
+    const time_point limit = after(now, -overtaking::longest_wait);
+    bool may = own.next == nullptr && overtaking_.may(now);
+    while (sleepers_.has_due(now)) {
+        const bool grouped = task_access::home_of(sleepers_.first()).grouped();
+        if (!grouped && !may && sleepers_.next_due() > limit) return;
+        basic_task* const task = sleepers_.take_due();
+        if (task == nullptr) continue;
+        if (may && !grouped) {
+            trace("overtake", task);
+            overtaking_.begin(own, *task, now);
+            may = false;
+        } else {
+            add_to_batch(*task);
+        }
+    }
+}
+
+// Whether its worker has others to run, of any group.
+bool role::has_line(const slot& own) const noexcept {
+    return !own.runs.empty() || !own.ready_consumer.empty() ||
+           (groups_ && (turns_.wanted() || own.has_bound_work())) || own.outbox.has_open();
+}
+
+// A poll is a system call. A round polls when a wait in the driver has asked for it. Otherwise
+// tasks in line come first: while there are any, the driver is polled every `poll_interval`.
+// Without a line the caller waits in the driver next, which answers the same question, unless it
+// finds tasks elsewhere for long; but where several events came at once, more have come since.
+void role::poll_events(time_point now, bool asked, occasion why) noexcept {
+    if (!asked) {
+        if (!core_.options.driver->has_sources()) return;
+        const bool in_line = batch_size_ != 0 || has_line(*dealing_to_);
+        if (!in_line && why == occasion::sleeping) return;
+        const duration without_line =
+            last_fired_ > 1 ? duration::zero() : core_.options.round_interval;
+        const duration interval = in_line ? poll_interval : without_line;
+        if (now != immediately && now - last_poll_ < interval) return;
+    }
+    last_fired_ = 0;
+    core_.options.driver->poll(*this);
+    if (now != immediately) last_poll_ = now;
+}
+
+void role::plan_sleep(time_point limit) noexcept {
+    sleep_limit_ = limit;
+    sleeper_wakes_at_ = std::min(limit, next_deadline());
+    static_cast<void>(core_.options.driver->set_deadline(sleeper_wakes_at_));  // nobody waits yet
+}
+
+void role::hurry_sleeper(time_point due) noexcept {
+    // Who entered the driver before this round is seen here: it entered with the role.
+    if (due >= sleeper_wakes_at_ || !core_.idle.driver_taken()) return;
+    sleeper_wakes_at_ = due;
+    if (!core_.options.driver->set_deadline(sleeper_wakes_at_)) core_.options.driver->wake();
+}
+
+void role::put_off_sleeper() noexcept {
+    if (std::min(sleep_limit_, next_deadline()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
+}
+
+// Somebody pushed something of a group, or that is timed, and then looks whether there is attention. Either this
+// exchange comes before that look, and attention is called again, or what was pushed is seen here [GR2].
+void role::update_attention(bool timed) noexcept {
+    attention_.exchange(timed, sync::seq_cst);
+    const bool again = !timed && others_want_round();
+    if (again) attention_.exchange(true, sync::acq_rel);
+}
+
+bool role::others_want_round() const noexcept {
+    const auto posts = [this](lane to) {
+        return std::ranges::any_of(core_.slots,
+                                   [to](const auto& each) { return !each->outbox.empty(to); });
+    };
+    if (core_.has_groups() &&
+        (core_.inbox.has_grouped() || turns_.has_noticed() || posts(lane::groups))) {
+        return true;
+    }
+    return !core_.inbox.empty(lane::everyone) || posts(lane::everyone);
+}
+
+basic_task* role::take_inbox(lane from) noexcept {
+    basic_task* const arrived = core_.inbox.take(from);
+    if (arrived != nullptr) ++announced_pushes_;  // exactly one of its pushes found the inbox empty
+    return arrived;
+}
+
+// The outbox of the holder last: its last step has only just ended.
+[[gnu::always_inline]] inline void role::take_posts(lane of, bool leaves_kept) noexcept {
+    arrivals& to = arrivals_of(of);
+    if (core_.width() == 1) {
+        // The lists of the only worker are its own while its step runs.
+        if (!core_.single_worker_is_here()) return;
+        return core_.slots.front()->outbox.move_to(to, of);
+    }
+    for (const auto& each : core_.slots) {
+        if (each.get() == dealing_to_) continue;
+        if (leaves_kept && each->outbox.keeps_post_of_step(each->finished)) continue;
+        each->outbox.move_to(to, of);
+    }
+    if (dealing_to_ != nullptr) dealing_to_->outbox.move_to(to, of);
+}
+
+// The inbox, and the outboxes of the slots, behind what is still pending.
+void role::take_arrivals() noexcept {
+    basic_task* const arrived = take_inbox(lane::everyone);
+    // What a step keeps stays there while its worker is not in need of it: to take it would move
+    // its task to another cache. But it must not stand behind newer ones.
+    const bool leaves_kept = leaves_kept_posts_ && arrived == nullptr && !has_pending();
+    // What is in an outbox is older than what is in the inbox: see seat::post.
+    take_posts(lane::everyone, leaves_kept);
+    arrivals_of(lane::everyone).add(arrived);
+    trace("arrived");
+    if (groups_) take_arrivals_of_groups();
+}
+
+void role::give_turns(slot& own, time_point& now) noexcept {
+    if (!turns_.need_time() && !turns_.has_noticed()) return turns_.forget_turn(own);
+    if (now == immediately) now = core_.now();
+    turns_.give(own, now);
+}
+
+void role::take_arrivals_of_groups() noexcept {
+    if (!core_.inbox.empty(lane::control)) {
+        arrivals_of(lane::control).add(take_inbox(lane::control));
+    }
+    basic_task* const arrived =
+        core_.inbox.empty(lane::groups) ? nullptr : take_inbox(lane::groups);
+    take_posts(lane::groups, false);
+    arrivals_of(lane::groups).add(arrived);
+}
+
+basic_task::chain role::take_all_arrivals() noexcept {
+    leaves_kept_posts_ = false;
+    groups_ = core_.has_groups();
+    take_arrivals();
+    basic_task::chain all;
+    for (arrivals& each : arrivals_) {
+        each.turn_over(SIZE_MAX);
+        all.append(std::exchange(each.first, {}));
+    }
+    return all;
+}
+
+void role::admit_arrivals(slot& own, time_point& now) noexcept {
+    take_arrivals();
+    if (groups_) {
+        for (const lane each : {lane::control, lane::groups}) {
+            admit_first(arrivals_of(each), admit_max, now);
+        }
+    }
+    arrivals& everyone = arrivals_of(lane::everyone);
+    everyone.turn_over(admit_max);
+    const std::size_t count = std::min(everyone.first.size(), admit_max);
+    // Its share of a burst the holder takes at once, unless older tasks are in ready, or should be.
+    const bool older = !own.ready_consumer.empty() || !undealt_.empty() || gives_turns();
+    own_share_ = older ? 0 : core_.share_of(count + batch_size_);
+    admit_first(everyone, count, now);
+}
+
+void role::admit_first(arrivals& of, std::size_t count, time_point& now) noexcept {
+    of.turn_over(count);
+    for (; count != 0 && !of.first.empty(); --count) {
+        basic_task& task = *of.first.pop_front();
+        fetch_ahead(task);
+        if (admit(task, now)) add_to_batch(task);
+    }
+}
+
+bool role::admit_one(basic_task& task) noexcept {
+    basic_task* const taken = &task;
+    trace("take_some", std::span{&taken, 1});
+    time_point now = immediately;
+    const bool runs = admit(task, now);
+    if (runs) trace("batch", &task);
+    if (sleepers_.have_unindexed()) want_round();  // which says when they are looked at again
+    return runs;
+}
+
+// A task from the front, a fresh post or a sleeper that was woken: whether it is to run.
+bool role::admit(basic_task& task, time_point& now) noexcept {
+    if (!task_access::is_fresh(task)) {
+        if (!task_access::was_dealt(task)) task_access::set_expired(task, false);
+        sleepers_.leave(task);
+        return true;
+    }
+    ++entered_;
+    if (task_access::deadline_of(task) == immediately) {
+        task_access::set_expired(task, true);
+        return true;
+    }
+    return !sleeps_if_early(task, now);
+}
+
+bool role::sleeps_if_early(basic_task& task, time_point& now) noexcept {
+    if (task_access::deadline_of(task) != never) {
+        if (now == immediately) now = core_.now();
+        if (task_access::deadline_of(task) <= now) {
+            task_access::set_expired(task, true);
+            return false;
+        }
+    }
+    task_access::set_expired(task, false);
+    return sleeps(task);
+}
+
+// Puts the task to sleep, unless something happened that it listens to: then it is to run.
+bool role::sleeps(basic_task& task) noexcept {
+    if (core_.stopping.load(sync::acquire) && !task_access::was_told(task, stop_number_)) {
+        // Told once, and awake: it may sleep again to clean up.
+        static_cast<void>(task_access::request_stop(task));
+    }
+    return sleepers_.put_to_sleep(task) == sleepers::outcome::sleeps;
+}
+
+void role::retry_unindexed(time_point& now) noexcept {
+    basic_task::chain tasks = sleepers_.take_unindexed();
+    while (basic_task* const task = tasks.pop_front()) {
+        if (!sleeps_if_early(*task, now)) add_to_batch(*task);
+    }
+}
+
+void role::fire(basic_task& task) noexcept {
+    ++last_fired_;
+    if (sleepers_.take_fired(task)) add_to_batch(task);
+}
+
+void role::stop_all_sleepers() noexcept {
+    stop_told_ = true;
+    basic_task::chain woken = sleepers_.take_told();
+    while (basic_task* const task = woken.pop_front()) add_to_batch(*task);
+}
+
+void role::add_to_batch(basic_task& task) noexcept {
+    if (groups_ && task_access::home_of(task).grouped()) return turns_.queue(task);
+    trace("batch", &task);
+    batch_[batch_size_++] = &task;
+    if (batch_size_ == batch_max) deal();
+}
+
+// Hands the batch out in order: first the holder's share, then ready for all. Nothing goes to the
+// holder once something of this round went to ready, or it would overtake it.
+void role::deal() noexcept {
+    std::span<basic_task* const> rest{batch_.data(), batch_size_};
+    batch_size_ = 0;
+    if (rest.empty()) return;
+    if (own_share_ != 0) {
+        if (dealing_to_->next == nullptr && dealing_to_->runs.empty()) {
+            dealing_to_->next = rest.front();
+            rest = rest.subspan(1);
+            --own_share_;
+        }
+        const std::size_t kept = std::min({rest.size(), own_share_, dealing_to_->runs.room()});
+        dealing_to_->runs.push(rest.first(kept));
+        trace("deal_own", rest.size() - kept);
+        rest = rest.subspan(kept);
+        own_share_ -= kept;
+        if (rest.empty()) return;
+        own_share_ = 0;
+    }
+    const std::size_t dealt = undealt_.empty() ? core_.ready.push(rest) : 0;
+    trace("deal", dealt);
+    if (gives_turns() && dealt != 0) turns_.ready_has_more();
+    keep_undealt(rest.subspan(dealt));
+}
+
+// Ready has no memory for them: what it has is older, and they are the first of the next round.
+void role::keep_undealt(std::span<basic_task* const> tasks) noexcept {
+    for (basic_task* const task : tasks) {
+        task_access::mark_dealt(*task);
+        undealt_.push_back(*task);
+    }
+}
+
+bool role::drained() const noexcept {
+    // Every post that a round admitted, or that its worker took without one, ends with one finished
+    // step. A step is counted as finished after what it posted is visible, and a task as taken
+    // before it disappears from there. So if, read in this order, nothing waits for admission and
+    // the numbers are equal, nothing is left anywhere.
+    std::uint64_t finished = core_.handover.ended_steps();
+    for (const auto& each : core_.slots) finished += each->finished.read();
+    for (const auto& each : core_.slots) {
+        // Its group does not know all yet.
+        if (each->has_open_lease.load(sync::acquire)) return false;
+    }
+    if (has_pending() || !core_.inbox.empty(lane::everyone)) return false;
+    if (core_.has_groups() && core_.inbox.has_grouped()) return false;
+    std::uint64_t begun = entered_;
+    for (const auto& each : core_.slots) {
+        if (!each->outbox.empty()) return false;
+    }
+    for (const auto& each : core_.slots) begun += each->direct.read();
+    return finished == begun;
+}
+
+void role::hold_back(basic_task::chain dealt) noexcept {
+    for (basic_task* task = dealt.front(); task != nullptr; task = task->*basic_task::link) {
+        task_access::mark_dealt(*task);  // it was admitted once
+        if (task_access::home_of(*task).grouped()) turns_.take_back(*task);
+    }
+    core_.for_each_group([&](group_state& each) {
+        basic_task::chain queued = turns_.take_queued(each);
+        for (basic_task* task = queued.front(); task != nullptr; task = task->*basic_task::link) {
+            task_access::mark_dealt(*task);
+        }
+        dealt.append(std::move(queued));
+    });
+    // The workers have ended: what was held before goes before what was posted since, of any lane.
+    if (left_by_stop_ != SIZE_MAX)
+        dealt.append(std::exchange(arrivals_of(lane::everyone).first, {}));
+    dealt.append(take_all_arrivals());
+    arrivals_of(lane::everyone).first = std::move(dealt);
+    backlog_.store(has_pending(), sync::release);  // pairs with has_backlog
+}
+
+basic_task::chain role::take_everything() noexcept {
+    basic_task::chain all = take_all_arrivals();
+    for (basic_task* task = all.front(); task != nullptr; task = task->*basic_task::link) {
+        sleepers_.leave(*task);
+    }
+    // A sleeper that was woken comes through the front, and is left alone until then.
+    all.append(sleepers_.take_all());
+    core_.for_each_group([&](group_state& each) { all.append(turns_.take_queued(each)); });
+    return all;
+}
+
+}  // namespace fairlead::sched

@@ -1,0 +1,262 @@
+// The role: the single right to schedule. Whoever holds it runs rounds.
+//
+// A round moves tasks towards the workers:
+//
+//     front ---admit---> waiting (until a deadline, an event, a wake-up)
+//       |                   | due, fired
+//       +----> batch <------+
+//                |  deal
+//                v
+//     the holder's own run, and ready for the others
+//
+// Nobody holds it for longer than a round: who sleeps does not hold it. Everything in this class but
+// the atomics belongs to the holder, and is plain single-threaded code: this is the place to extend
+// the scheduler.
+//
+// A round cannot fail. Tasks for which there is no memory wait in chains, which need none: what cannot
+// be dealt is the first that the next round admits, and a task that cannot be put to sleep is looked
+// at again after a while: sleepers.hpp.
+#pragma once
+
+#include "sched/entry/arrivals.hpp"
+#include "sched/groups/turns.hpp"
+#include "sched/round/overtaking.hpp"
+#include "sched/round/role_lock.hpp"
+#include "sched/round/sleepers.hpp"
+#include "sched/slot/slot.hpp"
+#include "sched/task/task_access.hpp"
+#include "sched/task/trace.hpp"
+
+#include <fairlead/sched/driver.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace fairlead::sched {
+
+class core;
+
+class role final : private event_sink {
+public:
+    explicit role(core& owner) : core_{owner}, turns_{owner} {}
+    role(const role&) = delete;
+    role& operator=(const role&) = delete;
+
+    // --- any worker ---------------------------------------------------------------------------------
+
+    // Takes the role if it is free. A worker may go to sleep because another holds it [RL1].
+    [[nodiscard]] bool try_acquire() noexcept { return lock_.try_acquire(); }
+
+    // Gives the role back. Another may hold it when this returns; the caller must then look whether
+    // somebody is to be woken, in this order: signal after the release, always [RL1].
+    void release() noexcept {
+        lock_.release();
+        trace("release");
+    }
+
+    // The same for the only worker: no other goes to sleep because it has the role.
+    void release_alone() noexcept {
+        lock_.release_alone();
+        trace("release");
+    }
+
+    // Whether a try is worth it. A hint.
+    [[nodiscard]] bool seems_free() const noexcept { return lock_.seems_free(); }
+
+    // Whether the last round left tasks for the next, or somebody wants one.
+    [[nodiscard]] bool has_backlog() const noexcept {
+        // acquire: pairs with the stores of both.
+        return backlog_.load(sync::acquire) || wanted_.load(sync::acquire);
+    }
+
+    // Deadlines or events have come: the next round looks at them. An exchange, so that a wish does
+    // not hide an earlier one [RL2].
+    void want_round() noexcept { wanted_.exchange(true, sync::acq_rel); }
+
+    // Whether deadlines or events may come, so that time matters; the holder updates it. seq_cst: [ID2].
+    [[nodiscard]] bool timed() const noexcept { return timed_.load(sync::seq_cst); }
+
+    // Whether workers are to look at the clock between steps now and then, and at what groups have. A hint.
+    [[nodiscard]] bool wants_attention() const noexcept { return attention_.load(sync::relaxed); }
+
+    // After something of a group was pushed, or with a deadline or a source, which workers would find only when they have
+    // nothing else to do. seq_cst [GR2]: see update_attention. The exchange comes after what it has read.
+    void call_attention() noexcept {
+        if (!attention_.load(sync::seq_cst)) attention_.exchange(true, sync::acq_rel);
+    }
+
+    // When the last round with a look at the clock ended. A hint.
+    [[nodiscard]] time_point last_timed_round() const noexcept {
+        return last_round_.load(sync::relaxed);
+    }
+
+    // Whether the last round has left arrivals of groups for the next. Likewise.
+    [[nodiscard]] bool groups_pend() const noexcept { return groups_pend_.load(sync::relaxed); }
+
+    // When the first sleeper is due. A hint: it may be gone.
+    [[nodiscard]] time_point next_due() const noexcept { return next_due_.load(sync::relaxed); }
+
+    // Whether a round would do something for it, though others stand in line. Likewise.
+    [[nodiscard]] bool wants_round_for_deadlines(time_point now) const noexcept {
+        const time_point due = next_due();
+        return due <= now && (overtaking_.may(now) || now - due >= overtaking::longest_wait);
+    }
+
+    // Sleepers that overtake others.
+    [[nodiscard]] sched::overtaking& overtaking() noexcept { return overtaking_; }
+
+    // Turns of groups.
+    [[nodiscard]] sched::turns& turns() noexcept { return turns_; }
+    [[nodiscard]] const sched::turns& turns() const noexcept { return turns_; }
+
+    // --- the holder ---------------------------------------------------------------------------------
+
+    // One round for `own`, the slot of the holder.
+    void round(slot& own, occasion why = occasion::working) noexcept;
+
+    // Between rounds: one post of a step, which sleeps without a deadline and a source, or did so, or is
+    // due. Whether it is to run.
+    [[nodiscard]] bool admit_one(basic_task& task) noexcept;
+
+    // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says so.
+    void plan_sleep(time_point limit) noexcept;
+
+    // Nobody is awake: the sleeper need not wake up for a deadline that is gone meanwhile.
+    void put_off_sleeper() noexcept;
+
+    // Whether nothing is queued, runs or waits. Exact.
+    [[nodiscard]] bool drained() const noexcept;
+
+    // Pushes taken from the front that found it empty, ever. See idle::all_left.
+    [[nodiscard]] std::uint32_t announced_pushes() const noexcept { return announced_pushes_; }
+
+    // A stop is over: the next one tells every task again, also one that was told by this one.
+    void forget_stop() noexcept {
+        stop_told_ = false;
+        left_by_stop_ = SIZE_MAX;
+        if (++stop_number_ == 0) stop_number_ = 1;
+    }
+
+    // Which stop goes on, or comes next; never 0. Changes while no worker runs.
+    [[nodiscard]] std::uint8_t stop_number() const noexcept { return stop_number_; }
+
+    [[nodiscard]] const sched::sleepers& sleepers() const noexcept { return sleepers_; }
+
+    // Takes back tasks that were dealt, to deal them again, and what is in the front. The holder.
+    void hold_back(basic_task::chain dealt) noexcept;
+
+    // The workers have ended, and no step runs: what is held now is what the stop has left, and what
+    // comes after it is late.
+    void count_left() noexcept {
+        const std::size_t held = arrivals_of(lane::everyone).first.size();
+        if (left_by_stop_ == SIZE_MAX) left_by_stop_ = held;
+    }
+
+    // Calls visit(task, is_late) for every task that the next round will look at first. Late: it was
+    // posted after `count_left`.
+    template <class Visit>
+    void for_each_held(Visit&& visit) const {
+        const basic_task::chain& held = arrivals_of(lane::everyone).first;
+        std::size_t index = 0;
+        for (basic_task* task = held.front(); task != nullptr; task = task->*basic_task::link) {
+            const bool is_late = index++ >= left_by_stop_ && task_access::is_fresh(*task);
+            // The rest are among the sleepers still.
+            if (!task_access::has_index(*task)) visit(*task, is_late);
+        }
+    }
+
+    // Empties the front, what was taken from it and not dealt yet, and the sleepers, but for those
+    // that are on their way through the front.
+    [[nodiscard]] basic_task::chain take_everything() noexcept;
+
+private:
+    static constexpr std::size_t batch_max = 256;  // tasks dealt at once
+    // Tasks admitted in a round. The first of them wait in the hands of the holder for its end, while others
+    // run what it deals to them: so it must not be many more than a run holds.
+    static constexpr std::size_t admit_max = 512;
+    static constexpr duration poll_interval = std::chrono::microseconds{50};
+
+    // When somebody must look at sleepers, or at who waits for the rate of its group.
+    [[nodiscard]] time_point next_deadline() const noexcept {
+        const time_point entry = groups_ ? turns_.next_entry() : never;
+        return std::min(sleepers_.next_look(), entry);
+    }
+
+    // Whether something waits for admission.
+    [[nodiscard]] bool has_pending() const noexcept {
+        if (!arrivals_of(lane::everyone).empty()) return true;
+        return groups_ &&
+               !(arrivals_of(lane::groups).empty() && arrivals_of(lane::control).empty());
+    }
+    // Whether a post waits that this round has not seen, or something of groups.
+    [[nodiscard]] bool others_want_round() const noexcept;
+    [[nodiscard]] bool gives_turns() const noexcept { return groups_ && turns_.are_given(); }
+    [[nodiscard]] arrivals& arrivals_of(lane which) noexcept {
+        return arrivals_[static_cast<std::size_t>(which)];
+    }
+    [[nodiscard]] const arrivals& arrivals_of(lane which) const noexcept {
+        return arrivals_[static_cast<std::size_t>(which)];
+    }
+
+    void take_arrivals() noexcept;
+    void take_arrivals_of_groups() noexcept;
+    [[nodiscard]] basic_task* take_inbox(lane from) noexcept;
+    inline void take_posts(lane of, bool leaves_kept) noexcept;
+    [[nodiscard]] basic_task::chain take_all_arrivals() noexcept;
+    void update_attention(bool timed) noexcept;
+    void poll_events(time_point now, bool asked, occasion why) noexcept;
+    void hurry_sleeper(time_point due) noexcept;
+    void expire(slot& own, time_point now, occasion why) noexcept;
+    void expire_in_line(slot& own, time_point now) noexcept;
+    void give_turns(slot& own, time_point& now) noexcept;
+    [[nodiscard]] bool has_line(const slot& own) const noexcept;
+    void admit_arrivals(slot& own, time_point& now) noexcept;
+    void admit_first(arrivals& of, std::size_t count, time_point& now) noexcept;
+    [[nodiscard]] inline bool admit(basic_task& task, time_point& now) noexcept;
+    [[nodiscard]] inline bool sleeps_if_early(basic_task& task, time_point& now) noexcept;
+    [[nodiscard]] bool sleeps(basic_task& task) noexcept;
+    void retry_unindexed(time_point& now) noexcept;
+    void stop_all_sleepers() noexcept;
+    void fire(basic_task& task) noexcept override;
+    void add_to_batch(basic_task& task) noexcept;
+    void deal() noexcept;
+    void keep_undealt(std::span<basic_task* const> tasks) noexcept;
+
+    core& core_;
+    sched::turns turns_;
+    alignas(base::cache_line) role_lock lock_;
+    sync::atomic<bool> backlog_{false};
+    sync::atomic<bool> wanted_{false};
+    sync::atomic<bool> timed_{false};
+    sync::atomic<bool> attention_{false};
+    sync::atomic<bool> groups_pend_{false};
+    sync::atomic<time_point> last_round_{time_point{}};
+    sync::atomic<time_point> next_due_{never};
+    sched::overtaking overtaking_;
+
+    // What every round touches, in few lines: they move from worker to worker with the role.
+    alignas(base::cache_line) slot* dealing_to_ = nullptr;
+    bool leaves_kept_posts_ = false;
+    std::size_t own_share_ = 0;  // how many more of this round's tasks the holder may keep
+    std::uint64_t entered_ = 0;  // posts admitted, ever; each ends with one step
+    time_point last_poll_{};
+    std::size_t last_fired_ = 0;           // tasks that the last poll has woken
+    time_point sleep_limit_ = never;       // of the one in the driver, whatever the deadlines are
+    time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
+    std::size_t batch_size_ = 0;
+    basic_task::chain undealt_;  // of this round: ready has no memory for them
+    // So many are held that are not late; SIZE_MAX: workers run.
+    std::size_t left_by_stop_ = SIZE_MAX;
+    std::uint32_t announced_pushes_ = 0;
+    bool groups_ = false;     // there are some
+    bool stop_told_ = false;  // the sleepers know that the scheduler stops
+    std::uint8_t stop_number_ = 1;
+    sched::sleepers sleepers_;
+    std::array<basic_task*, batch_max> batch_;
+    std::array<arrivals, 3> arrivals_;  // of each lane
+};
+
+}  // namespace fairlead::sched

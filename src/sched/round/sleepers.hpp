@@ -1,0 +1,109 @@
+// The tasks that sleep: those with a deadline in a heap, those without one in a table.
+//
+//     put_to_sleep ---> asleep ---> take_due: its deadline has come                 ---> ready
+//                         |    ---> take_fired: its event has come                  ---> ready
+//                         |    ---> take_told: a stop has woken it                  ---> ready
+//                         +-------- woken: its waker pushes it ---> front ---> leave ---> ready
+//
+// A waker and the role may both be about to take a sleeper. Its state word decides (`unpark`). If the waker was
+// faster the task is *in transit*: no sleeper any more, and on its way through the front.
+//
+// A task for which there is no memory sleeps in a chain, and is looked at again every `retry_interval`.
+//
+// Only the holder of the role touches it. The `index_` of a sleeper is its index here; its deadline tells in which of
+// the two it is.
+#pragma once
+
+#include "sched/round/sleeper_table.hpp"
+#include "sched/task/task_access.hpp"
+
+#include <fairlead/base/time.hpp>
+#include <fairlead/detail/timer/deadline_heap.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
+namespace fairlead::sched {
+
+class sleepers {
+public:
+    enum class outcome : bool { sleeps, is_ready };
+
+    // Puts the task to sleep, unless something happened that it listens to.
+    [[nodiscard]] outcome put_to_sleep(basic_task& task) noexcept;
+
+    // A task has come through the front.
+    void leave(basic_task& task) noexcept;
+
+    // The first sleeper that is due. Null: its waker was faster, and brings it. There is one.
+    [[nodiscard]] basic_task* take_due() noexcept;
+
+    // The event of a sleeper has come. False: its waker was faster, and brings it.
+    [[nodiscard]] bool take_fired(basic_task& task) noexcept;
+
+    // Sleepers that a stop has told of itself, and woken.
+    [[nodiscard]] basic_task::chain take_told() noexcept;
+
+    // What sleeps for the lack of memory, to be admitted again.
+    [[nodiscard]] basic_task::chain take_unindexed() noexcept;
+
+    // Of all that sleep, what no waker is about to bring.
+    [[nodiscard]] basic_task::chain take_all() noexcept;
+
+    // --- questions -----------------------------------------------------------------------------------
+
+    // Whether a round has to know the time.
+    [[nodiscard]] bool need_time() const noexcept {
+        return !deadlines_.empty() || !unindexed_.empty();
+    }
+
+    // The first of those with a deadline, if there is one, and when it is due.
+    [[nodiscard]] bool has_due(time_point now) const noexcept {
+        return !deadlines_.empty() && deadlines_.next() <= now;
+    }
+    [[nodiscard]] basic_task& first() noexcept { return deadlines_.top(); }
+    [[nodiscard]] time_point next_due() const noexcept { return deadlines_.next(); }
+
+    // Whether some sleep for the lack of memory, and when these are to be looked at.
+    [[nodiscard]] bool have_unindexed() const noexcept { return !unindexed_.empty(); }
+    [[nodiscard]] time_point retry_at() const noexcept { return retry_at_; }
+
+    // When the role must look at them next, or `never`.
+    [[nodiscard]] time_point next_look() const noexcept {
+        return std::min(retry_at_, deadlines_.next());
+    }
+
+    // Whether a task sleeps, or is in transit.
+    [[nodiscard]] bool empty() const noexcept {
+        return in_transit_ == 0 && deadlines_.empty() && indexed_.size() == 0;
+    }
+
+    // Calls visit(task) for each.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        deadlines_.for_each(visit);
+        indexed_.for_each(visit);
+        for (basic_task* task = unindexed_.front(); task != nullptr;
+             task = task->*basic_task::link) {
+            visit(*task);
+        }
+    }
+
+private:
+    static constexpr duration retry_interval = std::chrono::milliseconds{1};
+
+    [[nodiscard]] bool give_index(basic_task& task) noexcept;
+    [[nodiscard]] outcome sleep_without_index(basic_task& task) noexcept;
+    void remove(basic_task& task) noexcept;
+    void send_through_front(basic_task& task) noexcept;
+
+    timer::deadline_heap<basic_task, task_access::index> deadlines_;
+    sleeper_table indexed_;
+    basic_task::chain unindexed_;
+    time_point retry_at_ = never;
+    std::size_t in_transit_ = 0;
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,287 @@
+// The parts of a scheduler, and the few operations that span them.
+#pragma once
+
+#include "sched/block/blocking_pool.hpp"
+#include "sched/block/handover.hpp"
+#include "sched/block/monitor.hpp"
+#include "sched/entry/inbox.hpp"
+#include "sched/entry/wake_duty.hpp"
+#include "sched/groups/group_list.hpp"
+#include "sched/round/role.hpp"
+#include "sched/sleep/idle.hpp"
+#include "sched/slot/slot.hpp"
+#include "sched/task/trace.hpp"
+
+#include <fairlead/detail/os/process.hpp>
+#include <fairlead/detail/sched/halt_watch.hpp>
+#include <fairlead/sched/scheduler.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace fairlead::sched {
+
+class worker;
+
+// A thread that waits in drain.
+struct drainer {
+    sync::signal told;
+    bool drained = false;     // written before it is told
+    drainer* next = nullptr;  // guarded by drain_mutex
+};
+
+// By whom what there is to do may be done: by any worker, or also by the worker of one slot alone.
+enum class done_by : bool { anybody, owner };
+
+class core : public home {
+    // Whether posts that their owners keep are to be looked for.
+    [[nodiscard]] bool unwatched() const noexcept { return width() != 1 && !idle.is_watched(); }
+    template <class Predicate>
+    [[nodiscard]] bool any_slot(Predicate predicate) const noexcept {
+        for (const auto& each : slots) {
+            if (predicate(*each)) return true;
+        }
+        return false;
+    }
+    // Whether something waits in the inbox, in the outbox of `own`, or for the next round.
+    [[nodiscard]] bool entries_visible(const slot& own, done_by whom) const noexcept {
+        if (!inbox.empty(lane::everyone) || role.has_backlog()) return true;
+        if (has_groups() && (inbox.has_grouped() || !own.outbox.empty(lane::groups) ||
+                             (whom == done_by::owner && own.has_bound_work()))) {
+            return true;
+        }
+        return !own.outbox.empty(lane::everyone);
+    }
+    void wake_bound(const slot& own) noexcept;
+    [[nodiscard]] static basic_task::chain deepest_first(basic_task::chain tasks) noexcept;
+    [[nodiscard]] basic_task::chain take_all_that_is_left() noexcept;
+
+public:
+    core(scheduler& owner, scheduler_options options);
+    core(const core&) = delete;
+    core& operator=(const core&) = delete;
+    ~core();
+
+    // --- posts: any thread -------------------------------------------------------------------------
+
+    // Moves newest -> ... -> oldest to the inbox, and wakes a worker if all sleep: this one, if it
+    // does. Busy workers look soon at lanes of groups.
+    void push(lane to, basic_task& newest, basic_task& oldest,
+              unsigned rather = idle::anybody) noexcept {
+        const wake_duty duty = inbox.push(to, newest, oldest);
+        if (duty == wake_duty::none) return;  // the last touch
+        if (to != lane::everyone) role.call_attention();
+        see_to(duty, rather);
+    }
+
+    // Tasks with a deadline or a source, which busy workers are to look at soon. The first hint may
+    // be lost if another push comes just before this one.
+    void push_timed(basic_task& newest, basic_task& oldest) noexcept {
+        role.call_attention();
+        const wake_duty duty = inbox.push(lane::everyone, newest, oldest);
+        if (duty == wake_duty::none) return;  // the last touch
+        role.call_attention();
+        see_to(duty);
+    }
+
+    void push_to_group(const group_state& group, basic_task& newest, basic_task& oldest) noexcept {
+        push(group.enters_by, newest, oldest, group.bound_to.load(sync::relaxed));
+    }
+
+    // Carries out what a push has left to do. The last touch.
+    void see_to(wake_duty duty, unsigned rather = idle::anybody) noexcept {
+        if (duty == wake_duty::none) return;
+        if (duty == wake_duty::announce) return announce(rather);
+        const bool needed = duty == wake_duty::watch ? idle.needs_watcher() : idle.seems_asleep();
+        trace("decide", needed);
+        if (needed) idle.wake_one();
+    }
+
+    // Whether a group was made, ever. Nothing about groups is looked at before that. seq_cst: whatever orders a
+    // post to a group with who goes to sleep [ID1] [ID2] orders this, too, as it is set before.
+    [[nodiscard]] bool has_groups() const noexcept { return groups_exist.load(sync::seq_cst); }
+
+    // --- what there is to do: any thread -------------------------------------------------------------
+    //
+    // Each answer is a hint, unless it is ordered by [ID1] or [ID2], or by [GR2] for groups.
+
+    // Whether there is something for a round by the worker of `own`.
+    [[nodiscard]] bool arrivals_visible(const slot& own,
+                                        done_by whom = done_by::owner) const noexcept {
+        return entries_visible(own, whom) || (width() != 1 && any_slot([](const slot& each) {
+                                                  return each.outbox.wants_round(false);
+                                              }));
+    }
+
+    // Whether there is something that a worker can do without the role. While turns are given, what
+    // is in ready needs the role. The worker that ends the turns wakes those that have not seen the
+    // end [ID1].
+    [[nodiscard]] bool tasks_visible(const slot& own) const noexcept {
+        if (!own.ready_consumer.empty() && !role.turns().are_given()) return true;
+        const bool kept_too = unwatched();
+        return any_slot([kept_too](const slot& each) {
+            return each.has_tasks(kept_too) || (kept_too && each.outbox.keeps_post());
+        });
+    }
+
+    // Both: whether the worker of `own` would miss something if it went to sleep.
+    [[nodiscard]] bool work_visible(const slot& own, done_by whom = done_by::owner) const noexcept {
+        if (entries_visible(own, whom) || !own.ready_consumer.empty()) return true;
+        const bool kept_too = unwatched();
+        return any_slot([kept_too](const slot& each) {
+            return each.outbox.wants_round(kept_too) || each.has_tasks(kept_too);
+        });
+    }
+
+    // Whether a post that its owner keeps should be watched, and is not.
+    [[nodiscard]] bool watcher_wanted() const noexcept {
+        return unwatched() && any_slot([](const slot& each) { return each.outbox.keeps_some(); });
+    }
+
+    // Whether nobody is in the driver though deadlines or events may come. Asked after a round, and
+    // by the last searcher, which may have been there: one of them sees what the other did [ID2].
+    [[nodiscard]] bool nobody_waits() const noexcept {
+        return role.timed() && !idle.driver_taken();
+    }
+
+    // A push found a front empty. The last touch.
+    void announce(unsigned rather = idle::anybody) noexcept {
+        if (os::fork_depth() != fork_depth) [[unlikely]]
+            check_process();
+        idle.announce(rather);
+    }
+    void check_process() const noexcept;
+
+    // The number of workers among which tasks are dealt.
+    [[nodiscard]] std::size_t width() const noexcept { return slots.size(); }
+
+    // What one worker may take of `count` tasks, so that there is something for each.
+    [[nodiscard]] std::size_t share_of(std::size_t count) const noexcept {
+        return (count + width() - 1) / width();
+    }
+
+    [[nodiscard]] time_point now() const noexcept { return clock::now(); }
+
+    // With one worker: whether the calling thread may touch what is the worker's alone.
+    [[nodiscard]] bool single_worker_is_here() const noexcept;
+
+    // A worker claims, or steals, no more at once.
+    static constexpr std::size_t claim_max = 128;
+
+    // The worker of this slot has taken tasks for its run. In between nobody saw them: a worker that went to sleep
+    // because of that is woken.
+    void put_into_run(slot& of, std::span<basic_task* const> tasks) noexcept {
+        if (tasks.empty()) return;
+        of.runs.push(tasks);
+        see_to(wake_duty::wake);
+    }
+
+    // Wakes another worker if there is more to do than the worker of this slot will: tasks for it, or the duty to sleep
+    // on deadlines and events.
+    void wake_another(const slot& own) noexcept;
+
+    // Takes what is ready or in a run. With the role held, and no worker running tasks but those that
+    // did not end.
+    [[nodiscard]] basic_task::chain take_queued();
+
+    // --- groups: any thread ----------------------------------------------------------------------
+
+    // Throws std::bad_alloc.
+    [[nodiscard]] group_state* make_group(group_options options);
+
+    // Something has changed that its next turn depends on.
+    void notice(group_state& group) noexcept;
+
+    // To the worker of this index, or to `nobody`; or, unless it is bound, to the one with the fewest groups.
+    void bind(group_state& group, unsigned worker) noexcept {
+        handover.bind(group, worker);
+        notice(group);
+    }
+    void bind_somewhere(group_state& group) noexcept {
+        handover.bind_somewhere(group);
+        notice(group);
+    }
+
+    // Of which the caller must hold the role. Also the default group.
+    template <class Visit>
+    void for_each_group(Visit&& visit) {
+        visit(role.turns().everyone());
+        groups.for_each(visit);
+    }
+
+    // What is left, for the report of a stop. Takes the role. Counts all, names as many as there is
+    // memory for.
+    [[nodiscard]] stop_report report() noexcept;
+
+    // Gives every task that is left back to its owner. With the role held and all workers ended.
+    void abandon_all() noexcept;
+
+    // Whether everything is done. Takes the role.
+    [[nodiscard]] bool is_drained() noexcept;
+    [[nodiscard]] bool workers_ended() const noexcept;
+
+    // A worker has left its loop, as the scheduler halts. The last one says so.
+    void worker_left() noexcept;
+
+    // Tells all drainers that all is done, or that the workers have ended. Requires drain_mutex.
+    void tell_drainers(bool drained) noexcept;
+
+    // A thread waits no longer. False: it has been told. Requires drain_mutex.
+    [[nodiscard]] bool forget_drainer(drainer& self) noexcept;
+
+    // Tells who waits in drain if everything is done. For workers that go to sleep. Takes the role: the
+    // caller must look after it whether somebody is to be woken [RL1].
+    void tell_if_drained() noexcept;
+
+    // Waits until every push has been taken and every thread has left its post.
+    void await_posters() noexcept;
+
+    // Constant after construction.
+    const duration report_after;  // how long a step may block unreported; 0: for ever
+    scheduler_options options;
+    const unsigned fork_depth;  // of the process that has made it
+    unhandled_reporter reporter;
+
+    // Any thread.
+    sched::inbox inbox;
+    sched::idle idle;
+    sync::atomic<bool> groups_exist{false};  // a group was made
+    // A group was made, or stop was called, ever. Set before anybody can know of these; steps look at it alone.
+    sync::atomic<bool> steps_need_more{false};
+    sync::atomic<bool> stopping{false};      // stop was called
+    sync::atomic<bool> halting{false};       // workers end after their step
+    sync::atomic<bool> drain_wanted{false};  // somebody waits in drain
+
+    group_list groups;
+
+    // The holder of the role pushes, workers claim.
+    ready_queue ready;
+    sched::role role;
+    std::vector<std::unique_ptr<slot>> slots;
+
+    // The thread that controls the life cycle.
+    std::vector<std::unique_ptr<worker>> workers;
+    sched::handover handover;
+    sched::monitor monitor;
+    blocking_pool blocking;  // its threads may be spare workers
+
+    // Slots whose worker is in its loop, and who is told when the last one left it.
+    sync::atomic<unsigned> running_workers{0};
+    sync::signal all_ended;
+    sync::mutex end_mutex;  // held by the stop that waits for them and joins them
+    halt_watch_owner halted = halt_watch_owner::make();
+
+    // Also held while the workers are started, so that nobody takes them for ended and does their part.
+    sync::mutex drain_mutex;
+    drainer* drainers = nullptr;  // guarded by drain_mutex
+};
+
+inline core& home::in() noexcept {
+    return grouped() ? static_cast<group_state*>(this)->in : static_cast<core&>(*this);
+}
+
+}  // namespace fairlead::sched

@@ -1,0 +1,458 @@
+#include <fairlead/sched/scheduler.hpp>
+
+#include "sched/runtime/core.hpp"
+#include "sched/task/task_access.hpp"
+#include "sched/worker/worker.hpp"
+
+#include <fairlead/detail/os/thread.hpp>
+#include <fairlead/detail/sched/put_off.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+namespace fairlead {
+
+using sched::post_kind;
+using sched::task_access;
+using sched::worker;
+
+namespace {
+
+constexpr duration end_grace = std::chrono::milliseconds{50};
+
+}  // namespace
+
+scheduler::scheduler(scheduler_options options)
+    : core_{std::make_unique<sched::core>(*this, std::move(options))} {
+    refer_to(*core_);
+    start();
+}
+
+scheduler::~scheduler() {
+    FAIRLEAD_ASSERT(!on_own_worker(),
+                    "a scheduler was destroyed on one of its workers: by a task, or, if it is a "
+                    "static object, by "
+                    "exit() in a task");
+    tell_late_posts(end_workers(core_->options.stop_limit));  // what is left is given back below
+    // A step that the stop gave up on may wait for a thread that waits for a task which is left.
+    if (!core_->workers_ended()) core_->halted->end_workers();
+    for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
+    core_->handover.await_spares();                        // likewise
+    while (!core_->role.try_acquire()) os::yield();
+    core_->abandon_all();
+    core_->await_posters();
+    core_->role.turns().let_all_go(core_->slots);
+    FAIRLEAD_ASSERT(core_->groups.empty(), "a group was not destroyed before its scheduler");
+}
+
+// --- posting ------------------------------------------------------------------------------------------
+
+namespace {
+
+// With a deadline or a source: whoever has a line to run is to look at it soon.
+[[gnu::noinline]] void enqueue_timed(sched::core& core, basic_task& newest, basic_task& oldest,
+                                     sched::posted how) noexcept {
+    worker* const here = worker::current();
+    if (here == nullptr || &here->owner() != &core) return core.push_timed(newest, oldest);
+    here->seat().post(newest, oldest, how);
+    core.role.call_attention();
+}
+
+// Inline, in functions that are not: worker::current() is read here.
+inline void enqueue_for_everyone(sched::core& core, basic_task& newest, basic_task& oldest,
+                                 sched::posted how) noexcept {
+    if (how.kind == post_kind::timed) return enqueue_timed(core, newest, oldest, how);
+    worker* const here = worker::current();
+    if (here != nullptr && &here->owner() == &core) {
+        here->seat().post(newest, oldest, how);
+    } else {
+        core.push(sched::lane::everyone, newest, oldest);
+    }
+}
+
+[[gnu::noinline]] void enqueue_for_group(const sched::group_state& group, basic_task& newest,
+                                         basic_task& oldest, sched::posted how) noexcept {
+    worker* const here = worker::current();
+    if (here != nullptr && &here->owner() == &group.in) {
+        here->seat().post_to_group(group, newest, oldest, how);
+    } else {
+        group.in.push_to_group(group, newest, oldest);
+    }
+}
+
+inline void enqueue(sched::home& home, bool grouped, basic_task& newest, basic_task& oldest,
+                    sched::posted how) noexcept {
+    if (grouped) [[unlikely]] {
+        enqueue_for_group(static_cast<sched::group_state&>(home), newest, oldest, how);
+    } else {
+        enqueue_for_everyone(static_cast<sched::core&>(home), newest, oldest, how);
+    }
+}
+
+}  // namespace
+
+[[gnu::noinline]] void post_target::post(basic_task& task) const noexcept {
+    const bool grouped = accept(task, immediately);
+    enqueue(*home_, grouped, task, task, {.kind = post_kind::plain, .last = false});
+}
+
+void post_target::post_deadline(basic_task& task, time_point deadline) const noexcept {
+    submit(task, deadline, false);
+}
+
+void post_target::post_last(basic_task& task, time_point deadline) const noexcept {
+    submit(task, deadline, true);
+}
+
+void post_target::post_delay(basic_task& task, time_span delay) const noexcept {
+    post_deadline(task, after(home_->in().now(), delay));
+}
+
+// Whether it belongs to a group that is not the default one.
+inline bool post_target::accept(basic_task& task, time_point deadline) const noexcept {
+    task_access::enter(task, *home_, deadline);
+    // What an earlier stop told it, of this scheduler or another, does not count. Relaxed: a step that
+    // was told posts it again on the thread that has seen the stop.
+    if (task_access::was_told_of_any(task) && !home_->in().stopping.load(sync::relaxed)) {
+        task_access::forget_stops(task);
+    }
+    if (!home_->grouped()) [[likely]]
+        return false;
+    FAIRLEAD_ASSERT(home_ != &sched::nowhere,
+                    "a task was posted to an executor that refers to nothing");
+    worker* const here = worker::current();
+    if (here == nullptr || !here->charges().turn_lease().gives_hold(*home_)) {
+        static_cast<sched::group_state*>(home_)->hold_for_task();
+    }
+    return true;
+}
+
+[[gnu::noinline]] void post_target::submit(basic_task& task, time_point deadline,
+                                           bool last) const noexcept {
+    const bool grouped = accept(task, deadline);
+    post_kind kind = post_kind::timed;
+    if (deadline == immediately) kind = post_kind::again;
+    if (deadline == never && !task_access::has_source(task)) kind = post_kind::sleeps;
+    enqueue(*home_, grouped, task, task, {.kind = kind, .last = last});
+}
+
+[[gnu::noinline]] void post_target::post(std::span<basic_task* const> tasks) const noexcept {
+    if (tasks.empty()) return;
+    basic_task* newest = nullptr;
+    bool grouped = false;
+    for (basic_task* const task : tasks) {
+        grouped = accept(*task, immediately);
+        task->*basic_task::link = newest;
+        newest = task;
+    }
+    const post_kind kind = tasks.size() == 1 ? post_kind::plain : post_kind::batch;
+    enqueue(*home_, grouped, *newest, *tasks.front(), {.kind = kind, .last = false});
+}
+
+[[gnu::noinline]] void sched::home::enqueue_woken(basic_task& task) noexcept {
+    trace("duty", &task);
+    enqueue(*this, grouped(), task, task, {.kind = post_kind::woken, .last = false});
+}
+
+// --- life cycle -------------------------------------------------------------------------------------------
+
+void scheduler::start() {
+    FAIRLEAD_ASSERT(!on_own_worker(), "start was called from a worker");
+    core_->check_process();
+    FAIRLEAD_ASSERT(core_->workers_ended() || core_->halting.load(sync::acquire),
+                    "start was called while workers run: stop first");
+    for (const auto& each : core_->workers)
+        each->join();                // one may still be in a step that the stop gave up on
+    core_->handover.await_spares();  // likewise
+    for (const auto& each : core_->workers) each->seat().take();
+    core_->role.forget_stop();
+    core_->role.overtaking().forget(core_->slots);
+    core_->stopping.store(false, sync::release);  // pairs with stopping()
+    core_->halting.store(false, sync::release);   // the threads do not run yet
+    core_->halted->begin_workers();
+    if (core_->options.run_on_caller) return;
+    try {
+        std::lock_guard lock{core_->drain_mutex};
+        core_->monitor.start();
+        for (const auto& each : core_->workers) each->start();
+    } catch (...) {
+        halt();
+        for (const auto& each : core_->workers) each->join();
+        core_->monitor.stop();
+        core_->handover.await_spares();
+        core_->halted->end_workers();
+        static_cast<void>(core_->report());  // from now on posts are late
+        throw;
+    }
+}
+
+[[gnu::noinline]] bool scheduler::on_own_worker() const noexcept {
+    worker* const here = worker::current();
+    return here != nullptr && &here->owner() == core_.get();
+}
+
+void scheduler::halt() noexcept {
+    core_->halting.store(true, sync::release);  // pairs with the loop of the workers
+    core_->idle.wake_all();
+}
+
+void scheduler::drain() {
+    while (wait_drained(std::chrono::hours{24 * 365}) == drain_result::timed_out) {
+    }
+}
+
+bool scheduler::drain_for(time_span limit) { return wait_drained(limit) == drain_result::drained; }
+
+scheduler::drain_result scheduler::wait_drained(duration limit) {
+    FAIRLEAD_ASSERT(!on_own_worker(), "drain was called from a worker: it would wait for itself");
+    core_->check_process();
+    if (core_->options.run_on_caller) {
+        return drain_on_caller(after(now(), limit)) ? drain_result::drained
+                                                    : drain_result::timed_out;
+    }
+    const auto verdict = [](bool drained) {
+        return drained ? drain_result::drained : drain_result::stopped;
+    };
+    sched::drainer self;
+    {
+        std::lock_guard lock{core_->drain_mutex};
+        if (core_->workers_ended()) return verdict(core_->is_drained());
+        self.next = std::exchange(core_->drainers, &self);
+        core_->drain_wanted.store(true, sync::release);  // then wake_all, see sleeper::answer_drain
+    }
+    core_->idle.wake_all();
+    if (self.told.receive_until(after(clock::system_now(), limit))) return verdict(self.drained);
+    std::lock_guard lock{core_->drain_mutex};
+    if (core_->forget_drainer(self)) return drain_result::timed_out;
+    return verdict(self.drained);  // told just now
+}
+
+bool scheduler::drain_on_caller(time_point deadline) {
+    while (!core_->role.drained()) {
+        if (now() >= deadline) return false;
+        run_until(deadline);
+    }
+    return true;
+}
+
+// Threads that wait are told at the end: what ends within the limit is a result.
+stop_report scheduler::stop(time_span limit) {
+    stop_report left = end_workers(limit);
+    if (!core_->options.run_on_caller) core_->halted->end_workers();
+    return left;
+}
+
+stop_report scheduler::end_workers(duration limit) {
+    FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
+    core_->check_process();
+    const time_point deadline = after(clock::system_now(), limit);
+    core_->steps_need_more.store(true,
+                                 sync::release);  // first: who has seen the stop is told of it
+    core_->stopping.store(true, sync::release);   // pairs with stopping() and with role::round
+    core_->role.want_round();                     // which tells the sleepers
+    core_->idle.wake_all();
+    // After an earlier stop nothing runs any more but a step that was stuck.
+    if (!core_->halting.load(sync::acquire)) static_cast<void>(drain_for(limit));
+    if (!core_->options.run_on_caller) {
+        halt();
+        std::lock_guard lock{core_->end_mutex};  // another stop may be here
+        // Those that are not in a step end in a moment, even if the limit is over.
+        const time_point last = std::max(deadline, clock::system_now() + end_grace);
+        while (!core_->workers_ended() && core_->all_ended.receive_until(last)) {
+        }
+        for (const auto& each : core_->workers) {
+            if (each->ended()) each->join();
+        }
+        core_->monitor.stop();
+    }
+    return core_->report();
+}
+
+void scheduler::tell_late_posts(const stop_report& report) const noexcept {
+    if (report.late == 0) return;
+    if (core_->options.on_late_posts) return core_->options.on_late_posts(report);
+    static constexpr const char* what =
+        "fairlead: a scheduler ends with tasks that were posted after its stop and did not run: ";
+    try {
+        std::fprintf(stderr, "%s%s\n", what, report.to_string().c_str());
+    } catch (const std::bad_alloc&) {
+        std::fprintf(stderr, "%s%zu\n", what, report.late);
+    }
+}
+
+std::string stop_report::to_string() const {
+    const auto list = [this](std::string& line, const char* state, std::size_t count) {
+        if (count == 0) return;
+        if (!line.empty()) line += ", ";
+        line += std::to_string(count) + " " + state + " (";
+        std::size_t named = 0;
+        for (const left_task& task : tasks) {
+            if (std::string_view{task.state} != state || named == 5) continue;
+            if (named++ != 0) line += ", ";
+            line += task.name;
+        }
+        if (count > named) line += named == 0 ? "..." : ", ...";
+        line += ")";
+    };
+    std::string line;
+    list(line, "waiting", waiting);
+    list(line, "queued", queued);
+    list(line, "running", running);
+    list(line, "late", late);
+    return line.empty() ? "nothing left" : line;
+}
+
+bool scheduler::stopping() const noexcept {
+    return core_->stopping.load(sync::acquire);  // pairs with stop
+}
+
+bool scheduler::has_halted() const noexcept {
+    return core_->halting.load(sync::acquire);  // pairs with halt
+}
+
+std::size_t scheduler::late_posts() const noexcept {
+    return has_halted() ? core_->report().late : 0;
+}
+
+// --- on the caller ------------------------------------------------------------------------------------------
+
+std::size_t scheduler::run_until_idle() { return run_until(immediately); }
+
+bool scheduler::runs_on_caller() const noexcept { return core_->options.run_on_caller; }
+
+std::size_t scheduler::run_until(time_point deadline, std::size_t steps_max) {
+    FAIRLEAD_ASSERT(core_->options.run_on_caller, "only a scheduler with run_on_caller is run so");
+    return core_->workers.front()->run_ready(deadline, steps_max);
+}
+
+time_point scheduler::run_in_loop(std::size_t steps_max) {
+    FAIRLEAD_ASSERT(core_->options.run_on_caller, "only a scheduler with run_on_caller is run so");
+    worker& only = *core_->workers.front();
+    static_cast<void>(only.run_ready(immediately, steps_max));
+    return only.wait_in_loop();
+}
+
+// --- questions ----------------------------------------------------------------------------------------------
+
+time_point scheduler::now() const noexcept { return core_->now(); }
+
+unsigned scheduler::workers() const noexcept { return static_cast<unsigned>(core_->width()); }
+
+std::vector<worker_stats> scheduler::stats() const {
+    std::vector<worker_stats> all;
+    for (const auto& each : core_->slots) {
+        all.push_back({.steps = each->finished.read(),
+                       .rounds = each->rounds.read(),
+                       .wakeups = each->wakeups.read(),
+                       .stolen = each->stolen.read()});
+    }
+    return all;
+}
+
+driver& scheduler::driver() const noexcept { return *core_->options.driver; }
+
+sched::halt_watch_owner sched::access::halt_watch_of(const scheduler& of) noexcept {
+    return of.core_->halted;
+}
+
+void sched::access::call_blocking(scheduler& of, blocking_job& job) noexcept {
+    if (of.core_->options.run_on_caller) {
+        job.run();
+    } else {
+        of.core_->blocking.submit(job);
+    }
+}
+
+bool sched::access::withdraw_blocking(scheduler& of, blocking_job& job) noexcept {
+    return of.core_->blocking.withdraw(job);
+}
+
+[[gnu::noinline]] bool sched::access::about_to_block() noexcept {
+    sched::before_block();
+    worker* const here = worker::current();
+    return here != nullptr && here->owner().handover.give_up_slot(*here);
+}
+
+[[gnu::noinline]] bool scheduler::should_yield() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr && here->should_yield();
+}
+
+[[gnu::noinline]] scheduler* scheduler::current() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr ? here->owner().owner : nullptr;
+}
+
+[[gnu::noinline]] sched::offered_forks& sched::access::current_offers() noexcept {
+    worker* const here = worker::current();
+    FAIRLEAD_ASSERT(here != nullptr, "a fork outside a task");
+    return here->seat().offers();
+}
+
+[[gnu::noinline]] void sched::access::report_of_step(std::exception_ptr failure) noexcept {
+    worker* const here = worker::current();
+    const failed_task step{here->seat().step().name(), {}};
+    here->owner().reporter(std::move(failure), failure_origin{{&step, 1}});
+}
+
+unhandled_reporter sched::access::reporter_of(const scheduler& of) noexcept {
+    return of.core_->reporter;
+}
+
+void unhandled_reporter::operator()(std::exception_ptr failure,
+                                    const failure_origin& from) const noexcept {
+    const bool is_handled = handler_ != nullptr;
+    tell(std::move(failure), from);
+    if (!is_handled) std::terminate();
+}
+
+void unhandled_reporter::tell(std::exception_ptr failure,
+                              const failure_origin& from) const noexcept {
+    if (handler_ != nullptr) {
+        (*handler_)(std::move(failure), from);
+        return;
+    }
+    const char* const name = from.last().name;
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& known) {
+        std::fprintf(stderr, "fairlead: an exception left the task \"%s\": %s\n", name,
+                     known.what());
+    } catch (...) {
+        std::fprintf(stderr, "fairlead: an exception left the task \"%s\": not a std::exception\n",
+                     name);
+    }
+    std::fprintf(stderr, "fairlead: it was thrown by %s\n", from.to_string().c_str());
+}
+
+[[gnu::noinline]] std::uint32_t sched::access::depth_of_new_task() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr ? here->seat().running_depth() + 1 : 0;
+}
+
+[[gnu::noinline]] basic_task* sched::access::bearer() noexcept {
+    worker* const here = worker::current();
+    return here != nullptr ? here->bearer() : nullptr;
+}
+
+[[gnu::noinline]] void sched::access::set_bearer(basic_task* running) noexcept {
+    worker::current()->set_bearer(running);
+}
+
+[[gnu::noinline]] void sched::access::drop_bearer(const basic_task* gone) noexcept {
+    worker* const here = worker::current();
+    if (here != nullptr && here->bearer() == gone) here->set_bearer(nullptr);
+}
+
+std::size_t scheduler::order_bound() const noexcept {
+    if (core_->options.policy == policy::stealing) return SIZE_MAX;
+    // Each other worker may be at the start of a full run that it claimed, and then take as many of
+    // its own posts before its next round.
+    const std::size_t others = core_->width() - 1;
+    return others * (sched::run_queue::capacity + 1) * 4;
+}
+
+}  // namespace fairlead

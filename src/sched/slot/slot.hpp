@@ -1,0 +1,98 @@
+// A slot: the right to run tasks, with what belongs to it. A worker (a thread) holds one while it
+// runs; the slot stays when the thread blocks or ends, and goes to another worker: see handover.hpp.
+#pragma once
+
+#include "sched/entry/outbox.hpp"
+#include "sched/slot/slot_owner.hpp"
+#include "sched/task/counter.hpp"
+
+#include <fairlead/detail/lockfree/block_queue.hpp>
+#include <fairlead/detail/lockfree/run_queue.hpp>
+#include <fairlead/detail/sched/forks.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fairlead::sched {
+
+using ready_queue = lockfree::block_queue<basic_task>;
+using run_queue = lockfree::run_queue<basic_task>;
+
+class group_state;
+class seat;
+class worker;
+
+// What the worker does that runs a round.
+enum class occasion : std::uint8_t {
+    working,    // it runs tasks, or has found that a step lasts long: the round takes all posts
+    searching,  // it has nothing to do: the post that a step keeps for its own worker stays
+    sleeping,  // likewise, and it waits in the driver next: a round that finds nothing skips the poll
+};
+
+struct alignas(base::cache_line) slot {
+    // Of `width` slots.
+    slot(ready_queue& ready, unsigned its_index, std::size_t width, bool steals)
+        : ready_consumer{ready}, offers{width - 1}, index{its_index}, outbox{width != 1, steals} {}
+
+    run_queue runs;
+    ready_queue::consumer ready_consumer;
+
+    // What the step forks that runs now; empty between two steps.
+    offered_forks offers;
+
+    // The owner's alone: what it runs next, before its run. Set by a round that it holds, and gone
+    // before the next step.
+    basic_task* next = nullptr;
+
+    const unsigned index;
+
+    // The owner's alone, too: since when `next`, or the step that runs, is a late sleeper that has overtaken the run.
+    // Otherwise `never`.
+    time_point overtakes_since = never;
+
+    // The owner's alone, too, while turns are given: see turns.hpp. Its turn, of what it holds the group; and from when on
+    // the time of the step that runs is measured, and in which turns that was.
+    struct {
+        group_state* of = nullptr;
+        duration expected{};  // to be used, which was charged
+        time_point until{};
+        std::uint32_t number = 0;
+        unsigned steps_to_look = 1;  // under its lease: after so many the clock is looked at
+        bool has_lease = false;      // which the worker has not opened yet
+    } turn;
+    time_point measured_from{};
+    std::uint32_t measured_in = 0;
+
+    // What steps on this slot post or wake.
+    sched::outbox outbox;
+
+    // Whether it has tasks that another worker can take without the role. A hint.
+    [[nodiscard]] bool has_tasks(bool kept_too) const noexcept {
+        return !runs.empty() || !offers.empty() || outbox.wants_thief(kept_too);
+    }
+
+    // Whether its worker is to run a round for a group that is bound to it.
+    [[nodiscard]] bool has_bound_work() const noexcept { return bound_wait.load(sync::relaxed); }
+
+    // Written by the owner, read by others, on a line of their own.
+    alignas(base::cache_line) counter finished;  // steps, each counted after what it posted
+    // Tasks that need no round, counted before the owner takes them, or opens them to thieves.
+    counter direct;
+    counter rounds;
+    counter wakeups;
+    counter stolen;
+    // Whether its worker has counted steps that it has not told their group. release: what it has told; acquire: drain.
+    sync::atomic<bool> has_open_lease{false};
+    // The number of the step that is to let others have their turn: how many were before it. A hint, by the monitor.
+    sync::atomic<std::uint64_t> asked_to_yield{~std::uint64_t{0}};
+    slot_owner<seat> owner;
+    // To its worker, whose thread the slot stays with; guarded by the mutex of the hand-over.
+    std::size_t bound_groups = 0;
+    // Whether a group that is bound to it waits for a turn. Written by the holder of the role; who reads `true` is the
+    // worker of the slot, or somebody who wakes it. Relaxed: ordered by [ID1], [RL1].
+    sync::atomic<bool> bound_wait{false};
+    sync::atomic<bool> in_loop{false};  // its worker, whichever that is, runs its loop
+};
+
+}  // namespace fairlead::sched

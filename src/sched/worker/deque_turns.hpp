@@ -1,0 +1,56 @@
+// With policy::stealing: which task a worker takes next, so that all have their turn though its deque may never be empty.
+//
+// Nearly always that is the newest of the deque. Once in `turn_interval` tasks it is the oldest of the deque or,
+// taking turns with it, what came from elsewhere. What such a task divides into lies on the rest of what the others do. So the
+// oldest has one turn in a round_interval, and the others have only one while the deque is longer than at their last turn.
+//
+// Plain code without a clock: the caller says what time it is.
+#pragma once
+
+#include <fairlead/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fairlead::sched {
+
+class deque_turns {
+public:
+    enum class turn : std::uint8_t { newest, oldest, elsewhere };
+
+    // A task is about to be taken: whether `next` is to be asked.
+    [[nodiscard]] bool is_due() noexcept {
+        if (++taken_ < turn_interval) return false;
+        taken_ = 0;
+        return true;
+    }
+
+    [[nodiscard]] turn next(time_point now, duration round_interval, std::size_t size) noexcept {
+        oldest_next_ = !oldest_next_;
+        if (oldest_next_ && now - last_oldest_ >= round_interval) {
+            last_oldest_ = now;
+            return turn::oldest;
+        }
+        if (size > size_at_turn_ && now - last_elsewhere_ < round_interval) return turn::newest;
+        size_at_turn_ = size;
+        last_elsewhere_ = now;
+        return turn::elsewhere;
+    }
+
+    // A round has found something: its turn comes at once.
+    void hurry() noexcept {
+        taken_ = turn_interval;
+        size_at_turn_ = SIZE_MAX;
+    }
+
+private:
+    static constexpr unsigned turn_interval = 64;
+
+    unsigned taken_ = 0;
+    bool oldest_next_ = false;
+    time_point last_oldest_{};
+    time_point last_elsewhere_{};
+    std::size_t size_at_turn_ = 0;  // of the deque, at the last turn from elsewhere
+};
+
+}  // namespace fairlead::sched

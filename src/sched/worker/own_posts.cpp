@@ -1,0 +1,119 @@
+#include "sched/worker/own_posts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace fairlead::sched {
+
+[[gnu::noinline]] bool own_posts::others_keep_older() const noexcept {
+    return std::any_of(core_.slots.begin(), core_.slots.end(), [this](const auto& each) {
+        return each.get() != &slot_ && each->outbox.has_older_posts(each->finished);
+    });
+}
+
+[[gnu::noinline]] void own_posts::put_due_into_run(basic_task::chain tasks) noexcept {
+    slot_.direct.add(tasks.size());  // before they can run
+    left_ -= static_cast<unsigned>(tasks.size());
+    std::array<basic_task*, run_queue::capacity> rest;
+    std::size_t count = 0;
+    while (basic_task* const task = tasks.pop_front()) {
+        task_access::set_expired(*task, true);
+        rest[count++] = task;
+    }
+    core_.put_into_run(slot_, {rest.data(), count});
+}
+
+// The first that is to run; what else is to run goes to the run.
+[[gnu::always_inline]] inline own_posts::admitted own_posts::admit_into_run(
+    basic_task::chain tasks) noexcept {
+    basic_task* first = nullptr;
+    std::array<basic_task*, run_queue::capacity> behind;
+    std::size_t count = 0;
+    while (basic_task* const task = tasks.pop_front()) {
+        if (!core_.role.admit_one(*task)) continue;
+        if (first == nullptr) {
+            first = task;
+        } else {
+            behind[count++] = task;
+        }
+    }
+    if (count != 0) slot_.runs.push({behind.data(), count});
+    return {first, count};
+}
+
+// Up to the first that is to run, and what `take` gives with it. The tasks behind it in a list may be
+// woken before it is their turn to sleep.
+template <bool Shared>
+[[gnu::noinline]] basic_task* own_posts::admit() noexcept {
+    if (!core_.role.try_acquire()) return nullptr;
+    // The worker that had it before may have left something older.
+    if (Shared && (core_.role.has_backlog() || !slot_.ready_consumer.empty())) {
+        release();
+        return nullptr;
+    }
+    trace("begin_own");
+    basic_task* first = nullptr;
+    for (unsigned left = Shared ? 1 : in_a_row_max; left != 0 && first == nullptr; --left) {
+        slot_.outbox.assume_shared(Shared);
+        basic_task::chain taken = slot_.outbox.take();
+        if (taken.empty()) break;
+        if (Shared) left_ -= static_cast<unsigned>(taken.size());
+        if constexpr (Shared) {
+            first = admit_into_run(taken).first;
+        } else {
+            basic_task* const task = taken.pop_front();
+            if (core_.role.admit_one(*task)) first = task;
+        }
+    }
+    trace("deal_own", std::size_t{0});
+    release();
+    return first;
+}
+
+template basic_task* own_posts::admit<true>() noexcept;
+template basic_task* own_posts::admit<false>() noexcept;
+
+[[gnu::noinline]] basic_task* own_posts::take_leased() noexcept {
+    lease& turn = charges_.turn_lease();
+    const bool of_group = turn.is_of_group();
+    const lane from = of_group ? lane::groups : lane::everyone;
+    basic_task* task = nullptr;
+    while (task == nullptr && left_ != 0 && slot_.outbox.posts(from) <= left_ &&
+           slot_.outbox.has_leased(turn.tasks()) && charges_.lease_goes_on()) {
+        if (!slot_.outbox.is_leased_due(turn.tasks())) {
+            if (!core_.role.try_acquire()) return nullptr;
+            task = admit_leased(from);
+            continue;
+        }
+        const std::uint64_t before = slot_.direct.value();
+        task = is_alone() ? take_due(false, from) : take_due(true, from);
+        if (task == nullptr) return nullptr;
+        if (is_alone()) --left_;
+        if (of_group) turn.begin_steps(slot_.direct.value() - before);
+    }
+    return task;
+}
+
+// What the role puts to sleep, or takes from the sleepers. With the role, which it gives back.
+basic_task* own_posts::admit_leased(lane from) noexcept {
+    trace("begin_own");
+    const basic_task::chain taken = slot_.outbox.take(from);
+    left_ -= std::min(left_, static_cast<unsigned>(taken.size()));
+    const admitted run = admit_into_run(taken);
+    trace("deal_own", std::size_t{0});
+    lease& turn = charges_.turn_lease();
+    if (turn.is_of_group() && run.first != nullptr) turn.begin_steps(1 + run.behind);
+    release();
+    return run.first;
+}
+
+// No round: nothing has gone to ready, and what has gone to the run is ordered by [ID2]. So the look for
+// sleepers is a load; a worker that has failed to get the role is seen [RL1].
+inline void own_posts::release() noexcept {
+    if (is_alone()) return core_.role.release_alone();
+    core_.role.release();
+    if (core_.idle.has_sleepers()) core_.wake_another(slot_);
+}
+
+}  // namespace fairlead::sched

@@ -1,0 +1,96 @@
+// What the last steps of a worker posted, taken without a round: the next task of a busy worker, mostly.
+//
+// A worker takes them itself while nothing that is known to wait is older, and only so many in a row: then a round
+// admits what others posted meanwhile. A post that sleeps needs the role for a moment; one with a deadline or a source
+// needs a round.
+//
+// It is compiled for an outbox that is shared and for one that is not: between two steps every instruction counts.
+//
+// On the thread of the worker alone.
+#pragma once
+
+#include "sched/runtime/core.hpp"
+#include "sched/slot/slot.hpp"
+#include "sched/task/task_access.hpp"
+#include "sched/worker/charging.hpp"
+#include "sched/worker/stuck_search.hpp"
+
+#include <cstddef>
+
+namespace fairlead::sched {
+
+class own_posts {
+public:
+    own_posts(core& in, slot& own, charging& charges, const stuck_search& stuck) noexcept
+        : core_{in}, slot_{own}, charges_{charges}, stuck_{stuck} {}
+    own_posts(const own_posts&) = delete;
+    own_posts& operator=(const own_posts&) = delete;
+
+    // The next of them, if nothing older is known to wait. What is to run with it goes to the run. Null also if a round of
+    // another worker was faster.
+    [[nodiscard, gnu::always_inline]] basic_task* take(bool shared) noexcept {
+        slot_.outbox.assume_shared(shared);
+        if (slot_.outbox.empty(lane::everyone) || !are_next()) return nullptr;
+        if (shared && older_come_first()) return nullptr;
+        slot_.outbox.assume_shared(shared);
+        if (slot_.outbox.is_due()) return take_due(shared);
+        return shared ? admit<true>() : admit<false>();
+    }
+
+    // Likewise, as far as the lease of the turn lets them run without a round. There is one.
+    [[nodiscard]] basic_task* take_leased() noexcept;
+
+    // A round has taken what others posted.
+    void begin_anew() noexcept { left_ = in_a_row_max; }
+
+private:
+    static constexpr unsigned in_a_row_max = run_queue::capacity;
+
+    // Whether they need no round, and nothing that is known to wait is older.
+    [[nodiscard]] bool are_next() const noexcept {
+        return slot_.outbox.kind() <= post_kind::sleeps && slot_.ready_consumer.empty() &&
+               core_.inbox.empty(lane::everyone) && !core_.role.has_backlog();
+    }
+
+    // While steps are long what another worker keeps since an earlier step is older, by much: then a round takes all of
+    // it, of this worker or of the holder of the role.
+    [[nodiscard]] bool older_come_first() const noexcept {
+        return slot_.outbox.posts() > left_ || (stuck_.steps_are_long() && others_keep_older());
+    }
+    [[nodiscard]] bool others_keep_older() const noexcept;
+
+    [[gnu::always_inline]] basic_task* take_due(bool shared, lane from = lane::everyone) noexcept {
+        slot_.direct.add(1);  // before they disappear: see role::drained
+        slot_.outbox.assume_shared(shared);
+        basic_task::chain taken = slot_.outbox.take(from);
+        trace(shared ? "take_own" : "take_one", taken);
+        basic_task* const first = taken.pop_front();
+        if (first == nullptr) {
+            slot_.direct.publish(slot_.direct.value() - 1);
+            return nullptr;
+        }
+        task_access::set_expired(*first, true);
+        if (shared) --left_;
+        if (!taken.empty()) put_due_into_run(taken);
+        return first;
+    }
+    void put_due_into_run(basic_task::chain tasks) noexcept;
+    template <bool Shared>
+    [[nodiscard]] basic_task* admit() noexcept;
+    [[nodiscard]] basic_task* admit_leased(lane from) noexcept;
+    struct admitted {
+        basic_task* first = nullptr;
+        std::size_t behind = 0;
+    };
+    [[nodiscard]] inline admitted admit_into_run(basic_task::chain tasks) noexcept;
+    [[nodiscard]] bool is_alone() const noexcept { return !slot_.outbox.is_shared(); }
+    inline void release() noexcept;
+
+    core& core_;
+    slot& slot_;
+    charging& charges_;
+    const stuck_search& stuck_;
+    unsigned left_ = in_a_row_max;  // until it has to run a round, with several workers
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,141 @@
+// The place of a worker at its slot: what the step that runs does there. It posts, and it forks.
+//
+//     post, post_to_group ---> a step without a slot -----------------------> inbox
+//                         ---> goes_to_thieves ---> the deque of the outbox
+//                         ---> goes_to_inbox ---> post_to_inbox ------------> inbox
+//                         ---> post_at_slot ---> a front or the list of the outbox
+//
+// What a step posts to the group of its turn goes the way of the default group: see lease.hpp.
+// Each push returns a duty, which the worker sees to after it has left the slot: `core::see_to`.
+//
+// A step that blocks may lose its slot to another worker. So before it touches the slot it says so, and looks whether it
+// has the slot still: `enter`. The protocol is in handover.hpp [HO1].
+//
+// On the thread of its worker alone, but for `of`, `step` and `thread_id`.
+#pragma once
+
+#include "sched/slot/slot.hpp"
+#include "sched/slot/visible_step.hpp"
+
+#include <fairlead/detail/base/assert.hpp>
+#include <fairlead/detail/sync/atomic.hpp>
+#include <fairlead/sched/task.hpp>
+
+#include <cstdint>
+
+namespace fairlead::sched {
+
+class charging;
+class clock_looks;
+class core;
+
+class seat {
+public:
+    // `keeps_slot`: no other worker takes the slot from a step unless the step gives it up.
+    seat(worker& of, core& in, slot& own, charging& charges, clock_looks& looks,
+         bool keeps_slot) noexcept
+        : worker_{of},
+          core_{in},
+          slot_{own},
+          charges_{charges},
+          looks_{looks},
+          keeps_slot_{keeps_slot} {}
+    seat(const seat&) = delete;
+    seat& operator=(const seat&) = delete;
+
+    // --- any thread ----------------------------------------------------------------------------------
+
+    [[nodiscard]] worker& of() const noexcept { return worker_; }
+
+    // The step that runs, as other threads see it.
+    [[nodiscard]] const visible_step& step() const noexcept { return step_; }
+
+    // The thread of the worker, or 0. Relaxed: a hint.
+    [[nodiscard]] int thread_id() const noexcept { return thread_id_.load(sync::relaxed); }
+
+    // --- the step that runs --------------------------------------------------------------------------
+
+    // Posts what a step posts or wakes: newest -> ... -> oldest.
+    void post(basic_task& newest, basic_task& oldest, posted how) noexcept;
+
+    // Likewise, to a group that is not the default one.
+    void post_to_group(const group_state& group, basic_task& newest, basic_task& oldest,
+                       posted how) noexcept;
+
+    // Where the step may offer forks; it keeps the slot from now on.
+    [[nodiscard]] offered_forks& offers() noexcept;
+
+    // The depth of the task that runs.
+    [[nodiscard]] std::uint32_t running_depth() noexcept;
+
+    // Whether the worker has its slot, for sure.
+    [[nodiscard]] bool is_sure() const noexcept { return slot_.owner.is(*this); }
+
+    // Whether the worker has its slot, or a thread that tries to take it has not decided.
+    [[nodiscard]] bool has_slot() const noexcept { return slot_.owner.may_be(*this); }
+
+    // --- the loop of the worker ----------------------------------------------------------------------
+
+    // Before the loop, while no thread can take the slot.
+    void take() noexcept {
+        prepare();
+        slot_.owner.take(*this);
+    }
+    // Likewise, before another thread gives it the slot.
+    void prepare() noexcept { step_.reset(); }
+    void set_thread_id(int id) noexcept { thread_id_.store(id, sync::relaxed); }
+
+    // A step begins. From `show` on its slot can be taken.
+    void begin_step(const basic_task& task) noexcept {
+        FAIRLEAD_ASSERT(slot_.next == nullptr, "a task is hidden behind a step");
+        slot_.offers.begin_step(task.depth());
+        running_ = &task;
+    }
+    void show(const char* name) noexcept { step_.begin(name); }
+
+    // The step has ended. False: another worker has the slot.
+    [[nodiscard]] bool is_back() noexcept {
+        step_.end();
+        if (is_sure()) [[likely]]
+            return true;
+        return still_has_slot();
+    }
+
+    // --- the hand-over -------------------------------------------------------------------------------
+
+    // Before another worker may use the slot.
+    void begin_away() noexcept { offers_away_.begin_step(slot_.offers.depth()); }
+    void end_away() noexcept { offers_away_.end_forking(); }
+
+private:
+    // The step is at its slot, until it leaves it. False: it has none any more.
+    [[nodiscard]] bool enter() noexcept { return enter_at_once() || still_has_slot(); }
+    // Likewise, or it is in doubt.
+    [[nodiscard]] bool enter_at_once() noexcept {
+        step_.enter_slot();
+        return is_sure();
+    }
+    [[nodiscard]] bool still_has_slot() noexcept;
+
+    void post_from_slot(basic_task& newest, basic_task& oldest, posted how) noexcept;
+    void post_with_care(basic_task& newest, basic_task& oldest, posted how) noexcept;
+    inline void post_at_slot(lane to, basic_task& newest, basic_task& oldest, posted how,
+                             std::uint64_t step, bool leased = false) noexcept;
+    void post_to_inbox(lane to, basic_task& newest, basic_task& oldest, std::uint64_t step,
+                       unsigned rather) noexcept;
+    [[nodiscard]] inline bool goes_to_inbox(lane to, std::uint64_t step) const noexcept;
+    [[nodiscard]] inline bool goes_to_thieves(const basic_task& task, posted how) const noexcept;
+
+    worker& worker_;
+    core& core_;
+    slot& slot_;
+    charging& charges_;
+    clock_looks& looks_;
+    const bool keeps_slot_;
+    visible_step step_;
+    const basic_task* running_ = nullptr;  // may be gone already
+    sync::atomic<int> thread_id_{0};
+    offered_forks offers_away_{0};  // of a step that has lost its slot: nobody takes these
+};
+
+}  // namespace fairlead::sched

@@ -1,0 +1,35 @@
+#include "sched/worker/stuck_search.hpp"
+
+#include <algorithm>
+
+namespace fairlead::sched {
+
+bool stuck_search::clock_says_so(std::uint64_t finished) noexcept {
+    if (finished - looked_at_step_ < run_queue::capacity) {
+        const time_point now = clock::now();
+        stride_ = now - clock_ > stuck_after / 4 ? 1 : std::min(stride_ * 2, stride_max);
+        looks_to_clock_ = stride_;
+        clock_ = now;
+        if (now - looked_at_ < stuck_after) return false;
+        looked_at_ = now;
+    }
+    looked_at_step_ = finished;
+    return true;
+}
+
+stuck_search::found stuck_search::find(std::span<const std::unique_ptr<slot>> slots,
+                                       const slot& own) noexcept {
+    found all;
+    for (std::size_t i = 0; i != slots.size(); ++i) {
+        slot& other = *slots[i];
+        if (&other == &own) continue;
+        const std::uint64_t finished = other.finished.read();
+        const bool stuck = seen_finished_[i] == finished;
+        seen_finished_[i] = finished;
+        if (stuck && (!other.runs.empty() || other.outbox.has_open())) all.with_tasks = &other;
+        all.some_keep_posts |= stuck && !other.outbox.empty();
+    }
+    return all;
+}
+
+}  // namespace fairlead::sched

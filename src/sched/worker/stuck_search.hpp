@@ -1,0 +1,58 @@
+// The search for slots whose step lasts long, while all workers are busy.
+//
+// Under saturation nobody is idle, so nobody steals. Tasks of a slot whose worker has not finished a step since this one
+// looked last are taken over, so that they do not wait for one long step. Looking touches the lines of all slots, so
+// it is done every full run of short steps, or after a while. The clock is read less often while runs are short, and each
+// time once one was long.
+#pragma once
+
+#include "sched/slot/slot.hpp"
+
+#include <fairlead/base/time.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace fairlead::sched {
+
+class stuck_search {
+public:
+    // Of `width` slots. Throws std::bad_alloc.
+    explicit stuck_search(std::size_t width) : seen_finished_(width) {}
+
+    // Whether it is time to look: so many steps have ended on the slot of the calling worker.
+    [[nodiscard]] bool is_due(std::uint64_t finished) noexcept {
+        const std::uint64_t steps = finished - looked_at_step_;
+        if (steps < run_queue::capacity && --looks_to_clock_ != 0) return false;
+        return clock_says_so(finished);
+    }
+
+    [[nodiscard]] bool steps_are_long() const noexcept { return stride_ == 1; }
+
+    struct found {
+        slot* with_tasks = nullptr;  // that any worker may take
+        bool some_keep_posts = false;
+    };
+    // Looks at all slots but the own one.
+    [[nodiscard]] found find(std::span<const std::unique_ptr<slot>> slots,
+                             const slot& own) noexcept;
+
+private:
+    static constexpr duration stuck_after = std::chrono::microseconds{100};
+    static constexpr unsigned stride_max = 16;
+
+    [[nodiscard]] bool clock_says_so(std::uint64_t finished) noexcept;
+
+    unsigned stride_ = 1;
+    unsigned looks_to_clock_ = 1;
+    time_point clock_{};
+    std::uint64_t looked_at_step_ = 0;
+    time_point looked_at_{};
+    std::vector<std::uint64_t> seen_finished_;  // of each slot, at the last look
+};
+
+}  // namespace fairlead::sched
