@@ -23,6 +23,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
@@ -264,12 +265,13 @@ class in_rounds : public allocations {
 protected:
     // Runs `burst` on an existing scheduler while every allocation of the rounds fails. `burst`
     // returns whether all went right.
-    static void sweep_rounds(unsigned workers, const std::function<bool(scheduler&)>& burst) {
+    static void sweep_rounds(unsigned workers, const std::function<bool(scheduler&)>& burst,
+                             policy policy = policy::fair) {
         for (const auto range : {call_range::only, call_range::from}) {
             bool hit = true;
             for (int n = 1; hit && !HasFailure(); ++n) {
                 SCOPED_TRACE(n);
-                scheduler home{of_workers(workers)};
+                scheduler home{{.workers = workers, .policy = policy}};
                 bool right = false;
                 {
                     const armed plan{no_memory, range(n)};
@@ -307,6 +309,25 @@ TEST_F(in_rounds, a_burst_of_posts_runs_in_order) {
         for (std::size_t i = 0; right && i != count; ++i) right = order[i] == i;
         return right;
     });
+}
+
+// With policy::stealing such posts are in chunks. A post without memory for one goes to a front.
+TEST_F(in_rounds, a_step_posts_very_many) {
+    struct counted {
+        int runs = 0;
+        callback_task task{[this](callback_task&) { ++runs; }};
+    };
+    std::vector<counted> tasks(5'000);
+    callback_task posts{[&tasks](callback_task&) {
+        for (counted& each : tasks) scheduler::current()->post(each.task);
+    }};
+    const auto burst = [&](scheduler& home) {
+        for (counted& each : tasks) each.runs = 0;
+        home.post(posts);
+        home.drain();
+        return std::ranges::all_of(tasks, [](const counted& each) { return each.runs == 1; });
+    };
+    for (const unsigned workers : {1U, 2U}) sweep_rounds(workers, burst, policy::stealing);
 }
 
 // Due tasks run before later arrivals, also when the ready queue has no memory for any of them.

@@ -22,8 +22,9 @@ struct post {
     plain<int> state{0};  // 1: posted, 2: taken
 };
 
-// An array of two: a chunk has one post.
-using deque = local_deque<post, &post::next, 2>;
+// A chunk has half as many posts as the array.
+template <std::size_t Capacity>
+using deque = local_deque<post, &post::next, Capacity>;
 
 template <std::size_t Count>
 class posts {
@@ -57,17 +58,25 @@ post* newest_of(Deque& posts) {
     return newest != nullptr ? newest : posts.take_back();
 }
 
-void owner_and_thieves(int thieves, int thefts) {
-    deque shared;
-    posts<4> all;
+// Each thief steals so often, at most so many posts at once.
+struct robbery {
+    int thieves;
+    int thefts;
+    std::size_t count_max;
+};
+
+template <std::size_t Capacity, std::size_t Count>
+void owner_and_thieves(robbery how) {
+    deque<Capacity> shared;
+    posts<Count> all;
     {
         const auto rob = [&] {
-            for (int i = 0; i != thefts; ++i) all.take(shared.steal(1));
+            for (int i = 0; i != how.thefts; ++i) all.take(shared.steal(how.count_max));
         };
         thread first{rob};
         std::optional<thread> second;
-        if (thieves == 2) second.emplace(rob);
-        for (std::size_t i = 0; i != 4; ++i) all.push(shared, i);
+        if (how.thieves == 2) second.emplace(rob);
+        for (std::size_t i = 0; i != Count; ++i) all.push(shared, i);
         while (post* const each = newest_of(shared)) all.take(each);
     }
     require(shared.empty(), "what is not stolen is taken back");
@@ -75,37 +84,70 @@ void owner_and_thieves(int thieves, int thefts) {
 }
 
 TEST(ModelLocalDeque, OwnerAndAThief) {
-    model::expect_passes({.preemptions = 3, .stale_reads = 1}, [] { owner_and_thieves(1, 2); });
+    model::expect_passes({.preemptions = 3, .stale_reads = 1}, [] {
+        owner_and_thieves<2, 4>({.thieves = 1, .thefts = 2, .count_max = 1});
+    });
 }
 
 TEST(ModelLocalDeque, OwnerAndTwoThieves) {
-    model::expect_passes({.preemptions = 2, .stale_reads = 1}, [] { owner_and_thieves(2, 1); });
+    model::expect_passes({.preemptions = 2, .stale_reads = 1}, [] {
+        owner_and_thieves<2, 4>({.thieves = 2, .thefts = 1, .count_max = 1});
+    });
 }
 
-// While posts move to a chunk and back another worker may miss them; then it is seen asleep.
-TEST(ModelLocalDeque, WhoSleepsWhilePostsMoveIsWoken) {
-    model::expect_passes({.preemptions = 3, .stale_reads = 1}, [] {
-        local_deque<post, &post::next, 4> shared;
+// The thief takes a whole chunk, a part of it, or from what comes back to the array.
+TEST(ModelLocalDeque, ChunksAreTakenWholeOrInParts) {
+    for (const std::size_t count_max : {1U, 2U}) {
+        model::expect_passes({.preemptions = 2, .stale_reads = 1}, [=] {
+            owner_and_thieves<4, 7>({.thieves = 1, .thefts = 2, .count_max = count_max});
+        });
+    }
+}
+
+// While `moves` moves posts, another worker goes to sleep, and may miss what is there. Then it is
+// seen asleep.
+template <class Moves>
+void sleeps_while(deque<4>& shared, Moves moves) {
+    sync::atomic<bool> asleep{false};
+    bool sleeps = false;
+    bool is_woken = false;
+    {
+        thread other{[&] {
+            asleep.exchange(true, sync::seq_cst);
+            sleeps = shared.empty();
+        }};
+        moves();
+        is_woken = asleep.load(sync::seq_cst);
+    }
+    require(!sleeps || is_woken, "it sees the oldest, or is seen");
+    require(!shared.empty(), "the oldest is there");
+}
+
+TEST(ModelLocalDeque, WhoSleepsWhilePostsMoveToAChunkIsWoken) {
+    model::expect_passes({.preemptions = 2, .stale_reads = 1}, [] {
+        deque<4> shared;
         posts<5> all;
-        sync::atomic<bool> asleep{false};
-        bool sleeps = false;
-        bool is_woken = false;
-        const auto wake = [&] { is_woken |= asleep.load(sync::seq_cst); };
         for (std::size_t i = 0; i != 4; ++i) all.push(shared, i);
         {
-            thread other{[&] {
-                asleep.exchange(true, sync::seq_cst);
-                sleeps = shared.empty();
+            // So that the chunk is all that is left.
+            thread thief{[&] {
+                for (int i = 0; i != 3; ++i) all.take(shared.steal(1));
             }};
-            all.push(shared, 4);  // the oldest two leave the array
-            wake();
-            for (int i = 0; i != 3; ++i) all.take(shared.pop());
-            require(shared.pop() == nullptr, "the array is empty");
-            all.take(shared.take_back());  // they come back, and the oldest one stays
-            wake();
+            sleeps_while(shared, [&] { all.push(shared, 4); });
         }
-        require(!sleeps || is_woken, "it sees the oldest, or is seen");
-        require(!shared.empty(), "the oldest is there");
+        while (post* const each = newest_of(shared)) all.take(each);
+        all.check();
+    });
+}
+
+TEST(ModelLocalDeque, WhoSleepsWhileAChunkComesBackIsWoken) {
+    model::expect_passes({.preemptions = 3, .stale_reads = 1}, [] {
+        deque<4> shared;
+        posts<5> all;
+        for (std::size_t i = 0; i != 5; ++i) all.push(shared, i);
+        for (int i = 0; i != 3; ++i) all.take(shared.pop());
+        require(shared.pop() == nullptr, "the array is empty");
+        sleeps_while(shared, [&] { all.take(shared.take_back()); });
         all.take(shared.pop());
         all.check();
     });

@@ -474,6 +474,29 @@ TEST(ModelParking, AFilledRunIsSeenOrWakes) {
     });
 }
 
+// worker::release_after_own_posts: after the release of the role a load says whether a worker
+// sleeps. A worker that sees what was admitted stays awake, and so does a worker that gets the role
+// [RL1].
+TEST(ModelParking, AnAdmittedPostIsSeenOrWakes) {
+    using run = lockfree::run_queue<item, 2>;
+    work_against_a_sleeper<run>([](run& filled, item& task, const sched::idle& idle) {
+        item* const tasks[]{&task};
+        filled.push(tasks);
+        return idle.has_sleepers();
+    });
+}
+TEST(ModelParking, WhoFailsToGetTheRoleIsWokenAfterItsRelease) {
+    struct held_role {
+        held_role() { require(lock.try_acquire(), "it is free"); }
+        bool empty() { return !lock.try_acquire(); }
+        role_lock lock;
+    };
+    work_against_a_sleeper<held_role>([](held_role& role, item&, const sched::idle& idle) {
+        role.lock.release();
+        return idle.has_sleepers();
+    });
+}
+
 TEST(ModelParking, AnOpenForkIsSeenOrWakes) {
     struct forks : lockfree::fork_deque<item, 2> {
         forks() : fork_deque{1} {}

@@ -273,6 +273,34 @@ TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
     for (const policy each : policies) step_waits_for_two_that_it_posted(each);
 }
 
+// The waker's worker takes both from its outbox with the role. The other worker, which fails to get
+// the role meanwhile, must be woken for the second one.
+TEST(ModelScheduler, AStepMayWaitForAnotherThatWasWokenWithIt) {
+    model::expect_passes_though_stopped_patiently([](stops how) {
+        scheduler scheduler{{.workers = 2}};
+        sync::signal first_ran;
+        sync::signal second_ran;
+        task_of second{[&] { second_ran.send(); }};
+        task_of first{[&] {
+            second_ran.receive();
+            first_ran.send();
+        }};
+        task_of waker{[&] {
+            first.wakeup();
+            second.wakeup();
+        }};
+        scheduler.post_wait(first);
+        scheduler.post_wait(second);
+        {
+            scheduler.post(waker);
+            const interruption stop{scheduler, how};
+        }
+        first_ran.receive();
+        require_before(20ms);
+        scheduler.drain();
+    });
+}
+
 TEST(ModelScheduler, AStepMayWaitForADeadline) {
     for (const unsigned workers : {2U, 3U}) {
         model::expect_passes_though_stopped_patiently([=](stops how) {

@@ -51,6 +51,16 @@ TEST(DequeTurns, WhileTheDequeGrowsWhatCameFromElsewhereWaits) {
     EXPECT_EQ(turns.next(start + 1ms + 10us, interval, 12), turn::elsewhere);
 }
 
+// In simulated time an interval may never pass.
+TEST(DequeTurns, WhatCameFromElsewhereIsNotSkippedForEver) {
+    deque_turns turns;
+    EXPECT_EQ(turns.next(start, interval, 0), turn::oldest);
+    EXPECT_EQ(turns.next(start, interval, 0), turn::elsewhere);
+    int skipped = 0;
+    while (turns.next(start, interval, 1) == turn::newest) ++skipped;
+    EXPECT_EQ(skipped, 255);
+}
+
 TEST(DequeTurns, HurryBringsTheNextTurnAtOnce) {
     deque_turns turns;
     EXPECT_EQ(turns.next(start, interval, 10), turn::oldest);

@@ -5,6 +5,7 @@
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
 
+#include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <gtest/gtest.h>
@@ -151,6 +152,63 @@ TEST(SleepPlan, AnEarlierDeadlineIsKeptWhetherTheDriverObeysOrMustBeWoken) {
         late.signal();
         EXPECT_TRUE(watched.scheduler->drain_for(1h));
     }
+}
+
+// Before a worker waits in it, a step of another worker posts two tasks.
+class busy_driver final : public driver {
+public:
+    [[nodiscard]] bool set_deadline(time_point) noexcept override {
+        if (!asks) return true;
+        wanted.send();
+        posted.receive();
+        return true;
+    }
+    void wait() noexcept override { woken_.receive(); }
+    void poll(event_sink&) noexcept override { ++polls; }
+    void wake() noexcept override { woken_.send(); }
+    [[nodiscard]] bool has_sources() const noexcept override { return true; }
+
+    std::atomic<bool> asks{false};
+    std::atomic<int> polls{0};
+    sync::signal wanted;
+    sync::signal posted;
+
+private:
+    sync::signal woken_;
+};
+
+// A worker that leaves the driver to its next wait finds a task instead, each time.
+TEST(Driver, IsPolledThoughEachWaitIsGivenUp) {
+    const test::watchdog guard;
+    auto made = std::make_unique<busy_driver>();
+    busy_driver& driver = *made;
+    scheduler scheduler{{.workers = 2,
+                         .policy = policy::stealing,
+                         .blocked_after = 0ms,
+                         .driver = std::move(made)}};
+    std::atomic<bool> over{false};
+    std::atomic<int> steps{0};
+    const auto post_two = [&] {
+        for (int i = 0; i != 2; ++i) scheduler.post([&] { ++steps; });
+    };
+    scheduler.post([&] {
+        driver.asks = true;
+        post_two();  // the other worker wakes up
+        for (driver.wanted.receive(); !over; driver.wanted.receive()) {
+            post_two();
+            driver.posted.send();
+        }
+        driver.asks = false;
+        driver.posted.send();
+    });
+    test::await([&] { return steps > 10; });
+    const int polls = driver.polls + 30;
+    const time_point limit = clock::now() + 2s;
+    while (driver.polls < polls && clock::now() < limit) std::this_thread::yield();
+    EXPECT_GE(driver.polls, polls) << "a poll takes an interval of 1 ms, about";
+    over = true;
+    driver.wanted.send();
+    scheduler.drain();
 }
 
 }  // namespace

@@ -95,6 +95,19 @@ TEST_P(Handover, WhatTheStepHasPostedBeforeRuns) {
     }
 }
 
+// With policy::stealing most of them are in chunks, which the next worker of the slot has.
+TEST_P(Handover, VeryManyThatTheStepHasPostedBeforeRun) {
+    scheduler scheduler{options()};
+    constexpr int posts = 2'000;
+    std::latch go{posts};
+    take_all(scheduler, go);
+    scheduler.post([&] {
+        for (int i = 0; i != posts; ++i) scheduler.post([&] { go.count_down(); });
+        block([&] { go.wait(); });
+    });
+    scheduler.drain();
+}
+
 TEST_P(Handover, WhatTheStepPostsAfterwardsRuns) {
     scheduler scheduler{options()};
     std::atomic<int> ran{0};

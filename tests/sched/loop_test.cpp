@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -46,8 +47,9 @@ public:
         return ::read(event_, &count, sizeof(count)) == static_cast<ssize_t>(sizeof(count));
     }
 
-    scheduler_options options() {
-        return {.run_on_caller = true,
+    scheduler_options options(policy policy = policy::fair) {
+        return {.policy = policy,
+                .run_on_caller = true,
                 .driver = std::make_unique<futex_driver>([this] { call(); })};
     }
 
@@ -98,6 +100,24 @@ TEST(ForeignLoop, ReturnsWhenItHasRunEnough) {
     EXPECT_EQ(home.run_in_loop(4), immediately);
     EXPECT_EQ(home.run_in_loop(4), never);
     EXPECT_EQ(ran, 10);
+}
+
+// Each step posts the next task, which is the only one there is.
+TEST(ForeignLoop, ReturnsWhenItHasRunEnoughOfAChain) {
+    for (const policy policy : {policy::fair, policy::stealing}) {
+        foreign_loop loop;
+        scheduler home{loop.options(policy)};
+        int ran = 0;
+        std::function<void()> hop = [&] {
+            if (++ran != 10) home.post(hop);
+        };
+        home.post(hop);
+        EXPECT_EQ(home.run_in_loop(4), immediately);
+        EXPECT_EQ(ran, 4);
+        EXPECT_EQ(home.run_in_loop(4), immediately);
+        EXPECT_EQ(home.run_in_loop(4), never);
+        EXPECT_EQ(ran, 10);
+    }
 }
 
 TEST(ForeignLoop, LosesNoPostOfOtherThreads) {

@@ -4,6 +4,7 @@
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
 
+#include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <gtest/gtest.h>
@@ -234,6 +235,75 @@ TEST(Stealing, WhatComesFromOutsideHasATurnInEachInterval) {
     }
 }
 
+// The default group and the other one have even shares. What is in the array of the deque comes
+// first: 256 tasks.
+TEST(Stealing, AGroupHasItsShareThoughAStepHasPostedVeryMany) {
+    test::watchdog guard;
+    simulation sim{policy::stealing};
+    group other{sim.scheduler};
+    constexpr int steps = 500;
+    int others_left = steps;
+    int ran_meanwhile = 0;
+    sim.scheduler.post([&] {
+        for (int i = 0; i != 20'000; ++i) {
+            sim.scheduler.post([&] {
+                sim.clock.advance(2us);
+                ran_meanwhile += static_cast<int>(others_left != 0);
+            });
+        }
+        for (int i = 0; i != steps; ++i) {
+            other.post([&] {
+                sim.clock.advance(2us);
+                --others_left;
+            });
+        }
+    });
+    sim.scheduler.drain();
+    EXPECT_EQ(others_left, 0);
+    EXPECT_LE(ran_meanwhile, 3 * steps);
+}
+
+// Whatever stops the workers meanwhile.
+TEST(Stealing, BesideAGroupVeryManyPostsRunOnce) {
+    test::watchdog guard;
+    for (const unsigned workers : {1U, 2U, 3U}) {
+        for (int round = 0; round != 20; ++round) {
+            std::atomic<int> ran{0};
+            scheduler scheduler{{.workers = workers, .policy = policy::stealing}};
+            group other{scheduler};
+            scheduler.post([&] {
+                for (int i = 0; i != 3'000; ++i) scheduler.post([&] { ++ran; });
+                for (int i = 0; i != 300; ++i) other.post([&] { ++ran; });
+            });
+            if (round % 2 == 1) {
+                static_cast<void>(scheduler.stop(0s));
+                scheduler.start();
+            }
+            scheduler.drain();
+            ASSERT_EQ(ran, 3'300);
+        }
+    }
+}
+
+// In simulated time an interval may never pass.
+TEST(Stealing, WhatComesFromOutsideHasItsTurnThoughTheClockStands) {
+    test::watchdog guard;
+    simulation sim{policy::stealing};
+    constexpr int steps_max = 1'000'000;
+    int steps = 0;
+    bool ran = false;
+    std::function<void()> chain = [&] {
+        if (++steps == 1'000) {
+            sim.scheduler.post(chain);  // from now on there are more than at the last turn
+            std::jthread{[&] { sim.scheduler.post([&] { ran = true; }); }};
+        }
+        if (!ran && steps < steps_max) sim.scheduler.post(chain);
+    };
+    sim.scheduler.post(chain);
+    sim.scheduler.drain();
+    EXPECT_LT(steps, steps_max);
+}
+
 // However long the steps are: what is due does not wait for its turn by number.
 TEST(Stealing, DeadlinesAndEventsAreServedInTime) {
     test::watchdog guard;
@@ -313,6 +383,46 @@ TEST(Stealing, WhatALongStepKeepsHasItsTurn) {
         test::await([&] { return yields > 10; });
         may_post.count_down();
         scheduler.drain();
+    }
+}
+
+// One worker is in a step that never ends, and always posts more than the other worker has run.
+// Gives how long a post from outside has waited at most.
+duration longest_wait_beside_a_step_that_posts() {
+    scheduler scheduler{{.workers = 2, .policy = policy::stealing, .blocked_after = 0ms}};
+    std::atomic<bool> over{false};
+    std::atomic<int> queued{0};
+    std::latch is_long{1'000};
+    scheduler.post([&] {
+        while (!over) {
+            if (queued > 1'000) continue;
+            ++queued;
+            scheduler.post([&] {
+                for (const time_point end = clock::now() + 2us; clock::now() < end;) {
+                }
+                if (!is_long.try_wait()) is_long.count_down();
+                --queued;
+            });
+        }
+    });
+    is_long.wait();
+    duration longest{};
+    for (int i = 0; i != 150; ++i) {
+        std::latch ran{1};
+        const time_point begin = clock::now();
+        scheduler.post([&] { ran.count_down(); });
+        ran.wait();
+        longest = std::max(longest, clock::now() - begin);
+    }
+    over = true;
+    scheduler.drain();
+    return longest;
+}
+
+TEST(Stealing, WhatComesFromOutsideHasItsTurnBesideAStepThatPostsForEver) {
+    test::watchdog guard;
+    for (int round = 0; round != 5; ++round) {
+        EXPECT_LT(longest_wait_beside_a_step_that_posts() / 1us, 150'000) << "a few runs take 1 ms";
     }
 }
 

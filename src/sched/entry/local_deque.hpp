@@ -82,6 +82,13 @@ public:
         return of_one(newest_.steal());
     }
 
+    /// The oldest chunk. Empty: there is none.
+    [[nodiscard]] chain take_chunk() noexcept {
+        if (chunks_.load(sync::relaxed) == 0) return {};
+        std::lock_guard lock{mutex_};
+        return spilled_.empty() ? chain{} : take_front(chunk_size);
+    }
+
     /// Whether there is nothing. A hint, ordered as `fork_deque::empty`.
     [[nodiscard]] bool empty() const noexcept {
         // In this order: after the load of what is open, which orders this question, relaxed is enough.

@@ -59,7 +59,10 @@ void role::round(slot& own, occasion why) noexcept {
     // holder writes it.
     if (timed_.load(sync::relaxed) != timed) timed_.store(timed, sync::seq_cst);
     if (wants_attention() != timed) update_attention(timed);
-    if (now != immediately) last_round_.store(now, sync::relaxed);  // a hint
+    // A round before a wait has left the driver to the wait, which may not come.
+    if (now != immediately && why != occasion::sleeping) {
+        last_round_.store(now, sync::relaxed);  // a hint
+    }
     const time_point due = next_deadline();
     if (next_due_.load(sync::relaxed) != due) next_due_.store(due, sync::relaxed);  // a hint
     hurry_sleeper(due);

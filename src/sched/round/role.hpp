@@ -88,7 +88,7 @@ public:
         if (!attention_.load(sync::seq_cst)) attention_.exchange(true, sync::acq_rel);
     }
 
-    // When the last round with a look at the clock ended. A hint.
+    // When the last round with a look at the clock ended, but for those before a wait. A hint.
     [[nodiscard]] time_point last_timed_round() const noexcept {
         return last_round_.load(sync::relaxed);
     }

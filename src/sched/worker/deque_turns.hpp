@@ -2,7 +2,8 @@
 //
 // Nearly always that is the newest of the deque. Once in `turn_interval` tasks it is the oldest of the deque or,
 // taking turns with it, what came from elsewhere. What such a task divides into lies on the rest of what the others do. So the
-// oldest has one turn in a round_interval, and the others have only one while the deque is longer than at their last turn.
+// oldest has one turn in a round_interval, and the others have only one while the deque is longer than at their last turn;
+// or one in so many, as in simulated time an interval may never pass.
 //
 // Plain code without a clock: the caller says what time it is.
 #pragma once
@@ -31,7 +32,9 @@ public:
             last_oldest_ = now;
             return turn::oldest;
         }
-        if (size > size_at_turn_ && now - last_elsewhere_ < round_interval) return turn::newest;
+        const bool is_early = size > size_at_turn_ && now - last_elsewhere_ < round_interval;
+        if (is_early && ++skipped_ < skipped_max) return turn::newest;
+        skipped_ = 0;
         size_at_turn_ = size;
         last_elsewhere_ = now;
         return turn::elsewhere;
@@ -45,12 +48,14 @@ public:
 
 private:
     static constexpr unsigned turn_interval = 64;
+    static constexpr unsigned skipped_max = 256;
 
     unsigned taken_ = 0;
     bool oldest_next_ = false;
     time_point last_oldest_{};
     time_point last_elsewhere_{};
     std::size_t size_at_turn_ = 0;  // of the deque, at the last turn from elsewhere
+    unsigned skipped_ = 0;          // turns from elsewhere, since then
 };
 
 }  // namespace fairlead::sched

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace fairlead::sched {
 
@@ -93,6 +94,19 @@ template basic_task* own_posts::admit<false>() noexcept;
         if (of_group) turn.begin_steps(slot_.direct.value() - before);
     }
     return task;
+}
+
+void own_posts::give_chunk_to_role() noexcept {
+    basic_task::chain chunk = slot_.outbox.local().take_chunk();
+    if (chunk.empty()) return;
+    basic_task& oldest = *chunk.front();
+    basic_task* newest = nullptr;
+    while (basic_task* const task = chunk.pop_front()) {
+        task_access::mark_dealt(*task);  // it counts as begun
+        task->*basic_task::link = std::exchange(newest, task);
+    }
+    core_.see_to(slot_.outbox.push(lane::everyone, *newest, oldest, post_kind::batch,
+                                   slot_.finished.value()));
 }
 
 // What the role puts to sleep, or takes from the sleepers. With the role, which it gives back.

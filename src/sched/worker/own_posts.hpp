@@ -40,6 +40,10 @@ public:
     // Likewise, as far as the lease of the turn lets them run without a round. There is one.
     [[nodiscard]] basic_task* take_leased() noexcept;
 
+    // With policy::stealing, while groups have turns: the role deals the tasks of a chunk, as it deals what steps post
+    // meanwhile, as a deque may be long. One chunk, so that no other task waits for long.
+    void give_chunk_to_role() noexcept;
+
     // A round has taken what others posted.
     void begin_anew() noexcept { left_ = in_a_row_max; }
 

@@ -62,7 +62,8 @@ bool sleeper::end_watch() noexcept {
 sleeper::in_driver sleeper::enter_driver(time_point limit) noexcept {
     if (!core_.role.try_acquire()) return in_driver::not_entered;
     core_.role.round(slot_, occasion::sleeping);
-    const bool found = slot_.next != nullptr || !slot_.runs.empty();
+    // The only worker may have run enough for a foreign main loop, and have posts in its deque.
+    const bool found = slot_.next != nullptr || !slot_.runs.empty() || slot_.outbox.has_open();
     const bool entered = !found && core_.idle.enter_driver(slot_.index);
     // What the last wait collected must be polled before the next. Its wish came before it left the driver; if
     // that is gone, so is the round that took it, as this worker has the role. After the release another round

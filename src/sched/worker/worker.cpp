@@ -262,6 +262,10 @@ basic_task* worker::search() noexcept {
         if (task != nullptr) return task;
     }
     if (basic_task* const task = posts.pop()) return task;
+    if (core_.role.turns().are_given()) {
+        own_.give_chunk_to_role();
+        return nullptr;
+    }
     basic_task* const task = posts.take_back();
     if (task != nullptr) core_.see_to(wake_duty::wake);
     return task;
@@ -287,7 +291,11 @@ basic_task* worker::take_from_elsewhere() noexcept {
     }
     if (victim == nullptr) return nullptr;
     if (basic_task* const task = thief_.steal_run(*victim)) return task;
-    return thief_.steal_posts(*victim);
+    // Each second time: the step may post for ever, and what comes from elsewhere has its turn between.
+    if (std::exchange(took_stuck_posts_, false)) return nullptr;
+    basic_task* const task = thief_.steal_posts(*victim);
+    took_stuck_posts_ = task != nullptr;
+    return task;
 }
 
 // --- the role -----------------------------------------------------------------------------------------

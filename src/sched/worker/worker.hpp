@@ -135,6 +135,7 @@ private:
     clock_looks looks_;
     sched::charging charges_{core_, slot_, looks_};
     stuck_search stuck_;
+    bool took_stuck_posts_ = false;  // at the last look: of a step that lasts
     own_posts own_{core_, slot_, charges_, stuck_};
     deque_turns turns_;
     thief thief_{core_, slot_};
