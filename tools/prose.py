@@ -23,7 +23,6 @@ COLUMNS = 100
 EXCEPTED = (
     "bench/results",
     "spec",
-    "src/sched",
 )
 
 # Files without sentences of this project: pictures, results, versions of other packages, a license,

@@ -14,7 +14,7 @@ void blocked_step::print(std::FILE* to) const noexcept {
                  name, keeps_slot ? "runs nothing else meanwhile" : "goes on on another thread");
     for (void* const each : stack) {
         std::array<char, 512> text;
-        os::name_code(reinterpret_cast<std::uintptr_t>(each) - 1, text);  // in the call
+        os::name_code(reinterpret_cast<std::uintptr_t>(each) - 1, text);  // - 1: within the call
         std::fprintf(to, "    %s\n", text.data());
     }
 }

@@ -39,24 +39,25 @@ void blocking_pool::submit(blocking_job& job) noexcept {
     join_all(ended);
     if (idle != nullptr) {
         idle->calls = true;
-        idle->wake.send();  // it waits for that, whatever else it hears
+        idle->wake.send();  // off the idle list, the thread waits for this signal
     } else if (!start_member(nullptr)) {
         call_on_caller();
     }
 }
 
-// No thread can be started. If there is no other that calls, or is about to, who has learned that last does it itself.
+// No thread can be started. If another thread runs what is queued, or is about to, that thread runs
+// the job, too. Otherwise the calling thread runs what is queued.
 void blocking_pool::call_on_caller() noexcept {
     std::unique_lock lock{mutex_};
     if (callers_ == 1) call_all(lock);
     --callers_;
 }
 
-// Until nothing is queued.
+// Runs jobs until nothing is queued.
 void blocking_pool::call_all(std::unique_lock<sync::mutex>& lock) noexcept {
     while (blocking_job* const job = queue_.pop_front()) {
         lock.unlock();
-        job->run();  // the last touch
+        job->run();  // the last touch of the job
         lock.lock();
     }
 }
@@ -80,20 +81,20 @@ bool blocking_pool::withdraw(blocking_job& job) noexcept {
     return true;
 }
 
-// For `first`, or for calls.
+// Starts a thread that runs `first` at once. Null: it runs what is queued.
 bool blocking_pool::start_member(blocking_job* first) noexcept {
     try {
         auto made = std::make_unique<member>();
         member& self = *made;
         self.first = first;
         self.calls = first == nullptr;
-        // It cannot end before it has its handle: it takes the mutex for that.
+        // The thread needs the mutex to end, so it cannot end before `self.thread` is set.
         std::lock_guard lock{mutex_};
         auto started = os::start_thread(name_ + "/blocking", [this, &self] { run(self); });
         if (!started) return false;
         ++threads_;
         self.thread = std::move(*started);
-        static_cast<void>(made.release());  // of the lists
+        static_cast<void>(made.release());  // `join_all` deletes it
         return true;
     } catch (const std::bad_alloc&) {
         return false;
@@ -105,7 +106,7 @@ void blocking_pool::run(member& self) noexcept {
     for (;;) {
         if (blocking_job* const job = std::exchange(self.first, nullptr)) {
             lock.unlock();
-            job->run();  // the last touch
+            job->run();  // the last touch of the job
             lock.lock();
         }
         if (!self.calls && !queue_.empty() && callers_ != callers_max_) {
@@ -126,7 +127,7 @@ void blocking_pool::run(member& self) noexcept {
     join_all(others);
 }
 
-// Until it is chosen for something. False: it has slept for long enough.
+// Sleeps until another thread chooses this one. False: it has been idle for `idle_max`.
 bool blocking_pool::wait_idle(member& self, std::unique_lock<sync::mutex>& lock) noexcept {
     self.next = std::exchange(idle_, &self);
     lock.unlock();
@@ -134,13 +135,13 @@ bool blocking_pool::wait_idle(member& self, std::unique_lock<sync::mutex>& lock)
     lock.lock();
     if (woken) return true;
     if (retire(self)) return false;
-    lock.unlock();  // somebody has chosen it just now
+    lock.unlock();  // another thread has chosen this one just now, and signals
     self.wake.receive();
     lock.lock();
     return true;
 }
 
-// False: it is not among the idle ones any more.
+// Takes the thread off the idle list. False: another thread has done so.
 bool blocking_pool::retire(member& self) noexcept {
     for (member** at = &idle_; *at != nullptr; at = &(*at)->next) {
         if (*at != &self) continue;

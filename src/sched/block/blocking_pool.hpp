@@ -1,8 +1,10 @@
-// Threads for calls that block: made when they are needed, up to a limit, and gone when they have had nothing to do for a
-// while. Calls beyond the limit wait in line. Spare workers run on them, too, without a limit: see handover.hpp.
+// Threads for calls that block. The pool makes a thread when a call needs one, up to a limit, and a
+// thread ends when it has had nothing to do for a while. Calls beyond the limit wait in line. Spare
+// workers run on threads of the pool, too, without a limit: see handover.hpp.
 //
-// Who is idle sleeps on a signal of its own, and the last to fall asleep is woken first, so that those that are not
-// needed retire. Each thread is joined by another that submits or ends, or by the destructor.
+// Each idle thread sleeps on a signal of its own. The thread that fell asleep last is woken first,
+// so the threads that are not needed retire. A thread that has ended is joined by the next thread
+// that submits a job or ends, or by the destructor.
 #pragma once
 
 #include <fairlead/base/time.hpp>
@@ -29,13 +31,15 @@ public:
     // No job may be queued or run.
     ~blocking_pool();
 
-    // Runs the job on a thread of the pool. On the caller if there is no thread, and none can be started. Any thread.
+    // Runs the job on a thread of the pool. If no thread runs what is queued, and none can be
+    // started, the calling thread runs the job. Any thread.
     void submit(blocking_job& job) noexcept;
 
-    // Runs the job at once, whatever else is queued or runs. False: no thread can be started. Any thread.
+    // Runs the job at once on a thread of the pool, whatever else is queued or runs. False: no
+    // thread can be started. Any thread.
     [[nodiscard]] bool submit_now(blocking_job& job) noexcept;
 
-    // Takes back a job that has not begun. False: it has, or is over.
+    // Takes back a job that has not begun. False: it has begun, or is over.
     [[nodiscard]] bool withdraw(blocking_job& job) noexcept;
 
 private:
@@ -45,9 +49,9 @@ private:
         os::thread thread;
         sync::signal wake;
         member* next = nullptr;  // in one of the lists
-        // What it is chosen for; written by who chooses it, before it is woken.
-        blocking_job* first = nullptr;  // to be run at once
-        bool calls = false;             // what is queued; it is counted as a caller
+        // What the thread is to do: the thread that chooses it writes this before the signal.
+        blocking_job* first = nullptr;  // a job to run at once
+        bool calls = false;             // run what is queued; `callers_` counts the thread
     };
 
     [[nodiscard]] bool start_member(blocking_job* first) noexcept;
@@ -66,9 +70,9 @@ private:
     sync::mutex mutex_;
     // Guarded by mutex_.
     queue queue_;
-    unsigned callers_ = 0;  // who runs what is queued, or is about to
+    unsigned callers_ = 0;  // threads that run what is queued, or are about to
     unsigned threads_ = 0;
-    member* idle_ = nullptr;   // the last to fall asleep first
+    member* idle_ = nullptr;   // the thread that fell asleep last is first
     member* ended_ = nullptr;  // to be joined
     bool ending_ = false;
     sync::signal all_gone_;

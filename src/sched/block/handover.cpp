@@ -14,7 +14,7 @@
 namespace fairlead::sched {
 namespace {
 
-// Whether the step that runs has, while its worker has its slot.
+// Whether the step of `holder` has forked. Its number is right while the worker has its slot.
 bool has_forked(const slot& of, const seat& holder) noexcept {
     return holder.step().has_forked(of.finished.read());
 }
@@ -25,7 +25,7 @@ handover::~handover() {
     while (made_ != nullptr) delete std::exchange(made_, made_->of_handover.next_made);
 }
 
-// --- the worker whose step runs -----------------------------------------------------------------------------
+// --- the worker whose step runs ------------------------------------------------------------------
 
 bool handover::give_up_slot(worker& self) noexcept {
     const seat& at = self.seat();
@@ -49,7 +49,8 @@ void handover::end_step(worker& self) noexcept {
         *at = self.of_handover.next;
     }
     ended_steps_.fetch_add(1, sync::acq_rel);
-    core_.idle.wake_one();  // for who waits in drain: on its way to sleep it looks at that [ID1]
+    // A thread may wait in drain: the woken worker reads `ended_steps` on its way to sleep [ID1].
+    core_.idle.wake_one();
 }
 
 void handover::rest(worker& spare) noexcept {
@@ -58,14 +59,14 @@ void handover::rest(worker& spare) noexcept {
     if (--active_ == 0 && awaited_) all_rest_.send();
 }
 
-// --- who takes a slot -----------------------------------------------------------------------------------------
+// --- the thread that takes a slot ----------------------------------------------------------------
 
 bool handover::may_relieve(const slot& of) noexcept {
     std::lock_guard lock{mutex_};
     return !keeps_thread(of);
 }
 
-// Under the mutex.
+// The caller holds the mutex.
 bool handover::keeps_thread(const slot& of) noexcept {
     return of.bound_groups != 0 || has_forked(of, of.owner.holder());
 }
@@ -76,7 +77,7 @@ const char* handover::relieve(slot& of, std::uint64_t step, std::uint64_t times_
     if (of.owner.times_passed() != times_passed || keeps_thread(of)) return nullptr;
     of.owner.doubt();
     const bool all_see = os::heavy_barrier();  // [HO1]
-    // In this order: another step has another number.
+    // The number is read last: if it is `step`, the name and the flags are those of that step.
     const char* const name = stuck.step().name();
     const bool in_step = all_see && name != nullptr && !stuck.step().is_at_slot() &&
                          !has_forked(of, stuck) && of.finished.read() == step;
@@ -85,7 +86,8 @@ const char* handover::relieve(slot& of, std::uint64_t step, std::uint64_t times_
     return nullptr;
 }
 
-// False: there is no memory, or no thread, or the slot is for this thread.
+// Passes the slot of `from` to a spare worker. The caller holds the mutex. False: there is no
+// memory or no thread for a spare worker, or groups are bound to the slot.
 bool handover::pass_on(worker& from) noexcept {
     slot& passed = from.own_slot();
     if (passed.bound_groups != 0) return false;
@@ -99,7 +101,7 @@ bool handover::pass_on(worker& from) noexcept {
     ++active_;
     from.seat().begin_away();
     from.charges().begin_away();
-    passed.owner.pass_to(spare->seat());  // the spare worker has waited for this mutex
+    passed.owner.pass_to(spare->seat());  // the spare worker waits for this mutex
     from.of_handover.next = std::exchange(away_, &from);
     return true;
 }
@@ -120,7 +122,7 @@ worker* handover::take_spare(slot& of) noexcept {
     }
 }
 
-// --- groups that are bound ------------------------------------------------------------------------------------
+// --- groups that are bound -----------------------------------------------------------------------
 
 void handover::bind(group_state& group, unsigned to) noexcept {
     std::lock_guard lock{mutex_};
@@ -139,10 +141,10 @@ void handover::bind_locked(group_state& group, unsigned to) noexcept {
     const unsigned before = group.bound_to.load(sync::relaxed);
     if (before != group_state::nobody) --core_.slots[before]->bound_groups;
     if (to != group_state::nobody) ++core_.slots[to]->bound_groups;
-    group.bound_to.store(to, sync::relaxed);  // published as its declaration says
+    group.bound_to.store(to, sync::relaxed);  // published as the declaration of `bound_to` says
 }
 
-// --- questions ------------------------------------------------------------------------------------------------
+// --- questions -----------------------------------------------------------------------------------
 
 std::size_t handover::running_steps(std::span<const char*> names) noexcept {
     std::size_t count = 0;
@@ -168,7 +170,7 @@ void handover::await_spares() noexcept {
         awaited_ = true;
     }
     all_rest_.receive();
-    awaited_ = false;  // nobody else is there
+    awaited_ = false;  // all spare workers rest: no other thread reads it
 }
 
 }  // namespace fairlead::sched

@@ -61,7 +61,7 @@ void monitor::sleep_if_all_do() noexcept {
     const time_point limit = core_.idle.all_asleep() ? never : clock::now() + pause_max;
     static_cast<void>(wake_.receive_until(limit));
     asleep_.exchange(false, sync::acq_rel);
-    pause_ = pause_max / 2;  // few steps are long
+    pause_ = pause_max / 2;  // most steps are short
 }
 
 // Whether a worker runs a step.
@@ -84,7 +84,7 @@ bool monitor::look(time_point now) noexcept {
     pause_ = some_are_long || somebody_is_due ? pause_min_ : std::min(2 * pause_, pause_max);
     if (longest == nullptr) return some_run;
     if (core_.options.slice != duration::zero()) {
-        // Who is due waits for the next safepoint, not for the end of the slice.
+        // A sleeper that is due waits for the next safepoint, not for the end of the slice.
         if (somebody_is_due) ask(*longest);
         for (const sight& each : seen_) {
             if (now - each.since() >= core_.options.slice) ask(each);
@@ -97,7 +97,8 @@ bool monitor::look(time_point now) noexcept {
     return true;
 }
 
-// One that the kernel has preempted could run, and is no better off elsewhere. It is asked twice: a step may block now and then.
+// A step that the kernel has preempted does not block: it could run, and a spare worker would not
+// help. The kernel is asked twice, because a step may block for a moment.
 void monitor::look_at_long(sight& step, time_point now) noexcept {
     const slot& of = slot_of(step);
     const bool blocked = os::is_blocked(of.owner.holder().thread_id());
@@ -109,8 +110,9 @@ void monitor::look_at_long(sight& step, time_point now) noexcept {
     }
 }
 
-// Its stack is copied before: if it loses its slot it has been in the same step all the while. What the copy says is found out after: by then
-// nobody waits for it.
+// The stack is copied before the hand-over: if the step loses its slot, its worker has been in this
+// step all the while, so the copy is of this step. The copy is unwound after the hand-over, when no
+// task waits for the slot any more.
 void monitor::relieve(sight& step) noexcept {
     slot& of = slot_of(step);
     if (!core_.handover.may_relieve(of)) return;
@@ -130,7 +132,8 @@ void monitor::relieve(sight& step) noexcept {
             .stack = std::span{frames}.first(count)});
 }
 
-// It keeps its slot: the only worker, or no barrier. The name is its own if the step is the same after it.
+// The step keeps its slot: there is only one worker, or the system has no heavy barrier. The name
+// and the stack are those of the step if the number is the same after the copy.
 void monitor::report_in_place(const sight& step) noexcept {
     const slot& of = slot_of(step);
     const seat& stuck = of.owner.holder();
@@ -148,7 +151,7 @@ void monitor::report_in_place(const sight& step) noexcept {
             .stack = std::span{frames}.first(count)});
 }
 
-// Once for each name.
+// Each name is reported once, and `reported_max` names at most.
 bool monitor::is_to_be_reported(const char* name) const noexcept {
     return reported_.size() != reported_.capacity() &&
            std::ranges::find(reported_, name) == reported_.end();
@@ -168,7 +171,8 @@ void monitor::ask(const sight& step) noexcept {
     slot_of(step).asked_to_yield.store(step.number(), sync::relaxed);  // a hint
 }
 
-// While all are busy nobody else looks at deadlines.
+// At the next deadline, as far as the limits of the pause allow: while all workers are in steps, no
+// other thread looks at deadlines.
 time_point monitor::next_look(time_point now) const noexcept {
     const time_point due = core_.role.next_due();
     if (due == never) return now + pause_;

@@ -1,15 +1,18 @@
-// The monitor: a thread that looks at the workers now and then, asks a step that has used up its slice to let others
-// have their turn, and gives the slot of one that blocks to a spare worker: see handover.hpp.
+// The monitor: a thread that looks at the workers now and then. It asks a step that has used up its
+// slice to yield, and gives the slot of a step that blocks to a spare worker: see handover.hpp.
 //
-// It cannot interrupt a step: it says in the slot which step it asks, by its number, and the step looks there at its next
-// safepoint (scheduler::should_yield). A step that has ended meanwhile is asked in vain, and nothing has to be taken back.
+// The monitor cannot interrupt a step. It stores the number of the step in the slot, and the step
+// looks there at its next safepoint (scheduler::should_yield). If the step has ended meanwhile, no
+// step is asked, and the monitor has nothing to take back.
 //
-// It looks often while steps are long, rarely while they are short, and not at all while all workers sleep. Who falls
-// asleep and who wakes it are ordered by read-modify-writes of one word [MO1]:
+// The monitor looks often while steps are long, rarely while they are short, and not at all while
+// all workers sleep. The monitor that falls asleep and the worker that wakes it are ordered by
+// read-modify-writes of one word [MO1]:
 //     the monitor                         a worker that has slept
 //     1. exchange: asleep                 1. is awake, by the word of `idle`
-//     2. look whether all workers sleep   2. exchange: awake; if it was asleep, wake it
-// Either the second exchange finds `asleep`, or the first comes after it, and sees that somebody is awake.
+//     2. look whether all workers sleep   2. exchange: awake; if it was asleep, wake the monitor
+// Either the exchange of the worker finds `asleep`, or the exchange of the monitor comes after it,
+// and the monitor sees that a worker is awake.
 #pragma once
 
 #include "sched/block/sight.hpp"
@@ -38,9 +41,10 @@ public:
     monitor(const monitor&) = delete;
     monitor& operator=(const monitor&) = delete;
 
-    // Starts the thread, unless the options say that steps have no slices. Throws std::system_error, std::bad_alloc.
+    // Starts the thread, unless steps have no slices and no step may lose its slot. Throws
+    // std::system_error, std::bad_alloc.
     void start();
-    // Ends it.
+    // Ends the thread.
     void stop() noexcept;
 
     // The calling worker has slept.
@@ -64,18 +68,18 @@ private:
 
     static constexpr duration pause_max = std::chrono::milliseconds{5};
     static constexpr int looks_of_slice = 4;
-    static constexpr int idle_looks = 3;  // before it sleeps
+    static constexpr int idle_looks = 3;  // looks that find no step, before the monitor sleeps
     static constexpr std::size_t reported_max = 100;
     static constexpr std::size_t frames_max = 64;
 
     core& core_;
     bool watches_ = false;  // constant while workers run
-    bool reports_ = false;  // constant while workers run, as the next
+    bool reports_ = false;  // constant while workers run, as `relieves_`
     bool relieves_ = false;
     duration pause_min_{};
     duration pause_{};
     std::vector<sight> seen_;
-    std::vector<const char*> reported_;  // names of tasks that were said to block
+    std::vector<const char*> reported_;  // names of tasks, each reported once
     sync::atomic<bool> asleep_{false};
     sync::atomic<bool> ending_{false};
     sync::signal wake_;

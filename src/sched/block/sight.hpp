@@ -1,10 +1,14 @@
-// What the monitor knows of the step that runs at one slot: since when, and whether it blocks.
+// What the monitor knows of the step that runs at one slot: since when it runs, and whether it
+// blocks.
 //
-// A step blocks if the kernel says so at two looks, half of the time apart after which it is reported: one look may fall
-// into a short wait. It is the same step as before if as many steps have ended at the slot, and the slot was passed on as
-// often: a step that loses its slot ends elsewhere, and its number is that of the step after it.
+// A step blocks if the kernel says so at two looks. They are half of the time apart after which the
+// step is reported, because one look may fall into a short wait.
 //
-// Plain code without a clock and without the kernel: the caller says what it sees, and when.
+// The step is the same as at the look before if as many steps have ended at the slot, and the slot
+// was passed on as often. The first number alone does not tell: a step that loses its slot does not
+// count there when it ends, so the next step at the slot has the same number.
+//
+// Plain code that reads no clock and asks no kernel: the caller says what it sees, and when.
 #pragma once
 
 #include <fairlead/base/time.hpp>
@@ -18,8 +22,8 @@ class sight {
 public:
     static constexpr std::uint64_t none = ~std::uint64_t{0};
 
-    // What a look finds at the slot: whether a step runs, how many have ended there, and how often it was passed on.
-    // True: the step that ran at the look before still does.
+    // Takes what a look finds at the slot: whether a step runs, how many steps have ended there,
+    // and how often the slot was passed on. True: the step of the look before still runs.
     [[nodiscard]] bool look(bool runs, std::uint64_t ended, std::uint64_t times_passed,
                             time_point now, duration report_after) noexcept {
         if (runs && ended == number_ && times_passed == times_passed_) return true;
@@ -36,7 +40,7 @@ public:
         return number_ != none && asks_kernel_at_ <= now;
     }
 
-    // The answer. True: the step has blocked for long.
+    // Takes the answer of the kernel. True: the step has blocked for long.
     [[nodiscard]] bool answer(bool blocked, time_point now, duration report_after) noexcept {
         const bool was_blocked = std::exchange(blocked_, blocked);
         asks_kernel_at_ = after(since_, report_after);
@@ -48,11 +52,11 @@ public:
     // The step has lost its slot.
     void forget() noexcept { number_ = none; }
 
-    // Of the step: how many were before it. `none`: none runs.
+    // The number of the step: how many steps ended before it. `none`: no step is watched.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-    // How often the slot was passed on before it.
+    // How often the slot was passed on before the step.
     [[nodiscard]] std::uint64_t times_passed() const noexcept { return times_passed_; }
-    // When it was seen first.
+    // When the step was seen first.
     [[nodiscard]] time_point since() const noexcept { return since_; }
 
 private:

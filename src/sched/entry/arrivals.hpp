@@ -14,8 +14,8 @@ namespace fairlead::sched {
 
 using front_queue = lockfree::front_queue<basic_task, basic_task::link>;
 
-// What was taken from fronts, in order, newest first each as it came. A burst is in no cache by the time that it is
-// admitted, so it is turned over only then.
+// The stacks that were taken from fronts, in order. Each is newest first, as it came: a burst is in
+// no cache by the time that it is admitted, so a stack is turned over only then.
 class arrived_tasks {
 public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
@@ -26,10 +26,10 @@ public:
         ++size_;
     }
 
-    // The oldest of them, in order.
+    // Takes the oldest stack, and turns it over: oldest first.
     [[nodiscard]] basic_task::chain pop() noexcept {
         basic_task* const newest = stacks_[first_];
-        // Where it is empty it begins anew: a short one stays in one line.
+        // An empty ring begins at 0 again, so a short one stays in one cache line.
         first_ = --size_ == 0 ? 0 : (first_ + 1) % stacks_.size();
         return front_queue::turn_over(newest);
     }
@@ -40,7 +40,7 @@ private:
     std::array<basic_task*, 1024> stacks_;
 };
 
-// What was taken from fronts and waits for admission.
+// The tasks that wait for admission: those of `first` are older, and turned over already.
 struct alignas(base::cache_line) arrivals {
     [[nodiscard]] bool empty() const noexcept { return first.empty() && then.empty(); }
 
@@ -55,7 +55,7 @@ struct alignas(base::cache_line) arrivals {
         first.append(std::move(tasks));
     }
 
-    // Until `first` has so many, if there are.
+    // Turns stacks over until `first` has `wanted` tasks, or no stack is left.
     void turn_over(std::size_t wanted) noexcept {
         while (first.size() < wanted && !then.empty()) first.append(then.pop());
     }

@@ -1,4 +1,4 @@
-// The inbox of a scheduler: what any thread posts, one front a lane.
+// The inbox of a scheduler: what any thread posts, in one front for each lane.
 //
 //     any thread      push ---> lane::everyone  ---+
 //                     push ---> lane::groups    ---+---> take: the holder of the role
@@ -6,7 +6,7 @@
 //
 // Invariants
 //   1. Tasks of one lane come out in the order of their pushes.
-//   2. Exactly one push of what one `take` answers had the duty to announce: see idle::all_left.
+//   2. Of the pushes that one `take` answers, exactly one had to announce: see idle::all_left.
 //
 // Progress: push is lock-free, take wait-free. Model test: tests/model/front_queue_test.cpp.
 #pragma once
@@ -24,7 +24,7 @@ namespace fairlead::sched {
 
 class inbox {
 public:
-    // The tasks newest -> ... -> oldest. Any thread. Without a duty it is the last touch.
+    // Pushes newest -> ... -> oldest. Any thread. Without a duty the push is the last touch.
     [[nodiscard]] wake_duty push(lane to, basic_task& newest, basic_task& oldest) noexcept {
         const bool was_empty = front(to).push_reversed(newest, oldest);
         trace("push", &newest, was_empty);
@@ -39,7 +39,7 @@ public:
         return !empty(lane::groups) || !empty(lane::control);
     }
 
-    // All tasks of a lane, newest -> ... -> oldest, or null. The holder of the role.
+    // Takes all tasks of a lane, newest -> ... -> oldest, or null. The holder of the role.
     [[nodiscard]] basic_task* take(lane from) noexcept {
         basic_task* const newest = front(from).take_reversed();
         trace("take", reversed_tasks{newest});

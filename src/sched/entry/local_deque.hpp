@@ -1,23 +1,24 @@
-// The posts of the steps of one slot, with policy::stealing: the owner takes the newest, other workers the
-// oldest.
+// The posts of the steps of one slot, with policy::stealing: the owner takes the newest post, other
+// workers take the oldest.
 //
 //     spilled, oldest first               newest
 //     [chunk] [chunk] ... [chunk]         a | b | c | ... | z
-//      ^ others take a whole one,          ^ or the oldest   ^ the owner adds and takes
+//      ^ thieves take a whole one,         ^ or the oldest   ^ the owner adds and takes
 //        the owner takes the last one back when `newest` is empty
 //
-// Question it answers: how many posts can a step leave to its worker without a queue for each?
+// Question it answers: how can a step leave any number of posts to its worker, at little cost?
 //
-// The array of the fork deque holds the newest posts. When it is full its older half becomes a chunk: a chain
-// of tasks, which are linked by themselves. The mutex of the chunks is taken once for each chunk, not for each
-// post. So memory is what the tasks have anyway, and 24 bytes a chunk.
+// The array of the fork deque holds the newest posts. When the array is full, its older half
+// becomes a chunk: a chain of tasks, linked by their own members. So a chunk needs only 24 bytes
+// more, and the owner locks the mutex of the chunks once for each chunk, not for each post.
 //
 // Any thread calls `steal` and `empty`; only the owner calls the rest.
 //
 // Invariants
-//   1. All in chunks is older than all in the array; a chunk further to the right is newer.
-//   2. Who moves items between the array and the chunks looks for sleepers afterwards: while they move, `empty`
-//      may miss them. After a push its caller does so anyway, unless the deque was empty.
+//   1. The items of chunks are older than those of the array; a chunk further right is newer.
+//   2. While the owner moves items between the array and the chunks, `empty` may miss them. So the
+//      owner looks for sleepers afterwards. After a push the owner does so anyway, unless the deque
+//      was empty.
 //
 // Model test: ModelLocalDeque. The array: lockfree/fork_deque.hpp.
 #pragma once
@@ -44,13 +45,14 @@ public:
     /// The size of a chunk.
     static constexpr std::size_t chunk_size = Capacity / 2;
 
-    // --- the owner ---------------------------------------------------------------------------------
+    // --- the owner -------------------------------------------------------------------------------
 
-    /// Adds the newest item, open to all. False: it does not fit, and there is no memory for a chunk.
+    /// Adds the newest item, open to thieves. False: the array is full, and there is no memory for
+    /// a chunk.
     [[nodiscard]] bool push(Item& item) noexcept {
         if (!newest_.push(item)) {
             if (!spill()) return false;
-            static_cast<void>(newest_.push(item));  // a chunk has left
+            static_cast<void>(newest_.push(item));  // a chunk has left the array
         }
         static_cast<void>(newest_.open_all());
         return true;
@@ -59,8 +61,9 @@ public:
     /// Takes the newest item of the array. Null: it is empty.
     [[nodiscard]] Item* pop() noexcept { return newest_.pop(); }
 
-    /// Takes the newest item, if the array is empty. The rest of its chunk goes back to the array, and the caller
-    /// has to wake a sleeper. Null: there is none, or other workers were faster.
+    /// Takes the newest item of the chunks, when the array is empty. The rest of the chunk goes
+    /// back to the array, and the caller has to wake a sleeper. Null: there is no chunk, or other
+    /// workers were faster.
     [[nodiscard]] Item* take_back() noexcept {
         return chunks_.load(sync::relaxed) == 0 ? nullptr : take_chunk_back();
     }
@@ -70,10 +73,10 @@ public:
         return newest_.size() + chunks_.load(sync::relaxed) * chunk_size;
     }
 
-    // --- any thread ----------------------------------------------------------------------------------
+    // --- any thread ------------------------------------------------------------------------------
 
-    /// The oldest items: a chunk, if there is one and it has no more than `count_max`, or else one. Empty: there is
-    /// none, or another worker was faster.
+    /// Takes the oldest items: the oldest chunk if it has no more than `count_max`, else one item.
+    /// Empty: there is no item, or another worker was faster.
     [[nodiscard]] chain steal(std::size_t count_max) noexcept {
         if (chunks_.load(sync::relaxed) != 0) {
             std::lock_guard lock{mutex_};
@@ -82,16 +85,17 @@ public:
         return of_one(newest_.steal());
     }
 
-    /// The oldest chunk. Empty: there is none.
+    /// Takes the oldest chunk. Empty: there is none.
     [[nodiscard]] chain take_chunk() noexcept {
         if (chunks_.load(sync::relaxed) == 0) return {};
         std::lock_guard lock{mutex_};
         return spilled_.empty() ? chain{} : take_front(chunk_size);
     }
 
-    /// Whether there is nothing. A hint, ordered as `fork_deque::empty`.
+    /// Whether there is no item. A hint, ordered as `fork_deque::empty`.
     [[nodiscard]] bool empty() const noexcept {
-        // In this order: after the load of what is open, which orders this question, relaxed is enough.
+        // In this order: the loads of `fork_deque::empty` order the question, so this load may be
+        // relaxed.
         return newest_.empty() && chunks_.load(sync::relaxed) == 0;
     }
 
@@ -114,7 +118,7 @@ private:
         return true;
     }
 
-    // The newest chunk goes back to the array, but for its newest item.
+    // Moves the newest chunk back to the array, except its newest item, which it returns.
     [[gnu::noinline]] Item* take_chunk_back() noexcept {
         std::lock_guard lock{mutex_};
         if (spilled_.empty()) return nullptr;
@@ -133,7 +137,7 @@ private:
         return taken;
     }
 
-    // Takes the empty chunk out.
+    // Takes the chunk that is empty now out of `spilled_`.
     void forget(void (spilled::*forgets)()) noexcept {
         (spilled_.*forgets)();
         chunks_.store(spilled_.size(), sync::relaxed);
@@ -148,7 +152,7 @@ private:
     lockfree::fork_deque<Item, Capacity> newest_{0};
     sync::atomic<std::size_t> chunks_{0};  // as many as `spilled_` has; written under the mutex
     sync::mutex mutex_;
-    spilled spilled_;  // guarded by mutex_; each has an item
+    spilled spilled_;  // guarded by mutex_; each chunk has an item
 };
 
 }  // namespace fairlead::sched

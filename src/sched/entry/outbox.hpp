@@ -9,12 +9,12 @@
 // Question it answers: where does a post of a step wait, and must another worker be woken for it?
 //
 // The owner is the worker of the slot while it is at the slot: see handover.hpp. The holder of the
-// role takes the posts in a round, and thieves take from the local deque. Workers so do not meet on one
-// word, as they would in the inbox.
+// role takes the posts in a round, and thieves take from the local deque. So workers do not meet on
+// one word, as they would in the inbox.
 //
 // Invariants
 //   1. Tasks of one lane come out in the order of their pushes.
-//   2. The list is the owner's alone. It is older than all in the inbox.
+//   2. Only the owner touches a list. Its tasks are older than all tasks of the inbox.
 //   3. While `keeps_` is true at most one task here is to run; the other tasks go to sleep. The
 //      owner looks at them when its step ends, so no worker is woken for them, only to watch them.
 //   4. A task in the local deque is counted as begun before it is open: see role::drained.
@@ -48,7 +48,7 @@ public:
     outbox(bool shared, bool steals)
         : shared_{shared}, local_{steals ? std::make_unique<local_posts>() : nullptr} {}
 
-    // --- the owner: posts --------------------------------------------------------------------------
+    // --- the owner: posts ------------------------------------------------------------------------
 
     // Whether the posts of this lane wait here at all.
     [[nodiscard]] bool takes(lane to) const noexcept {
@@ -57,14 +57,14 @@ public:
     [[nodiscard]] bool is_shared() const noexcept { return shared_; }
     [[nodiscard]] bool steals() const noexcept { return local_ != nullptr; }
 
-    // Tells the compiler what the caller knows, for what follows up to the next access to an atomic.
+    // Tells the compiler what the caller knows. It holds up to the next access to an atomic.
     [[gnu::always_inline]] void assume_shared(bool shared) const noexcept {
         if (shared_ != shared) __builtin_unreachable();
     }
 
-    // Adds newest -> ... -> oldest, posted by the step of this number. The duty comes after the
-    // push, in the order of [ID2], and after the owner has left the slot. `leased`: a task for the
-    // lease of the owner, in lane::groups, of a kind up to `sleeps`.
+    // Adds newest -> ... -> oldest, posted by the step of this number. The caller sees to the duty
+    // after the push, in the order of [ID2], and after it has left the slot. `leased`: a task for
+    // the lease of the owner, in lane::groups, of a kind up to `sleeps`.
     [[nodiscard, gnu::always_inline]] wake_duty push(lane to, basic_task& newest,
                                                      basic_task& oldest, post_kind kind,
                                                      std::uint64_t step,
@@ -93,7 +93,7 @@ public:
             kind_ = std::max(kind_, kind);
             ++posts_;
         }
-        // Before the push, which publishes it.
+        // Before the push, which publishes `keeps_`.
         due_ += due_of(kind);
         const bool kept = due_ + due_locally() <= 1;
         set_keeps(kept);
@@ -103,7 +103,7 @@ public:
         return kept ? wake_duty::watch : wake_duty::wake;
     }
 
-    // Adds a plain post where thieves find it. `direct` counts what needs no round. Nothing: no memory.
+    // Adds a plain post to the local deque, and counts it in `direct`. Nothing: no memory.
     [[nodiscard]] std::optional<wake_duty> push_open(basic_task& task, counter& direct) noexcept {
         const bool kept = local_->empty() && (nothing_in_fronts() || due_ == 0);
         // All before the push, which publishes it.
@@ -118,52 +118,52 @@ public:
         return kept ? wake_duty::watch : wake_duty::wake;
     }
 
-    // The step of this number posts to the inbox. What it posts later goes there as well: a round
+    // The step of this number posts to the inbox. Its later posts go there as well: a round
     // that has taken the first post may not have dealt it yet.
     void follow_inbox(std::uint64_t step) noexcept { inbox_step_ = step; }
     [[nodiscard]] bool follows_inbox(std::uint64_t step) const noexcept {
         return inbox_step_ == step;
     }
 
-    // The owner parks: other workers are to see to the posts. Published by the change of the word.
+    // The owner parks: other workers are to take the posts. The word of `idle` publishes it.
     void open_posts() noexcept {
         if (!nothing_in_fronts()) keeps_.store(false, sync::relaxed);
     }
 
-    // --- the owner: between two steps ----------------------------------------------------------------
+    // --- the owner: between two steps ------------------------------------------------------------
 
-    // The last kind that occurs in lane::everyone. Exact while the lane is not empty.
+    // The highest kind posted to lane::everyone since it was empty. Valid while it is not empty.
     [[nodiscard]] post_kind kind() const noexcept { return kind_; }
 
-    // How many posts the lane has. With a list it stays 0.
+    // How many posts the owner has added to the lane. With a list: 0.
     [[nodiscard]] unsigned posts(lane of = lane::everyone) const noexcept {
         return of == lane::groups ? group_posts_ : posts_;
     }
 
-    // Whether what `take` gives needs no round and no role. Requires that there is something.
+    // Whether the tasks that `take` gives need no round and no role. The lane must not be empty.
     [[nodiscard]] bool is_due() const noexcept {
-        // A list gives one task at a time. It may be due among other kinds: a sleeper has a
-        // deadline.
+        // A list gives one task at a time. It may be due although the lane has other kinds: the
+        // deadline of a sleeper is not `immediately`.
         return shared_ ? kind_ <= post_kind::again
                        : task_access::deadline_of(*list_.front()) == immediately;
     }
 
-    // Whether there is something for the lease of this home, of which no task needs a round: for the
-    // default group what its lane has, for another one leased posts, if its lane has nothing else.
+    // Whether there are posts for the lease of this home, and none needs a round: for the default
+    // group those of its lane; for another group leased posts, if its lane has no other posts.
     [[nodiscard]] bool has_leased(const home& of) const noexcept {
         if (!of.grouped()) return !empty(lane::everyone) && kind_ <= post_kind::sleeps;
         if (empty(lane::groups)) return false;
         if (shared_) return leased_ == group_posts_;
         return &task_access::home_of(*leased_list_.front()) == &of;
     }
-    // Whether no task of it needs the role. Requires `has_leased`.
+    // Whether none of these posts needs the role. Requires `has_leased`.
     [[nodiscard]] bool is_leased_due(const home& of) const noexcept {
         if (!of.grouped()) return is_due();
         if (shared_) return leased_kind_ <= post_kind::again;
         return task_access::deadline_of(*leased_list_.front()) == immediately;
     }
 
-    // Of a lane: all tasks, oldest first, or the oldest task of the list. Empty: a round was faster.
+    // Takes all tasks of a front, oldest first, or the oldest of a list. Empty: a round was faster.
     [[nodiscard]] basic_task::chain take(lane from = lane::everyone) noexcept {
         if (!shared_) {
             basic_task* const oldest = list_of(from).pop_front();
@@ -177,9 +177,9 @@ public:
         return everyone_.take_all();
     }
 
-    // --- the holder of the role ------------------------------------------------------------------------
+    // --- the holder of the role ------------------------------------------------------------------
 
-    // Moves all tasks of a lane behind those that have arrived. A list is the owner's while it runs.
+    // Moves all tasks of a lane behind those of `to`. A list: only the owner may, while it runs.
     [[gnu::always_inline]] void move_to(arrivals& to, lane from) noexcept {
         if (!shared_) {
             basic_task::chain& list = list_of(from);
@@ -193,12 +193,12 @@ public:
         to.add(newest);
     }
 
-    // --- any thread --------------------------------------------------------------------------------------
+    // --- any thread ------------------------------------------------------------------------------
 
     // The local deque, which policy::stealing alone has.
     [[nodiscard]] local_posts& local() noexcept { return *local_; }
 
-    // What follows is a hint, unless ordered by [ID1] or [ID2]. A list is for its owner to look at.
+    // These answers are hints, unless [ID1] or [ID2] orders them. Only the owner looks at a list.
 
     [[nodiscard]] bool empty(lane of) const noexcept {
         if (of == lane::groups) return shared_ ? groups_.empty() : leased_list_.empty();
@@ -208,13 +208,13 @@ public:
         return empty(lane::everyone) && empty(lane::groups);
     }
 
-    // Whether the local deque has something.
+    // Whether the local deque has a task.
     [[nodiscard]] bool has_open() const noexcept { return steals() && !local_->empty(); }
 
-    // What follows is not about a list. The order matters. Relaxed: not older than the push that was seen.
+    // The next functions are not about lists. They look for a post first, and then whether it is
+    // kept. So the second load may be relaxed: its value is not older than the push that was seen.
 
-    // Whether another worker should take the posts, by a round; with `kept_too` also those that the
-    // owner keeps.
+    // Whether a round of another worker should take the posts; `kept_too`: also kept posts.
     [[nodiscard]] bool wants_round(bool kept_too) const noexcept {
         return !nothing_in_fronts() && (kept_too || !is_kept());
     }
@@ -222,18 +222,18 @@ public:
     [[nodiscard]] bool wants_thief(bool kept_too) const noexcept {
         return has_open() && (kept_too || !is_kept());
     }
-    // Whether the owner has kept a post, which other workers should not forget.
+    // Whether the owner keeps a post, so that another worker must watch it.
     [[nodiscard]] bool keeps_post() const noexcept { return !nothing_in_fronts() && is_kept(); }
     [[nodiscard]] bool keeps_some() const noexcept {
         return keeps_post() || (has_open() && is_kept());
     }
 
-    // Whether the step that runs now has posted something, and keeps it: `finished` counts the steps
-    // of the slot.
+    // Whether the running step has posted a task, and keeps it: `finished` counts the steps of the
+    // slot.
     [[nodiscard]] bool keeps_post_of_step(const counter& finished) const noexcept {
         return keeps_post() && kept_after_.read() == finished.read();
     }
-    // Whether there is a post from before that step.
+    // Whether there is a post from before that step, or a post that is not kept.
     [[nodiscard]] bool has_older_posts(const counter& finished) const noexcept {
         return !nothing_in_fronts() && (!is_kept() || kept_after_.read() != finished.read());
     }
@@ -266,7 +266,7 @@ private:
         kept_after_.publish(step);
     }
 
-    // Tasks of the local deque that are to run: one that is kept, or 2 for more.
+    // How many tasks of the local deque are to run: 1 if the owner keeps it; 2 stands for more.
     [[nodiscard]] unsigned due_locally() const noexcept {
         if (!has_open()) return 0;
         return is_kept() ? 1 : 2;
@@ -276,13 +276,13 @@ private:
     basic_task::chain list_;
     basic_task::chain leased_list_;  // of lane::groups
 
-    // The owner's alone.
+    // Only the owner touches these.
     post_kind kind_ = post_kind::plain;
     post_kind leased_kind_ = post_kind::plain;  // of the leased posts
     const bool shared_;
     unsigned posts_ = 0;
     unsigned group_posts_ = 0;  // of lane::groups
-    unsigned leased_ = 0;       // of them
+    unsigned leased_ = 0;       // those of them that are leased
     unsigned due_ = 0;          // tasks of both fronts that are due; a batch counts as two
     std::uint64_t inbox_step_ = ~std::uint64_t{0};
 

@@ -1,19 +1,23 @@
-// The tasks of a group that are ready and have a deadline, the earliest first, beside the FIFO of those without one.
+// The ready tasks of a group that have a deadline, the earliest first. The tasks without a deadline
+// are in a FIFO beside it.
 //
-// Question it answers: is the next task of the group the one with the earliest deadline, or the oldest without one?
-// The holder of the role only. Only a group with `earliest_deadline_first` puts tasks here.
+// Question it answers: is the next task of the group the task with the earliest deadline, or the
+// oldest task without a deadline? The holder of the role only. Only a group with
+// `earliest_deadline_first` puts tasks here.
 //
 // Invariants
-//   1. Of two tasks the one with the earlier deadline goes first, of equal deadlines the one that came first.
-//   2. While a task waits in the FIFO, at most `ahead_max` tasks are taken before its first one. So a task without a
-//      deadline waits for `ahead_max` others for each place in the FIFO, however many tasks with deadlines come.
+//   1. The task with the earlier deadline goes first; if the deadlines are equal, the task that
+//      came first.
+//   2. While tasks wait in the FIFO, at most `ahead_max` tasks with deadlines go before the first
+//      of them. So a task without a deadline waits for `ahead_max` tasks with deadlines at most for
+//      each place in the FIFO, however many come.
 //   3. A task that was taken and is put back stands where it stood.
 //
-// Costs: O(log n), 24 bytes a task, in an array that is made with the first task. Without memory for it a task goes to the
-// FIFO.
+// Costs: O(log n); 24 bytes a task, in an array that is made with the first task. A task without
+// memory for its entry goes to the FIFO.
 //
-// Rejected: a deadline that stands for "none", such as 100 ms from now. A source of work that is overdue already would go
-// before it for ever, and each admission would read the clock.
+// Rejected: a deadline for tasks that have none, such as 100 ms from now. A source of tasks that
+// are overdue already would go before them for ever, and each admission would read the clock.
 //
 // Spec: GroupOrder in spec/MAP.md.
 #pragma once
@@ -36,29 +40,30 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-    // False: it has no deadline, or there is no memory. Then it belongs into the FIFO.
+    // False: the task has no deadline, or there is no memory for it. Then it belongs in the FIFO.
     [[nodiscard]] bool add(basic_task& task, time_point deadline) noexcept {
         return insert({deadline, number_++, &task});
     }
 
-    // The same for a task that was taken.
+    // The same for a task that was taken and goes back to its place.
     [[nodiscard]] bool put_back(basic_task& task, time_point deadline) noexcept {
         if (!insert({deadline, --front_, &task})) {
-            ahead_ = ahead_max;  // the first of the FIFO is owed its turn
+            ahead_ = ahead_max;  // the caller puts it at the front of the FIFO: it is next
             return false;
         }
         if (ahead_ != 0) --ahead_;
         return true;
     }
 
-    // The next task. Null: the first of the FIFO is next, in which tasks wait if `others_wait`.
+    // Takes the next task. Null: the first task of the FIFO is next. `others_wait`: the FIFO is not
+    // empty.
     [[nodiscard]] basic_task* take_next(bool others_wait) noexcept {
         const bool may = !others_wait || ahead_ != ahead_max;
         ahead_ = may && others_wait && !empty() ? ahead_ + 1 : 0;
         return may ? take_first() : nullptr;
     }
 
-    // The first of all; null: none is left.
+    // Takes the task with the earliest deadline; null: no task is left.
     [[nodiscard]] basic_task* take_first() noexcept {
         if (empty()) return nullptr;
         std::ranges::pop_heap(entries_, goes_after);
@@ -72,7 +77,7 @@ public:
 private:
     struct entry {
         time_point deadline;
-        std::int64_t number;  // of equal deadlines the lower goes first
+        std::int64_t number;  // of two equal deadlines the lower number goes first
         basic_task* task;
     };
 
@@ -96,10 +101,10 @@ private:
     }
 
     std::vector<entry> entries_;  // a heap
-    std::size_t size_ = 0;        // of the heap: a group without deadlines asks often
+    std::size_t size_ = 0;        // of the heap; read often, also without deadlines
     std::int64_t number_ = 0;
     std::int64_t front_ = 0;
-    unsigned ahead_ = 0;  // have gone before the first of the FIFO
+    unsigned ahead_ = 0;  // tasks that have gone before the first task of the FIFO
 };
 
 }  // namespace fairlead::sched

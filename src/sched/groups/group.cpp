@@ -77,7 +77,7 @@ group& group::operator=(group&& other) noexcept {
 
 group::~group() { drop(); }
 
-// Nobody could resume what is left.
+// A paused group is resumed: without the handle no thread could resume its tasks.
 void group::drop() noexcept {
     if (state_ == nullptr) return;
     if (state_->paused.load(sync::relaxed)) resume();
@@ -91,7 +91,7 @@ void group::set_weight(unsigned weight) {
 }
 
 void group::set_max_concurrency(unsigned count) noexcept {
-    state_->running_max.store(count, sync::relaxed);  // likewise
+    state_->running_max.store(count, sync::relaxed);  // published by the notice
     state_->in.notice(*state_);
 }
 
@@ -121,11 +121,11 @@ bool group::try_post(basic_task& task) noexcept {
 }
 
 void group::pause() noexcept {
-    state_->paused.store(true, sync::relaxed);  // seen at its next turn
+    state_->paused.store(true, sync::relaxed);  // seen before the next turn of the group
 }
 
 void group::resume() noexcept {
-    state_->paused.store(false, sync::relaxed);  // likewise
+    state_->paused.store(false, sync::relaxed);  // published by the notice
     state_->in.notice(*state_);
 }
 
@@ -188,7 +188,7 @@ group_state::group_state(core& its_core, lane by, group_options options,
 
 void group_state::destroy() noexcept {
     if (is_bound()) in.handover.bind(*this, nobody);
-    if (grouped()) in.groups.erase(*this);  // the default one is in no list
+    if (grouped()) in.groups.erase(*this);  // the default group is in no list
     delete this;
 }
 

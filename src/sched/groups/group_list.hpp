@@ -15,7 +15,7 @@ namespace fairlead::sched {
 
 class group_list {
 public:
-    // The caller holds what it gets. Throws std::bad_alloc.
+    // Makes a group, which the caller holds. Throws std::bad_alloc.
     [[nodiscard]] group_state& make(core& in, group_options options);
 
     void erase(group_state& gone) noexcept {
@@ -23,10 +23,10 @@ public:
         all_.erase(gone);
     }
 
-    // Whether there is none. While no other thread makes one.
+    // Whether there is no group. Requires that no other thread makes one meanwhile.
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
 
-    // Under the mutex.
+    // Calls `visit` for each group, under the mutex.
     template <class Visit>
     void for_each(Visit&& visit) {
         std::lock_guard lock{mutex_};
@@ -35,14 +35,14 @@ public:
         }
     }
 
-    // Before the end.
+    // Before the scheduler is destroyed.
     void let_go_of_dropped() noexcept;
 
 private:
     sync::mutex mutex_;
     base::list<group_state, &group_state::links> all_;  // guarded by mutex_
-    // What other groups drop is given back in it, whatever else there is to do. Likewise; null until the first group
-    // that may drop tasks.
+    // The group whose steps give back the tasks that other groups drop; these steps go before all
+    // other tasks. Set under mutex_; null until the first group that may drop tasks.
     group_state* of_dropped_ = nullptr;
 };
 

@@ -1,6 +1,7 @@
-// Tasks of a group that are ready to run, in order; the oldest of those with permits is at hand, which may be dropped. They may
-// have to wait at the entry, in a line of their own. A group that goes by deadlines keeps the tasks with a deadline apart.
-// One thread at a time.
+// The tasks of a group that are ready to run, in order. The oldest task with a permit is found
+// fast: it is the task that a group drops. Tasks with permits may have to wait at the entry, in a
+// line of their own, for the rate of the group. A group that goes by deadlines keeps the tasks with
+// a deadline apart. One thread at a time.
 #pragma once
 
 #include "sched/groups/deadline_order.hpp"
@@ -19,20 +20,21 @@ public:
     explicit group_queue(bool by_deadline = false) noexcept
         : by_deadline_{by_deadline}, is_fifo_{!by_deadline} {}
 
-    // Whether it has been a FIFO so far: then `push_back`, `pop_front` and `push_front` do what `add`, `take` and
-    // `put_back` do, for less.
+    // Whether the queue has been a FIFO so far: then `push_back`, `pop_front` and `push_front` do
+    // what `add`, `take` and `put_back` do, for less.
     [[nodiscard]] bool is_fifo() const noexcept { return is_fifo_; }
-    // Some tasks will have to enter.
+    // From now on some tasks may have to wait at the entry.
     void have_entry() noexcept { is_fifo_ = false; }
 
-    // Whether nobody is there who need not enter.
+    // Whether there is no task, those at the entry not counted.
     [[nodiscard]] bool empty() const noexcept { return all_.empty() && urgent_.empty(); }
-    // With those that wait at the entry.
+    // How many tasks there are, with those at the entry.
     [[nodiscard]] std::size_t size() const noexcept {
         return all_.size() + urgent_.size() + entering_.size();
     }
 
-    // With a permit it has to enter first, if it `must`, or others wait for that.
+    // Adds a task. A task with a permit waits at the entry if it `must`, or if other tasks wait
+    // there.
     void add(basic_task& task, bool must) noexcept {
         if (task_access::has_permit(task) && (must || has_entering())) {
             entering_.push_back(task);
@@ -41,29 +43,29 @@ public:
         }
     }
 
-    // One that need not enter. There must be one.
+    // Takes the next task that is not at the entry. Requires that there is one.
     [[nodiscard]] basic_task& take() noexcept {
         basic_task* const urgent = by_deadline_ ? urgent_.take_next(!all_.empty()) : nullptr;
         return urgent != nullptr ? *urgent : pop_front();
     }
-    // One that was taken, and was not dealt after all.
+    // Puts back a task that was taken, and was not dealt after all.
     void put_back(basic_task& task) noexcept {
         if (!by_deadline_ || !urgent_.put_back(task, task_access::due(task))) push_front(task);
     }
 
-    // Whether some wait at the entry; takes the first.
+    // Whether tasks wait at the entry; `enter` takes the first of them.
     [[nodiscard]] bool has_entering() const noexcept { return !entering_.empty(); }
     [[nodiscard]] basic_task& enter() noexcept { return *entering_.pop_front(); }
-    // One that has entered, and was not dealt after all.
+    // Puts back a task that has entered, and was not dealt after all.
     void leave(basic_task& task) noexcept { entering_.push_front(task); }
 
-    // Without a deadline, and without an entry.
+    // Adds a task that has no deadline, and does not wait at the entry.
     void push_back(basic_task& task) noexcept {
         with_permits_ += task_access::has_permit(task);
         all_.push_back(task);
     }
 
-    // One that was popped.
+    // Puts back a task that was popped.
     void push_front(basic_task& task) noexcept {
         if (task_access::has_permit(task)) {
             ++with_permits_;
@@ -72,7 +74,7 @@ public:
         all_.push_front(task);
     }
 
-    // It is not dropped, unless it is put back.
+    // `take_oldest_with_permit` does not find this task any more, unless it is put back.
     [[nodiscard]] basic_task& pop_front() noexcept {
         basic_task& first = *all_.pop_front();
         if (&first == none_up_to_) none_up_to_ = nullptr;
@@ -83,8 +85,8 @@ public:
         return first;
     }
 
-    // The oldest that has a permit, or null. Looks at each task once, however often it is called, but for those that
-    // stand among some that were put back.
+    // Takes the oldest task with a permit, or null. All calls together look at each task once,
+    // except for tasks that were put back, and tasks between these.
     [[nodiscard]] basic_task* take_oldest_with_permit() noexcept {
         if (with_permits_ == 0) return entering_.pop_front();
         --with_permits_;
@@ -99,7 +101,7 @@ public:
         return all_.pop_behind(before);
     }
 
-    // All: by deadline, and then as they are.
+    // Takes all tasks: by deadline, then in the order of the FIFO, then those at the entry.
     [[nodiscard]] basic_task::chain take_all() noexcept {
         none_up_to_ = nullptr;
         put_back_ = 0;
@@ -119,11 +121,12 @@ private:
     const bool by_deadline_;
     bool is_fifo_;
     basic_task::chain all_;
-    deadline_order urgent_;  // those with a deadline
+    deadline_order urgent_;  // tasks with a deadline
     basic_task::chain entering_;
     std::size_t with_permits_ = 0;
-    basic_task* none_up_to_ = nullptr;  // nor before it, but for `put_back_`; null: not known
-    std::size_t put_back_ = 0;          // before it, of those with permits
+    // Of all_ up to this task, only `put_back_` tasks have a permit. Null: not known.
+    basic_task* none_up_to_ = nullptr;
+    std::size_t put_back_ = 0;
 };
 
 }  // namespace fairlead::sched

@@ -1,4 +1,4 @@
-// A group, as the role and the workers see it. It lives as long as its handle, its tasks, or the role need it.
+// A group for the role and the workers. It lives while a handle, a task or the role holds it.
 #pragma once
 
 #include "sched/groups/group_queue.hpp"
@@ -26,13 +26,13 @@ public:
     static constexpr unsigned weight_max = 10'000;
     group_state(core& its_core, lane by, group_options options,
                 group_state* gives_dropped_to = nullptr) noexcept;
-    // --- any thread: who needs it ------------------------------------------------------------------
+    // --- any thread: holds -----------------------------------------------------------------------
 
-    // The caller has a right to it already.
+    // Requires that the group is held already.
     void hold() noexcept { holders_.fetch_add(1, sync::relaxed); }
     void let_go() noexcept { let_go_of(1); }  // the last touch
 
-    // Likewise, for a task that is posted.
+    // The same for a task that is posted.
     void hold_for_task() noexcept { holders_.fetch_add(one_task, sync::relaxed); }
     void let_task_go() noexcept { let_tasks_go(1); }
     void let_tasks_go(std::size_t count) noexcept { let_go_of(count * one_task); }
@@ -40,7 +40,7 @@ public:
         return holders_.load(sync::relaxed) / one_task;
     }
 
-    // 0: without a bound.
+    // `most` 0: without a bound.
     [[nodiscard]] static constexpr std::uint64_t bound_of_queue(std::size_t most) noexcept {
         return most == 0 ? sync::line::unbounded
                          : std::min<std::uint64_t>(most, sync::line::unbounded);
@@ -49,40 +49,40 @@ public:
     core& in;
     const std::string name;
     const std::size_t level;
-    group_state* const drops_to;  // the oldest of its tasks, to be given back; null: it drops none
+    group_state* const drops_to;  // gives back the tasks that this group drops; null: it drops none
 
-    // Posts that have not begun. A waiting post asks for one permit.
+    // Taken by posts that have not begun. A waiting post asks for one permit.
     sync::line permits;
-    sync::atomic<std::uint64_t> refused{0};  // posts
+    sync::atomic<std::uint64_t> refused{0};  // permits; for reports
 
-    // --- workers: steps of its tasks -----------------------------------------------------------------
+    // --- workers: steps of its tasks -------------------------------------------------------------
 
-    // A step has run for so long.
+    // A step has run for so long. Relaxed: published by what follows.
     void charge(duration time) noexcept {
-        used_.fetch_add(static_cast<std::uint64_t>(time.count()),
-                        sync::relaxed);  // published by what follows
+        used_.fetch_add(static_cast<std::uint64_t>(time.count()), sync::relaxed);
     }
 
-    // Whether no more than so many of its steps may run.
+    // Whether only so many of its steps may run at once.
     [[nodiscard]] bool has_limit() const noexcept { return most() != 0; }
 
-    // One after the other, in order.
+    // Whether its steps run one after the other, in order.
     [[nodiscard]] bool is_strand() const noexcept { return most() == 1; }
 
-    // The worker that it is bound to.
+    // Whether it is bound to a worker.
     [[nodiscard]] bool is_bound() const noexcept { return bound_to.load(sync::relaxed) != nobody; }
 
-    // A step begins that was not dealt.
+    // A step begins that was not dealt: a fork that a thief took.
     void begin_stolen_step() noexcept { stolen_.fetch_add(1, sync::relaxed); }
 
-    // It has ended. True: the role waits for that, and must be told, once.
+    // A step has ended. True: the role waits for that, and the caller must tell it, once.
     [[nodiscard]] bool end_step() noexcept {
-        // [GR1] the role says that it is held back, and then looks at this number once more.
+        // [GR1] the role says that the group is held back, and then reads this number once more.
         ended_.fetch_add(1, sync::seq_cst);
         return is_waited_for();
     }
 
-    // A lease has ended, with so many steps that no turn had dealt, and so many that have ended. Likewise.
+    // A lease has ended: how many steps it began that no turn had dealt, and how many have ended.
+    // Returns what `end_step` does.
     [[nodiscard]] bool end_lease(std::uint64_t begun, std::uint64_t ended_steps) noexcept {
         if (begun != 0) stolen_.fetch_add(begun, sync::relaxed);  // published by what follows
         ended_.fetch_add(ended_steps, sync::release);             // pairs with `running`
@@ -95,31 +95,30 @@ public:
     }
     [[nodiscard]] std::uint64_t ended() const noexcept { return ended_.load(sync::acquire); }
 
-    // --- any thread: what is wished --------------------------------------------------------------------
+    // --- any thread: settings --------------------------------------------------------------------
 
     sync::atomic<unsigned> weight_wanted;
     static constexpr unsigned nobody = idle::anybody;
     sync::atomic<unsigned> running_max;  // 0: any number
     sync::atomic<double> rate_wanted;    // of tasks with permits, a second
-    // The worker whose thread runs its steps, or nobody. Changes under the mutex of the hand-over. Relaxed: published by
-    // the notice, and by what is posted after it.
+    // The worker whose thread runs its steps, or `nobody`. Changes under the mutex of the
+    // hand-over. Relaxed: published by the notice, and by what is posted after it.
     sync::atomic<unsigned> bound_to{nobody};
     sync::atomic<bool> paused{false};
     sync::atomic<std::size_t> queued{0};  // for reports
 
-    // Of those that the role is to look at.
+    // The list of groups that the role is to look at; whether the group is in it.
     group_state* next_noticed = nullptr;
     sync::atomic<bool> noticed{false};
 
-    // --- the holder of the role -------------------------------------------------------------------------
+    // --- the holder of the role ------------------------------------------------------------------
 
-    // How many of its tasks have been dealt and have not ended their step.
+    // How many of its steps have been dealt, or begun without that, and have not ended.
     [[nodiscard]] std::uint64_t running() const noexcept {
-        const std::uint64_t ended_now =
-            ended_.load(sync::seq_cst);  // [GR1] and before the others of these steps
+        const std::uint64_t ended_now = ended_.load(sync::seq_cst);  // [GR1], and before `stolen_`
         return begun_ + stolen_.load(sync::relaxed) - ended_now;
     }
-    // How many more may begin. Under a lease it is not known how many run: none.
+    // How many more steps may begin. None under a lease: it is not known how many run.
     [[nodiscard]] std::size_t room() const noexcept {
         const unsigned may = most();
         if (may == 0) return SIZE_MAX;
@@ -127,7 +126,7 @@ public:
         const std::uint64_t now = running();
         return now >= may ? 0 : may - now;
     }
-    // By whom it is to be served, as `shares` has it.
+    // The server of `shares` that is to serve the group.
     [[nodiscard]] std::size_t server_wanted() const noexcept {
         const unsigned worker = bound_to.load(sync::relaxed);
         return worker == nobody ? shares::any : worker + 1;
@@ -135,40 +134,40 @@ public:
     void begin_steps(std::size_t count) noexcept { begun_ += count; }
 
     // Whether its next turn may begin with a lease: it has no limit, and all its tasks are equal.
-    // What goes first of all has a lane of its own, with an order of its own.
+    // Not with the highest priority: its lane goes first, in an order of its own.
     [[nodiscard]] bool may_have_lease() const noexcept {
         return most() == 0 && queue.is_fifo() && enters_by != lane::control;
     }
     void begin_lease() noexcept { ++leases_; }
-    // [GR1] and before the number of steps.
+    // [GR1], and before the numbers of steps.
     [[nodiscard]] bool has_open_lease() const noexcept {
         return ended_leases_.load(sync::seq_cst) != leases_;
     }
-    // No worker has opened it.
+    // No worker has opened the lease.
     void take_back_lease() noexcept { --leases_; }
 
-    // Whether a lease may go on, and no older task waits. The worker that has it; a hint.
+    // Whether a lease may go on, and no older task waits. Called by the worker that has it; a hint.
     [[nodiscard]] bool keeps_lease() const noexcept {
         return queued.load(sync::relaxed) == 0 && !paused.load(sync::relaxed) && most() == 0 &&
                rate_wanted.load(sync::relaxed) == 0;
     }
-    // One was taken back.
+    // A task that was dealt has been taken back.
     void take_back_step(const basic_task& task) noexcept {
         --begun_;
         if (enters(task)) limit_.give_back();
     }
 
-    // It is held back until a step ends. False: one has.
+    // Holds the group back until a step ends. False: a step has ended meanwhile.
     [[nodiscard]] bool hold_back() noexcept {
         held_back_.store(true, sync::seq_cst);  // [GR1]
         if (room() == 0) {
             throttled.add(1);
             return true;
         }
-        return !held_back_.exchange(false, sync::seq_cst);  // unless who has ended it says so
+        return !held_back_.exchange(false, sync::seq_cst);  // or `end_step` tells the role
     }
 
-    // The time that its steps took since the last call, and from it how long they are.
+    // The time that its steps took since the last call. Also estimates the length of a step.
     [[nodiscard]] virtual_duration collect() noexcept {
         const std::uint64_t ended_now = ended();
         const duration used_now = used();
@@ -183,9 +182,9 @@ public:
     }
     [[nodiscard]] duration step() const noexcept { return step_; }
 
-    // It competes from now on, and waits for its turn.
+    // The group competes from now on, and waits for its turn.
     void begin_wait(time_point now) noexcept { waits_since_ = now; }
-    // Its turn has come; it waits for the next, if it competes still.
+    // Its turn has come; it waits for the next turn, if it still competes.
     void end_wait(time_point now) noexcept {
         const auto waited_now = static_cast<std::uint64_t>((now - waits_since_).count());
         turns.add(1);
@@ -194,7 +193,7 @@ public:
         waits_since_ = now;
     }
 
-    // For reports: what the holder of the role has counted; nanoseconds.
+    // For reports: what the holder of the role has counted; times in nanoseconds.
     counter turns;
     counter waited;
     counter waited_most;
@@ -208,7 +207,7 @@ public:
         queue.add(task, limit_.per_second() != 0);
     }
 
-    // It was taken, and not dealt after all.
+    // A task was taken, and not dealt after all.
     void put_back(basic_task& task) noexcept {
         if (queue.is_fifo()) return queue.push_front(task);
         if (enters(task)) {
@@ -218,7 +217,7 @@ public:
         }
     }
 
-    // The next that may begin, or null: if there are both, one that enters and one that need not in turn.
+    // The next task that may begin, or null. Tasks at the entry alternate with the rest.
     [[nodiscard]] basic_task* take_next(time_point now) noexcept {
         if (queue.is_fifo()) return queue.empty() ? nullptr : &queue.pop_front();
         const bool may_enter = queue.has_entering() && (queue.empty() || !last_entered_);
@@ -230,7 +229,7 @@ public:
         return queue.empty() ? nullptr : &queue.take();
     }
 
-    // When the next may enter. It may be past; `never`: there is none.
+    // When the next task may enter, maybe in the past; `never`: no task waits at the entry.
     [[nodiscard]] time_point next_entry() const noexcept {
         return queue.has_entering() ? limit_.next() : never;
     }
@@ -240,21 +239,21 @@ public:
         limit_.set(wanted, now);
         queue.have_entry();
     }
-    // The next has to wait for that.
+    // The next task at the entry has to wait; counts it once.
     void count_wait() noexcept {
         if (!std::exchange(one_waits_, true)) delayed.add(1);
     }
 
     group_queue queue;  // ready to run, not dealt yet
-    // While somebody waits for the rate: when the role is to look at it.
+    // While a task waits for the rate: when the role is to look at the group.
     time_point entry_at = never;
     heap_links<group_state> entering_links;
 
-    bool is_held = false;  // until one of its steps ends, or is taken back
+    bool is_held = false;  // held back until one of its steps ends, or is taken back
     group_state* next_resting = nullptr;
     bool is_in_resting = false;
 
-    base::list_links<group_state> links;  // in the list of its scheduler, under a mutex of that
+    base::list_links<group_state> links;  // in group_list, under its mutex
 
 private:
     static constexpr std::uint64_t one_task = std::uint64_t{1} << 32;
@@ -268,7 +267,7 @@ private:
     }
 
     void let_go_of(std::uint64_t what) noexcept {
-        // release: what the caller did; acquire: the last one has seen the others'.
+        // release: what the caller did; acquire: the thread that destroys has seen all of that.
         if (holders_.fetch_sub(what, sync::acq_rel) == what) destroy();
     }
 
@@ -288,12 +287,12 @@ private:
 
     rate_limit limit_;
     bool last_entered_ = false;
-    bool one_waits_ = false;  // at the entry, and is counted
+    bool one_waits_ = false;  // a task waits at the entry, and is counted
     std::uint64_t begun_ = 0;
-    std::uint64_t leases_ = 0;  // begun
+    std::uint64_t leases_ = 0;  // leases begun
     duration collected_{};
     std::uint64_t collected_steps_ = 0;
-    duration step_{};           // how long one is, about
+    duration step_{};           // how long a step is, about
     time_point waits_since_{};  // while it competes
 };
 

@@ -1,4 +1,4 @@
-// A priority queue of nodes that bring their links along: it allocates nothing, so it cannot fail.
+// A priority queue of nodes that contain their links: it allocates nothing, so it cannot fail.
 //
 // Source: Fredman, Sedgewick, Sleator, Tarjan: The Pairing Heap, 1986; two passes.
 #pragma once
@@ -11,23 +11,24 @@ template <class Node>
 struct heap_links {
     Node* child = nullptr;
     Node* next = nullptr;      // sibling
-    Node* previous = nullptr;  // sibling; of the first child the parent
+    Node* previous = nullptr;  // sibling; for the first child: its parent
 };
 
-// Nodes in the order of their `Key`, which does not change while they are in it.
+// Nodes in the order of their `Key`. The key of a node does not change while the node is in the
+// heap.
 template <class Node, auto Links, auto Key>
 class pairing_heap {
 public:
     [[nodiscard]] bool empty() const noexcept { return root_ == nullptr; }
 
-    // The first, or null.
+    // The node with the lowest key, or null.
     [[nodiscard]] Node* top() const noexcept { return root_; }
 
     void push(Node& node) noexcept { root_ = root_ == nullptr ? &node : meld(root_, &node); }
 
     void pop() noexcept { root_ = merge(std::exchange((root_->*Links).child, nullptr)); }
 
-    // Removes `node`, which must be in it.
+    // Removes `node`, which must be in the heap.
     void erase(Node& node) noexcept {
         if (&node == root_) return pop();
         auto& links = node.*Links;
@@ -40,7 +41,8 @@ public:
     }
 
 private:
-    // Of two roots the later becomes the first child of the other.
+    // Makes one tree of two: the root with the higher key becomes the first child of the other
+    // root.
     static Node* meld(Node* first, Node* second) noexcept {
         if (second->*Key < first->*Key) std::swap(first, second);
         Node* const child = (first->*Links).child;
@@ -51,7 +53,8 @@ private:
         return first;
     }
 
-    // Siblings, without a parent, become one tree: in pairs, and then the pairs from the last to the first.
+    // Makes one tree of siblings without a parent: first pairs, then all pairs from the last to the
+    // first.
     static Node* merge(Node* siblings) noexcept {
         Node* pairs = nullptr;
         while (siblings != nullptr) {
@@ -69,7 +72,7 @@ private:
         return all;
     }
 
-    // Takes the first from a list.
+    // Takes the first node from a list of siblings.
     static Node* cut(Node*& list) noexcept {
         Node* const first = list;
         list = std::exchange((first->*Links).next, nullptr);

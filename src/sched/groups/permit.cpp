@@ -20,7 +20,7 @@ void permit::post(basic_task& task) && noexcept {
     FAIRLEAD_ASSERT(of_ != nullptr, "a permit was used that is none, or for a second task");
     sched::group_state& into = *std::exchange(of_, nullptr);
     sched::task_access::give_permit(task);
-    // A group that drops takes the permit now: a permit that is not used drops nothing.
+    // A group that drops tasks takes the permit only now: a permit that is not used drops nothing.
     if (into.drops_to != nullptr) into.permits.take_beyond_bound();
     sched::access::executor_of(into).post(task);
     into.let_go();
@@ -44,7 +44,7 @@ void permit_waiter::hold(group& of) noexcept {
 
 bool permit_waiter::begin(group& of) noexcept {
     hold(of);
-    // A group that drops its oldest tasks never has a wait.
+    // In a group that drops its oldest tasks no post ever waits.
     if (waits_for_->drops_to == nullptr) return waits_for_->permits.enter(*this);
     if (claim()) sync::waiter_list::grant(*this);
     return false;

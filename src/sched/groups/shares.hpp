@@ -1,23 +1,26 @@
-// Shares: whose turn it is among those who compete, by virtual time.
+// Shares: which of the shares that compete is next, by virtual time.
 //
-// Each share has a weight. Its virtual time goes on by the service that it gets, divided by its weight; the virtual time of
-// all is the mean of theirs, by weight. Who is behind the mean is owed service; who is ahead of it owes, and is not
-// eligible. Of the eligible the one with the earliest virtual deadline is next: the time by which a slice of service, the
-// request that it makes, would be served at its rate. So a share that wants short slices is served sooner and more often, and
-// none gets more than its weight. Who has less than the mean weight makes requests that are shorter in proportion: it is served
-// a little now and then, rather than a slice after a long time, so that its share is right soon.
+// Each share has a weight. Its virtual time goes on by the service that it gets, divided by its
+// weight. The mean is that of all virtual times, by weight. A share behind the mean is owed
+// service; a share ahead of it owes service, and is not eligible. The eligible share with the
+// earliest virtual deadline is next: the time by which its request, a slice of service, would be
+// served at its rate. So a share with short slices is served sooner and more often, and no share
+// gets more than its weight. A share with less than the mean weight makes shorter requests, in
+// proportion: it gets a little often, not a slice after a long time, so its part is right soon.
 //
-// A share is for any server, or for one: then it alone serves it, when it is next of those that this server may serve. The
-// mean is that of all. What one server has to give may be less than its shares are due: then they lag behind the mean, by
-// so much at most, from where their virtual times are counted on, so that they stay where they are among each other.
+// A share is for any server, or for one server, which serves the shares for any as well. The mean
+// is that of all shares. One server may have less to give than its own shares are due. They lag
+// behind the mean then, but only so far: beyond that the server counts their virtual times from a
+// later point (`ahead`), so their order stays.
 //
-// Who can use no more than it is served now rests: it competes, but is not next. Who has nothing to do leaves. Both keep what
-// they are owed, up to one slice, so that pauses between two tasks cost nothing, and long ones bring nothing; what it owes
-// who is away pays off by the time that goes by.
+// A share rests while it can use no more service than it gets: it competes, but is not next. A
+// share with nothing to do leaves. Both keep what they are owed, up to `rest_requests` requests if
+// the share rests, and up to one if it left. So short pauses cost nothing, long ones bring nothing.
+// A share that is away pays off what it owes as the mean moves on.
 //
-// Plain code without time: the caller says who was served for how long.
-//
-// Source: I. Stoica, H. Abdel-Wahab: Earliest Eligible Virtual Deadline First, 1995; Linux has it since 6.6.
+// Plain code without time: the caller says which share was served for how long.
+// Source: I. Stoica, H. Abdel-Wahab: Earliest Eligible Virtual Deadline First, 1995; Linux has it
+// since 6.6.
 #pragma once
 
 #include "sched/groups/pairing_heap.hpp"
@@ -31,7 +34,7 @@
 
 namespace fairlead::sched {
 
-// Service by weight. A double: nothing is lost by division, and it does not run out.
+// Service divided by weight. A double: nothing is lost by division, and it does not run out.
 using virtual_duration = std::chrono::duration<double>;
 
 enum class share_state : unsigned char { away, resting, eligible, ahead };
@@ -42,12 +45,12 @@ struct share {
     double weight;
     virtual_duration slice;
 
-    // Of `shares`.
-    virtual_duration served{};    // its virtual time; of its server, while it competes
+    // For `shares` only.
+    virtual_duration served{};    // its virtual time; while it competes, as its server counts
     virtual_duration deadline{};  // of its request
-    virtual_duration owed{};      // when it left
+    virtual_duration owed{};      // what it was owed when it left
     share_state state = share_state::away;
-    std::size_t server = 0;  // who alone serves it, from 1 on; 0: any
+    std::size_t server = 0;  // the only server that serves it, from 1 on; 0: any
     heap_links<share> links;
 };
 
@@ -58,18 +61,18 @@ public:
     // Servers 1 to `servers` may have shares of their own.
     explicit shares(std::size_t servers = 0) : of_server_(servers + 1) {}
 
-    // Whether nobody competes.
+    // Whether no share competes.
     [[nodiscard]] bool empty() const noexcept { return weights_ == 0; }
 
-    // Whether nobody could be next, at any server.
+    // Whether no share could be next, at any server.
     [[nodiscard]] bool all_rest() const noexcept { return count_waiting_ == 0; }
 
-    // Whether nobody of the shares of this server could be next.
+    // Whether no share of this server could be next.
     [[nodiscard]] bool all_rest_of(std::size_t of) const noexcept {
         return of_server_[of].eligible.empty() && of_server_[of].not_eligible.empty();
     }
 
-    // It has something to do from now on.
+    // The share has something to do from now on.
     void join(share& who) noexcept {
         const double others = weights_;
         weights_ += who.weight;
@@ -77,14 +80,13 @@ public:
         virtual_duration kept = std::min(who.owed, request_of(who));
         if (others != 0) kept *= weights_ / others;  // as the mean moves with it
         who.served = std::max(who.served, mean_ - kept) - ahead_of(who);
-        who.deadline =
-            who.served;  // its first request is short: how many there will be is not known
+        who.deadline = who.served;  // a short first request: how many will follow is not known
         enroll(of_server_[who.server], who);
         mean_ -= lag(who) / weights_;  // the mean with it
         insert(who);
     }
 
-    // It has nothing to do any more.
+    // The share has nothing to do any more.
     void leave(share& who) noexcept {
         remove(who);
         who.state = share_state::away;
@@ -93,18 +95,17 @@ public:
         who.owed = std::max(mean_ - who.served, virtual_duration{});
         weights_ -= who.weight;
         --count_;
-        if (weights_ != 0)
-            mean_ += (mean_ - who.served) * who.weight / weights_;  // the mean without it
+        if (weights_ != 0) mean_ += (mean_ - who.served) * who.weight / weights_;  // without it
     }
 
-    // It can use no more for now. It competes.
+    // The share can use no more for now. Requires that it competes.
     void rest(share& who) noexcept {
         remove(who);
         who.state = share_state::resting;
     }
 
-    // It can again. What it is owed because of others' long steps it keeps; but not for ever what it could not use,
-    // as its share is more than all that it may run at once.
+    // The share, which competes, can use more again. It keeps what long steps of other shares cost
+    // it, but not for ever what it cannot use, if its part is more than it may run at once.
     void go_on(share& who) noexcept {
         limit_owed(who);
         server& its = of_server_[who.server];
@@ -120,7 +121,7 @@ public:
         insert(who);
     }
 
-    // Likewise, what all that are for the one server that this one is for are owed by the others. It competes.
+    // Limits what the shares of its server are owed by the other shares. Requires that it competes.
     void limit_owed(const share& who) noexcept {
         server& its = of_server_[who.server];
         const double others = weights_ - its.weights;
@@ -131,7 +132,7 @@ public:
         mean_ += excess * its.weights / others;
     }
 
-    // From now on it is for this server.
+    // From now on the share is for this server.
     void move_to(share& who, std::size_t to) noexcept {
         if (who.state == share_state::away) {
             who.server = to;
@@ -148,10 +149,10 @@ public:
         if (waits) insert(who);
     }
 
-    // Whose turn it is of those that are for this server alone, or for any. Null: nobody could be next.
+    // The next of the shares for this server alone; of those for any, if `of` is `any`. Or null.
     [[nodiscard]] share* next_own(std::size_t of) noexcept { return first_of(of_server_[of]); }
 
-    // Whose turn it is of those that this server may serve, likewise.
+    // The next of all shares that this server may serve. Or null.
     [[nodiscard]] share* next(std::size_t of = any) noexcept {
         share* const of_any = next_own(any);
         if (of == any) return of_any;
@@ -160,7 +161,7 @@ public:
         return goes_before(*of_any, *own) ? of_any : own;
     }
 
-    // It was served, or, if negative, not as long as was said before.
+    // The share was served. Negative: it was served less than was said before.
     void serve(share& who, virtual_duration service) noexcept {
         const virtual_duration time = service / who.weight;
         if (who.state == share_state::away) {
@@ -177,17 +178,17 @@ public:
         if (!rests) insert(who);
     }
 
-    // What it is owed, of service; negative: what it owes. It competes.
+    // What service the share is owed; negative: what it owes. Requires that it competes.
     [[nodiscard]] virtual_duration lag(const share& who) const noexcept {
         return (mean_of(who) - who.served) * who.weight;
     }
 
-    // How much of it is served at once. It competes.
+    // How much service the share requests at once. Requires that it competes.
     [[nodiscard]] virtual_duration request(const share& who) const noexcept {
         return request_of(who) * who.weight;
     }
 
-    // What it is owed stays the same.
+    // What the share is owed stays the same.
     void set_weight(share& who, double weight) noexcept {
         if (who.state == share_state::away) {
             who.weight = weight;
@@ -216,13 +217,13 @@ private:
     }
     void make_request(share& who) noexcept { who.deadline = who.served + request_of(who); }
 
-    // Those that are for one, or for any.
+    // The shares that compete and are for one server, or for any.
     struct server {
-        heap_of_deadlines eligible;  // of those that could be next
-        heap_of_times not_eligible;  // likewise, as they are ahead of the mean
-        double weights = 0;          // of all that compete
+        heap_of_deadlines eligible;  // shares that could be next
+        heap_of_times not_eligible;  // shares that wait, but are ahead of the mean
+        double weights = 0;          // of all these shares
         virtual_duration mean{};     // of their virtual times, by weight
-        virtual_duration ahead{};  // of theirs are the virtual times of all; never of those for any
+        virtual_duration ahead{};    // to add to their virtual times; 0 for any
     };
 
     static void enroll(server& its, const share& who) noexcept {
@@ -237,7 +238,7 @@ private:
     [[nodiscard]] virtual_duration ahead_of(const share& who) const noexcept {
         return of_server_[who.server].ahead;
     }
-    // By its own virtual time. It competes.
+    // As its server counts virtual time. Requires that the share competes.
     [[nodiscard]] virtual_duration mean_of(const share& who) const noexcept {
         return mean_ - ahead_of(who);
     }
@@ -250,13 +251,13 @@ private:
         const virtual_duration mean = mean_ - of.ahead;
         auto& ahead = of.not_eligible;
         while (!ahead.empty() && ahead.top()->served <= mean) move(*ahead.top());
-        // Who was eligible may be ahead since another has left.
+        // A share that was eligible may be ahead since another share has left.
         while (!of.eligible.empty() && of.eligible.top()->served > mean) move(*of.eligible.top());
-        // Of all one is behind the mean, or at it, but for what was lost in rounding, and for those that rest.
+        // None may be eligible: by rounding, or because the shares behind the mean rest.
         return of.eligible.empty() ? ahead.top() : of.eligible.top();
     }
 
-    // Of two that are the first each of theirs: one for any, the other not.
+    // Of the first share of each kind: `one` is for any server, `other` for one server.
     [[nodiscard]] bool goes_before(const share& one, const share& other) const noexcept {
         if (one.state != other.state) return one.state == share_state::eligible;
         return one.state == share_state::eligible ? one.deadline <= other.deadline + ahead_of(other)
@@ -290,10 +291,10 @@ private:
     }
 
     virtual_duration mean_{};
-    double weights_ = 0;  // of all who compete
+    double weights_ = 0;  // of all shares that compete
     std::size_t count_ = 0;
     std::size_t count_waiting_ = 0;
-    std::vector<server> of_server_;  // any, and each of them
+    std::vector<server> of_server_;  // for any, then for each server
 };
 
 }  // namespace fairlead::sched

@@ -17,7 +17,7 @@ turns::turns(core& owner)
 
 turns::~turns() { everyone_->let_go(); }
 
-// All queues are empty, and only what the role holds is left.
+// All queues are empty. Only the holds of the role on groups are left.
 void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
     for (const auto& each : slots) {
         each->turn.has_lease = false;
@@ -41,7 +41,8 @@ void turns::let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept {
 }
 
 bool turns::notice(group_state& group) noexcept {
-    // acq_rel: if it is noticed already, the role sees the caller's wish when it takes that back.
+    // acq_rel: if the mark is set already, the role sees the caller's wish when it takes the mark
+    // back.
     if (group.noticed.exchange(true, sync::acq_rel)) return false;
     group.hold();
     noticed_.push(group);
@@ -55,8 +56,9 @@ void turns::queue(basic_task& task) noexcept {
     if (group.drops_to != nullptr) drop_excess(group);
 }
 
-// Permits are also taken by posts that no round has admitted yet: so the newest are left. What is dropped is given back in a
-// step: that is the user's code.
+// Posts that no round has admitted yet have permits, too: the newest posts stay, and tasks of the
+// queue are dropped for them. `to` gives the dropped tasks back in steps, because that runs the
+// user's code.
 void turns::drop_excess(group_state& group) noexcept {
     group_state& to = *group.drops_to;
     std::size_t count = 0;
@@ -79,9 +81,9 @@ void turns::drop_excess(group_state& group) noexcept {
 
 void turns::ready_has_more() noexcept { want(*everyone_); }
 
-// --- who competes -------------------------------------------------------------------------------------
+// --- which groups compete ------------------------------------------------------------------------
 
-// It has tasks.
+// The group has tasks: it competes, unless it is held back, paused, or waits for its rate.
 void turns::want(group_state& group) noexcept {
     group.queued.store(group.queue.size(), sync::relaxed);
     if (group.is_held || group.paused.load(sync::relaxed)) return;
@@ -106,13 +108,15 @@ time_point turns::now() noexcept {
     return now_;
 }
 
-// It is about to, for this server: others of its level may do so already.
+// The group is about to wait for a turn. Forgets since when its level waits for one at this server,
+// unless other groups of the level wait there already.
 void turns::begin_to_wait(const group_state& group, std::size_t server) noexcept {
     level& its = levels_[group.level];
     if (its.all.all_rest_of(server)) its.waits_since[server] = never;
 }
 
-// It competes for the worker that it is bound to, or for any, as is wished. Whether that has changed.
+// Moves the group to the server of the worker that it is bound to, or to any. True: it was
+// elsewhere.
 bool turns::follow(group_state& group) noexcept {
     const std::size_t wanted = group.server_wanted();
     if (group.server == wanted) return false;
@@ -125,7 +129,7 @@ bool turns::follow(group_state& group) noexcept {
     return true;
 }
 
-// Whether groups that are bound to this server's slot wait.
+// Says in the slot of this server whether groups that are bound to it wait.
 void turns::look_at_bound(std::size_t server) noexcept {
     if (server == shares::any || !some_are_bound_) return;
     const bool wait = std::ranges::any_of(
@@ -137,7 +141,8 @@ void turns::look_at_bound(std::size_t server) noexcept {
                             sync::relaxed);
 }
 
-// Somebody has to wait for its rate, or nobody any more. While it is planned, that task holds it.
+// Plans when the role looks at the group again, if its next task has to wait for the rate. The plan
+// needs no hold on the group: that task has one.
 void turns::plan_entry(group_state& group) noexcept {
     const time_point next = group.next_entry();
     const time_point planned = next != never && next > now() ? next : never;
@@ -174,7 +179,7 @@ void turns::leave(group_state& group) noexcept {
     group.let_go();
 }
 
-// All of its tasks are in the hands of workers, or as many as may be.
+// All tasks of the group are in the hands of workers, or as many as may run.
 void turns::rest(group_state& group) noexcept {
     shares_of(group).rest(group);
     if (group.is_in_resting) return;
@@ -183,11 +188,11 @@ void turns::rest(group_state& group) noexcept {
     resting_.push_back(group);
 }
 
-// Nobody has tasks but the default group, of which all are in ready.
+// Turns end when only the default group has tasks, and all of these are in ready.
 void turns::end_if_over() noexcept {
     if (listed_ != 0 || !everyone_->queue.empty()) return;
     if (everyone_->state != share_state::away) leave(*everyone_);
-    while (group_state* const gone = resting_.pop_front()) {  // none rests any more
+    while (group_state* const gone = resting_.pop_front()) {  // no group rests any more
         gone->is_in_resting = false;
         gone->let_go();
     }
@@ -197,7 +202,7 @@ void turns::end_if_over() noexcept {
 void turns::look_at_noticed() noexcept {
     auto noticed = noticed_.take_all();
     while (group_state* const group = noticed.pop_front()) {
-        // Before its wishes are looked at: a later one is noticed again.
+        // Before the wishes are read: a later wish is noticed again.
         group->noticed.exchange(false, sync::acq_rel);
         group->is_held = false;
         const double weight = group->weight_wanted.load(sync::relaxed);
@@ -208,7 +213,8 @@ void turns::look_at_noticed() noexcept {
     }
 }
 
-// Whose last step has ended has nothing to do. Only some of them: there are as many as workers have tasks in hand.
+// A group that rests and whose last step has ended leaves. A round looks at some only: as many may
+// rest as workers have tasks in hand.
 void turns::look_at_resting(time_point now) noexcept {
     for (std::size_t left = std::min<std::size_t>(resting_.size(), 8); left != 0; --left) {
         group_state& group = *resting_.pop_front();
@@ -228,7 +234,7 @@ void turns::look_at_resting(time_point now) noexcept {
     }
 }
 
-// --- turns --------------------------------------------------------------------------------------------
+// --- turns ---------------------------------------------------------------------------------------
 
 void turns::give(slot& own, time_point now) noexcept {
     now_ = now;
@@ -255,7 +261,7 @@ void turns::forget_turn(slot& own) noexcept {
     group->let_go();
 }
 
-// What has not begun goes back, before what is queued.
+// Tasks that have not begun go back to the front of the queues of their groups.
 void turns::end_turn(slot& own) noexcept {
     forget_turn(own);
     std::array<basic_task*, run_queue::capacity> left;
@@ -274,10 +280,10 @@ void turns::take_back(basic_task& task) noexcept {
     auto& group = group_of(task_access::home_of(task));
     if (!group.grouped()) return;
     group.take_back_step(task);
-    group.is_held = false;  // there is room, and nobody else would say so
+    group.is_held = false;  // there is room, and no notice will come for it
 }
 
-// By priority, but for one that has waited for too long.
+// By priority, except that a level that has waited for too long goes first.
 group_state* turns::next(std::size_t server, time_point now) noexcept {
     for (level& each : levels_) {
         if (each.all.all_rest()) continue;
@@ -293,7 +299,7 @@ group_state* turns::next(std::size_t server, time_point now) noexcept {
     return nullptr;
 }
 
-// Somebody of those that are for this server.
+// Whether the groups of this level that are for this server have had no turn for `ageing`.
 bool turns::waits_for_long(level& from, std::size_t server, time_point now) noexcept {
     if (from.all.all_rest_of(server)) return false;
     time_point& since = from.waits_since[server];
@@ -309,7 +315,7 @@ group_state* turns::next_of(level& from, std::size_t server, choice choose) noex
         const virtual_duration used = group.collect();
         if (used != virtual_duration::zero()) {
             from.all.serve(group, used);
-            if (--corrections > 0) continue;  // it may not be the first any more
+            if (--corrections > 0) continue;  // the group may not be the first any more
         }
         if (!has_tasks(group)) {
             rest(group);
@@ -331,16 +337,17 @@ bool turns::has_tasks(const group_state& group) noexcept {
     return group.queue.has_entering() && group.next_entry() <= now();
 }
 
-// As many tasks as fill a turn, as far as is known. False: others were faster.
+// Gives a turn: as many tasks as fill it, as far as the length of a step is known. False: other
+// workers have taken all tasks.
 bool turns::deal(slot& own, group_state& group) noexcept {
     const auto request = std::chrono::duration_cast<duration>(shares_of(group).request(group));
     const duration length = std::min(request, turn_max);
     const duration step = group.step();
-    std::size_t wanted = 1;  // whose steps are of a length that is not known
+    std::size_t wanted = 1;  // the length of a step is not known
     if (step != duration::zero()) {
         wanted = std::clamp<std::size_t>(static_cast<std::size_t>(length / step), 1, deal_max);
     }
-    // A lease is over late by a quarter of its length at most, if its steps are as long as before.
+    // So a lease ends late by a quarter of its length at most, if its steps are as long as before.
     const auto steps_to_look = std::clamp<std::size_t>(wanted / 4, 1, looks_max);
     std::array<basic_task*, deal_max> out;
     const std::size_t count = take(own, group, {out.data(), std::min(wanted, group.room())});
@@ -349,7 +356,7 @@ bool turns::deal(slot& own, group_state& group) noexcept {
     group.hold();
     const bool leased = group.may_have_lease();
     if (leased) group.begin_lease();
-    const time_point now = core_.now();  // admission before it is nobody's
+    const time_point now = core_.now();  // no group is charged for the time before
     const duration expected = std::min(step * static_cast<std::int64_t>(count), length);
     shares_of(group).serve(group, expected);
     own.turn = {.of = &group,

@@ -1,20 +1,27 @@
-// Turns: while groups have tasks, the role gives each worker that asks a *turn*: for a moment, some tasks of the group that
-// is next by its shares. A round that finds one over gives the next.
+// Turns: while groups have tasks, the role gives each worker that asks a *turn*: for a short time,
+// some tasks of the group that is next by its shares. A round that finds a turn over gives the next
+// turn.
 //
-//     admit ---> queue of its group ---turn---> the run of the worker        (the default group's queue is ready)
+//     admit ---> queue of its group ---turn---> the run of the worker
+//                (of the default group: ready)
 //
-// A turn is short, so that little is dealt ahead; at its end the tasks that have not begun go back to their queues. What it
-// is expected to use is charged at once, so that other workers do not give the same group another in its place, and
-// what was used instead when it is known: workers measure their steps while there are turns, and those of a lease at once.
+// A turn is short, so that little is dealt ahead; at its end the tasks that have not begun go back
+// to their queues. A group is charged at once for the time that its turn will probably use, so that
+// another worker does not give the same group a second turn in its place. The measured time
+// replaces this charge when it is known: while turns are given, workers measure each step, or a
+// lease as a whole.
 //
-// While only the default group has tasks there are none, and this costs a worker one look at a flag that it reads anyway.
+// While only the default group has tasks no turns are given. This costs a worker one look at a flag
+// that it reads anyway.
 //
-// A group that is bound to a worker is next only when that one asks. When it has something to run the round says so in the
-// slot, and who has run it wakes that worker after the release [RL1]; who goes to sleep looks there [ID1].
+// A group that is bound to a worker is next only when that worker asks. When the group has
+// something to run the round says so in the slot of that worker. The worker that ran the round
+// wakes it after the release of the role [RL1]; a worker that goes to sleep looks at its slot
+// [ID1].
 //
-// Only the holder of the role calls it, but for `number`, `notice` and the constructor.
+// Only the holder of the role calls a function, unless its comment or its section says otherwise.
 //
-// How the role learns that a group may go on: spec/Groups.tla; who is bound: spec/BoundGroups.tla.
+// How the role learns that a group may go on: spec/Groups.tla; bound groups: spec/BoundGroups.tla.
 #pragma once
 
 #include "sched/groups/group_state.hpp"
@@ -38,21 +45,21 @@ public:
     turns& operator=(const turns&) = delete;
     ~turns();
 
-    // --- any worker --------------------------------------------------------------------------------
+    // --- any worker ------------------------------------------------------------------------------
 
-    // Odd while there are turns, another number each time. A hint, but for who has been given a turn, or a task of a
-    // group that is not the default one.
+    // Odd while turns are given, another number each time. A hint, except for a worker that has
+    // been given a turn or a task of a group other than the default one.
     [[nodiscard]] std::uint32_t number() const noexcept { return number_.load(sync::relaxed); }
     [[nodiscard]] bool are_given() const noexcept { return (number() & 1) != 0; }
 
-    // What is wished of the group has changed, or a step that the role waits for has ended. True: it must be asked
-    // for a round.
+    // A setting of the group has changed, or a step that the role waits for has ended. Any thread.
+    // True: the caller must ask the role for a round.
     [[nodiscard]] bool notice(group_state& group) noexcept;
     [[nodiscard]] bool has_noticed() const noexcept { return !noticed_.empty(); }
 
-    // --- the holder ----------------------------------------------------------------------------------
+    // --- the holder of the role ------------------------------------------------------------------
 
-    // A round begins, at a time that is known, or `immediately`.
+    // A round begins. `now`: the time, or `immediately` if the round has not read the clock.
     void begin_round(slot& own, time_point now) noexcept {
         holder_ = &own;
         now_ = now;
@@ -72,33 +79,37 @@ public:
     // Tasks of the default group were dealt to ready.
     void ready_has_more() noexcept;
 
-    // Ends the turn of `own` if it is over, and gives the next if it has nothing to run.
+    // If the turn of `own` is over or its run is empty, ends the turn and gives the next one. Not
+    // while the slot has a `next` task.
     void give(slot& own, time_point now) noexcept;
 
-    // When somebody may begin who has to wait for the rate of its group, or `never`.
+    // When the first task may begin that has to wait for the rate of its group, or `never`.
     [[nodiscard]] time_point next_entry() const noexcept {
         return entering_.empty() ? never : entering_.top()->entry_at;
     }
 
-    // No turns are given any more: the worker of `own` lets go of the group that had the last there.
+    // The last turn of `own` is over: takes back the charge for the time that was expected, and a
+    // lease that no worker has opened, and lets go of the group.
     void forget_turn(slot& own) noexcept;
 
-    // Whether somebody has tasks that a turn could be given for, by any worker.
+    // Whether a group was noticed, or waits for a turn that any worker may have.
     [[nodiscard]] bool wanted() const noexcept;
 
-    // What is in the queue of the group.
+    // Takes all tasks from the queue of the group.
     [[nodiscard]] basic_task::chain take_queued(group_state& of) noexcept;
 
-    // Whether a group that is bound to a worker waits for its turn there. Any worker, after it has had the role: it wakes
-    // these workers, see slot::bound_wait. Relaxed: what it has to wake them for it has seen itself, or a holder before it.
+    // Whether a group that is bound to a worker waits for its turn there. Any worker that has had
+    // the role asks, and wakes these workers: see slot::bound_wait. Relaxed: it wakes them for what
+    // it wrote as the holder, or an earlier holder did.
     [[nodiscard]] bool some_wait_bound() const noexcept {
         return slots_waited_for_.load(sync::relaxed) != 0;
     }
 
-    // Before the end: there are no tasks any more.
+    // Before the scheduler is destroyed, when no task is left: lets go of all groups that the role
+    // holds.
     void let_all_go(std::span<const std::unique_ptr<slot>> slots) noexcept;
 
-    // One that was dealt did not begin.
+    // A task that was dealt has not begun its step, and is taken back.
     void take_back(basic_task& task) noexcept;
 
 private:
@@ -110,7 +121,7 @@ private:
 
     struct level {
         shares all;  // a server for each slot
-        // Of each server, while somebody waits. `never`: that is not known yet.
+        // For each server: since when its groups wait. `never`: not known yet.
         std::vector<time_point> waits_since;
     };
 
@@ -151,11 +162,11 @@ private:
     sync::atomic<std::uint32_t> number_{0};
     lockfree::front_queue<group_state, &group_state::next_noticed> noticed_;
     sync::atomic<unsigned> slots_waited_for_{0};
-    bool some_are_bound_ = false;                                   // or were
-    base::chain<group_state, &group_state::next_resting> resting_;  // and some that do not any more
+    bool some_are_bound_ = false;                                   // or were bound
+    base::chain<group_state, &group_state::next_resting> resting_;  // some rest no longer
     pairing_heap<group_state, &group_state::entering_links, &group_state::entry_at> entering_;
-    std::size_t listed_ = 0;      // that compete, without the default group
-    time_point everyone_turn_{};  // the last
+    std::size_t listed_ = 0;      // groups that compete, without the default group
+    time_point everyone_turn_{};  // the last turn of the default group
 };
 
 }  // namespace fairlead::sched

@@ -41,7 +41,7 @@ halt_watch_owner::halt_watch_owner(const halt_watch_owner& other) noexcept : of_
 
 halt_watch_owner::~halt_watch_owner() {
     if (of_ == nullptr) return;
-    // release: what this owner did; acquire: the last one has seen what the others did.
+    // release: what this owner did; acquire: the last owner has seen what all owners did.
     if (of_->owners_.fetch_sub(1, sync::acq_rel) == 1) delete of_;
 }
 

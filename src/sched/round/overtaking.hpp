@@ -1,7 +1,9 @@
-// Late sleepers that overtake tasks in line: one at a time, and for a share of the time of one worker.
+// Late sleepers that overtake tasks in line: one at a time, and for a share of the time of one
+// worker.
 //
-// A sleeper that is due goes before the run of the worker that finds it, as it is late already. Until its step has ended
-// it is the only one, and after that none overtakes for (`share` - 1) times as long as it ran.
+// A sleeper that is due goes before the run of the worker that finds it, as it is late already.
+// Until its step has ended it is the only one, and after that none overtakes for (`share` - 1)
+// times as long as it ran.
 //
 // The holder of the role asks `may`; the worker of the slot whose step has ended calls `end`.
 #pragma once

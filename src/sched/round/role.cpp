@@ -9,8 +9,8 @@
 namespace fairlead::sched {
 namespace {
 
-// Admission needs the first line of a task; its step, which comes soon, needs those of its kind. In a
-// burst none is in the cache. A hint to the processor, harmless where the task is shorter.
+// Admission needs the first line of a task; its step, which comes soon, needs those of its kind. In
+// a burst none is in the cache. A hint to the processor, harmless where the task is shorter.
 void fetch_ahead(const basic_task& task) noexcept {
     const auto* const begin = reinterpret_cast<const char*>(&task);
     __builtin_prefetch(begin + base::cache_line);
@@ -28,7 +28,7 @@ void role::round(slot& own, occasion why) noexcept {
     // Before anything that the wish is about is looked at: a later wish is for the next round.
     // [RL2] sees what every wish up to this one is about.
     const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
-    time_point now = immediately;  // read only if somebody needs it
+    time_point now = immediately;  // the clock is read only if a part of the round needs it
     if (core_.options.driver->has_sources() || sleepers_.need_time() ||
         (groups_ && turns_.need_time())) {
         now = core_.now();
@@ -52,11 +52,12 @@ void role::round(slot& own, occasion why) noexcept {
     if (groups_) groups_pend_.store(!arrivals_of(lane::groups).empty(), sync::relaxed);  // a hint
     // Pairs with has_backlog.
     backlog_.store(has_pending() || (groups_ && turns_.wanted()), sync::release);
-    // Asked again: the first source may have come with a task of this round, for which nobody would wait.
+    // Asked again: the first source may have come with a task of this round, for which no worker
+    // would wait.
     const bool timed =
         now != immediately || core_.options.driver->has_sources() || sleepers_.have_unindexed();
-    // [ID2] who leaves the driver after the caller has looked for it there sees this. Only the
-    // holder writes it.
+    // [ID2] a worker that leaves the driver after the caller has looked for it there sees this.
+    // Only the holder writes it.
     if (timed_.load(sync::relaxed) != timed) timed_.store(timed, sync::seq_cst);
     if (wants_attention() != timed) update_attention(timed);
     // A round before a wait has left the driver to the wait, which may not come.
@@ -69,9 +70,10 @@ void role::round(slot& own, occasion why) noexcept {
     dealing_to_ = nullptr;
 }
 
-// Sleepers whose deadline has passed become ready, before anything that arrived later. If others stand in line, the
-// first overtakes them, as it is late already, and the rest stays for a later round of whoever is free to run it or
-// may overtake; but one that has been due for long stands in line as well. A group's sleepers wait for its turn.
+// Sleepers whose deadline has passed become ready, before anything that arrived later. If tasks
+// stand in line, the first sleeper overtakes them, as it is late already. The other sleepers stay
+// for a later round, of a worker that has no line or may overtake; but a sleeper that has been due
+// for long stands in line as well. The sleepers of a group wait for its turn.
 void role::expire(slot& own, time_point now, occasion why) noexcept {
     if (!sleepers_.has_due(now)) return;
     const bool others_in_line = why != occasion::sleeping && has_line(own);
@@ -100,7 +102,7 @@ void role::expire_in_line(slot& own, time_point now) noexcept {
     }
 }
 
-// Whether its worker has others to run, of any group.
+// Whether its worker has tasks to run, of any group.
 bool role::has_line(const slot& own) const noexcept {
     return !own.runs.empty() || !own.ready_consumer.empty() ||
            (groups_ && (turns_.wanted() || own.has_bound_work())) || own.outbox.has_open();
@@ -128,11 +130,12 @@ void role::poll_events(time_point now, bool asked, occasion why) noexcept {
 void role::plan_sleep(time_point limit) noexcept {
     sleep_limit_ = limit;
     sleeper_wakes_at_ = std::min(limit, next_deadline());
-    static_cast<void>(core_.options.driver->set_deadline(sleeper_wakes_at_));  // nobody waits yet
+    // No thread waits yet.
+    static_cast<void>(core_.options.driver->set_deadline(sleeper_wakes_at_));
 }
 
 void role::hurry_sleeper(time_point due) noexcept {
-    // Who entered the driver before this round is seen here: it entered with the role.
+    // A worker that entered the driver before this round is seen here: it entered with the role.
     if (due >= sleeper_wakes_at_ || !core_.idle.driver_taken()) return;
     sleeper_wakes_at_ = due;
     if (!core_.options.driver->set_deadline(sleeper_wakes_at_)) core_.options.driver->wake();
@@ -142,8 +145,9 @@ void role::put_off_sleeper() noexcept {
     if (std::min(sleep_limit_, next_deadline()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
 }
 
-// Somebody pushed something of a group, or that is timed, and then looks whether there is attention. Either this
-// exchange comes before that look, and attention is called again, or what was pushed is seen here [GR2].
+// A thread pushes something of a group, or that is timed, and then looks whether attention is
+// called. Either this exchange comes before that look, and the thread calls attention again, or
+// what it pushed is seen here [GR2].
 void role::update_attention(bool timed) noexcept {
     attention_.exchange(timed, sync::seq_cst);
     const bool again = !timed && others_want_round();

@@ -1,4 +1,4 @@
-// The role: the single right to schedule. Whoever holds it runs rounds.
+// The role: the single right to schedule. The thread that holds it runs rounds.
 //
 // A round moves tasks towards the workers:
 //
@@ -7,15 +7,15 @@
 //       +----> batch <------+
 //                |  deal
 //                v
-//     the holder's own run, and ready for the others
+//     the holder's own run, and ready for all workers
 //
-// Nobody holds it for longer than a round: who sleeps does not hold it. Everything in this class but
-// the atomics belongs to the holder, and is plain single-threaded code: this is the place to extend
-// the scheduler.
+// No thread holds it for longer than a round: a worker that sleeps does not hold it. Everything in
+// this class but the atomics belongs to the holder, and is plain single-threaded code: this is the
+// place to extend the scheduler.
 //
-// A round cannot fail. Tasks for which there is no memory wait in chains, which need none: what cannot
-// be dealt is the first that the next round admits, and a task that cannot be put to sleep is looked
-// at again after a while: sleepers.hpp.
+// A round cannot fail. Tasks for which there is no memory wait in chains, which need none: what
+// cannot be dealt is the first that the next round admits, and a task that cannot be put to sleep
+// is looked at again after a while: sleepers.hpp.
 #pragma once
 
 #include "sched/entry/arrivals.hpp"
@@ -45,13 +45,13 @@ public:
     role(const role&) = delete;
     role& operator=(const role&) = delete;
 
-    // --- any worker ---------------------------------------------------------------------------------
+    // --- any worker ------------------------------------------------------------------------------
 
     // Takes the role if it is free. A worker may go to sleep because another holds it [RL1].
     [[nodiscard]] bool try_acquire() noexcept { return lock_.try_acquire(); }
 
-    // Gives the role back. Another may hold it when this returns; the caller must then look whether
-    // somebody is to be woken, in this order: signal after the release, always [RL1].
+    // Gives the role back. Another thread may hold it when this returns; the caller must then look
+    // whether a worker is to be woken, in this order: signal after the release, always [RL1].
     void release() noexcept {
         lock_.release();
         trace("release");
@@ -66,7 +66,7 @@ public:
     // Whether a try is worth it. A hint.
     [[nodiscard]] bool seems_free() const noexcept { return lock_.seems_free(); }
 
-    // Whether the last round left tasks for the next, or somebody wants one.
+    // Whether the last round left tasks for the next, or a thread has asked for one.
     [[nodiscard]] bool has_backlog() const noexcept {
         // acquire: pairs with the stores of both.
         return backlog_.load(sync::acquire) || wanted_.load(sync::acquire);
@@ -76,14 +76,17 @@ public:
     // not hide an earlier one [RL2].
     void want_round() noexcept { wanted_.exchange(true, sync::acq_rel); }
 
-    // Whether deadlines or events may come, so that time matters; the holder updates it. seq_cst: [ID2].
+    // Whether deadlines or events may come, so that time matters; the holder updates it. seq_cst:
+    // [ID2].
     [[nodiscard]] bool timed() const noexcept { return timed_.load(sync::seq_cst); }
 
-    // Whether workers are to look at the clock between steps now and then, and at what groups have. A hint.
+    // Whether workers are to look at the clock between steps now and then, and at what groups have.
+    // A hint.
     [[nodiscard]] bool wants_attention() const noexcept { return attention_.load(sync::relaxed); }
 
-    // After something of a group was pushed, or with a deadline or a source, which workers would find only when they have
-    // nothing else to do. seq_cst [GR2]: see update_attention. The exchange comes after what it has read.
+    // A thread has pushed a task of a group, or a task with a deadline or a source. Without
+    // attention a busy worker would find it only when its run is empty. seq_cst [GR2]: see
+    // update_attention. The exchange comes after what it has read.
     void call_attention() noexcept {
         if (!attention_.load(sync::seq_cst)) attention_.exchange(true, sync::acq_rel);
     }
@@ -93,38 +96,39 @@ public:
         return last_round_.load(sync::relaxed);
     }
 
-    // Whether the last round has left arrivals of groups for the next. Likewise.
+    // Whether the last round has left arrivals of groups for the next. A hint.
     [[nodiscard]] bool groups_pend() const noexcept { return groups_pend_.load(sync::relaxed); }
 
     // When the first sleeper is due. A hint: it may be gone.
     [[nodiscard]] time_point next_due() const noexcept { return next_due_.load(sync::relaxed); }
 
-    // Whether a round would do something for it, though others stand in line. Likewise.
+    // Whether a round would take a sleeper that is due, though tasks stand in line. A hint.
     [[nodiscard]] bool wants_round_for_deadlines(time_point now) const noexcept {
         const time_point due = next_due();
         return due <= now && (overtaking_.may(now) || now - due >= overtaking::longest_wait);
     }
 
-    // Sleepers that overtake others.
+    // Sleepers that overtake tasks in line.
     [[nodiscard]] sched::overtaking& overtaking() noexcept { return overtaking_; }
 
     // Turns of groups.
     [[nodiscard]] sched::turns& turns() noexcept { return turns_; }
     [[nodiscard]] const sched::turns& turns() const noexcept { return turns_; }
 
-    // --- the holder ---------------------------------------------------------------------------------
+    // --- the holder ------------------------------------------------------------------------------
 
     // One round for `own`, the slot of the holder.
     void round(slot& own, occasion why = occasion::working) noexcept;
 
-    // Between rounds: one post of a step, which sleeps without a deadline and a source, or did so, or is
-    // due. Whether it is to run.
+    // Between rounds: admits one post of a step, which is to sleep without a deadline and a source,
+    // was woken from such a sleep, or is due. Whether it is to run.
     [[nodiscard]] bool admit_one(basic_task& task) noexcept;
 
-    // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says so.
+    // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says
+    // so.
     void plan_sleep(time_point limit) noexcept;
 
-    // Nobody is awake: the sleeper need not wake up for a deadline that is gone meanwhile.
+    // No worker is awake: the sleeper need not wake up for a deadline that is gone meanwhile.
     void put_off_sleeper() noexcept;
 
     // Whether nothing is queued, runs or waits. Exact.
@@ -133,7 +137,7 @@ public:
     // Pushes taken from the front that found it empty, ever. See idle::all_left.
     [[nodiscard]] std::uint32_t announced_pushes() const noexcept { return announced_pushes_; }
 
-    // A stop is over: the next one tells every task again, also one that was told by this one.
+    // A stop is over: the next stop tells every task again, also a task that this stop has told.
     void forget_stop() noexcept {
         stop_told_ = false;
         left_by_stop_ = SIZE_MAX;
@@ -148,15 +152,15 @@ public:
     // Takes back tasks that were dealt, to deal them again, and what is in the front. The holder.
     void hold_back(basic_task::chain dealt) noexcept;
 
-    // The workers have ended, and no step runs: what is held now is what the stop has left, and what
-    // comes after it is late.
+    // The workers have ended, and no step runs: what is held now is what the stop has left, and
+    // what comes after it is late.
     void count_left() noexcept {
         const std::size_t held = arrivals_of(lane::everyone).first.size();
         if (left_by_stop_ == SIZE_MAX) left_by_stop_ = held;
     }
 
-    // Calls visit(task, is_late) for every task that the next round will look at first. Late: it was
-    // posted after `count_left`.
+    // Calls visit(task, is_late) for every task that the next round will look at first. Late: it
+    // was posted after `count_left`.
     template <class Visit>
     void for_each_held(Visit&& visit) const {
         const basic_task::chain& held = arrivals_of(lane::everyone).first;
@@ -174,12 +178,13 @@ public:
 
 private:
     static constexpr std::size_t batch_max = 256;  // tasks dealt at once
-    // Tasks admitted in a round. The first of them wait in the hands of the holder for its end, while others
-    // run what it deals to them: so it must not be many more than a run holds.
+    // Tasks admitted in a round. The first of them wait in the hands of the holder for the end of
+    // the round, while other workers run what it deals to them: so it must not be many more than a
+    // run holds.
     static constexpr std::size_t admit_max = 512;
     static constexpr duration poll_interval = std::chrono::microseconds{50};
 
-    // When somebody must look at sleepers, or at who waits for the rate of its group.
+    // When a round must look at sleepers, or at a task that waits for the rate of its group.
     [[nodiscard]] time_point next_deadline() const noexcept {
         const time_point entry = groups_ ? turns_.next_entry() : never;
         return std::min(sleepers_.next_look(), entry);

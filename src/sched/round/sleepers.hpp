@@ -5,13 +5,15 @@
 //                         |    ---> take_told: a stop has woken it                  ---> ready
 //                         +-------- woken: its waker pushes it ---> front ---> leave ---> ready
 //
-// A waker and the role may both be about to take a sleeper. Its state word decides (`unpark`). If the waker was
-// faster the task is *in transit*: no sleeper any more, and on its way through the front.
+// A waker and the role may both be about to take a sleeper. Its state word decides (`unpark`). If
+// the waker was faster the task is *in transit*: no sleeper any more, and on its way through the
+// front.
 //
-// A task for which there is no memory sleeps in a chain, and is looked at again every `retry_interval`.
+// A task for which there is no memory sleeps in a chain, and is looked at again every
+// `retry_interval`.
 //
-// Only the holder of the role touches it. The `index_` of a sleeper is its index here; its deadline tells in which of
-// the two it is.
+// Only the holder of the role touches it. The `index_` of a sleeper is its index here; its deadline
+// tells in which of the two it is.
 #pragma once
 
 #include "sched/round/sleeper_table.hpp"
@@ -52,7 +54,7 @@ public:
     // Of all that sleep, what no waker is about to bring.
     [[nodiscard]] basic_task::chain take_all() noexcept;
 
-    // --- questions -----------------------------------------------------------------------------------
+    // --- questions -------------------------------------------------------------------------------
 
     // Whether a round has to know the time.
     [[nodiscard]] bool need_time() const noexcept {

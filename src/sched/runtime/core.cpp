@@ -114,7 +114,7 @@ basic_task::chain core::take_queued() {
     basic_task::chain taken;
     std::array<basic_task*, 256> out;
     for (const auto& each : slots) {
-        // Its worker's alone, until that has ended.
+        // `next` belongs to the worker of the slot until that worker has left its loop.
         if (!each->in_loop.load(sync::acquire) && each->next != nullptr) {
             taken.push_back(*std::exchange(each->next, nullptr));
         }
@@ -126,7 +126,7 @@ basic_task::chain core::take_queued() {
             for (std::size_t i = 0; i != count; ++i) taken.push_back(*out[i]);
         }
     }
-    // What is in runs came from here, and is older.
+    // The tasks in runs came from ready, so they are older.
     ready_queue::consumer consumer{ready};
     while (const std::size_t count = consumer.claim(out)) {
         for (std::size_t i = 0; i != count; ++i) taken.push_back(*out[i]);
@@ -138,17 +138,18 @@ stop_report core::report() noexcept {
     constexpr std::size_t named_max = 100;
     stop_report report;
     std::size_t left = 0;
-    // `count`: so many are left, or late, up to this task.
+    // `count`: how many tasks are left, or late, up to this one. Names the first `named_max`.
     const auto add = [&](const char* name, const char* state, std::size_t count) {
         if (count > named_max) return;
         try {
             report.tasks.push_back({name, state});
         } catch (const std::bad_alloc&) {
-            // It is counted all the same.
+            // The report counts the task all the same.
         }
     };
-    // What a step posts is never late, so no step may run any more: first no worker is in its loop,
-    // then no step goes on without a slot. What these have posted is among what is taken below.
+    // A task that a step posts is never late, so `has_ended` is for when no step runs any more. In
+    // this order: first no worker is in its loop, then no step runs without a slot. The tasks that
+    // these steps have posted are among those that are taken below.
     const bool has_ended = halting.load(sync::acquire) && workers_ended();
     std::array<const char*, named_max> names{};
     report.running = handover.running_steps(names);
@@ -174,15 +175,15 @@ stop_report core::report() noexcept {
     return report;
 }
 
-// Whether no worker is in its loop any more. A step that has lost its slot may go on.
+// Whether no worker is in its loop any more. A step that has lost its slot may still run.
 bool core::workers_ended() const noexcept {
-    // acquire: pairs with the end of the loop.
+    // acquire: pairs with the store at the end of the loop.
     return std::all_of(slots.begin(), slots.end(),
                        [](const auto& each) { return !each->in_loop.load(sync::acquire); });
 }
 
-// A stable merge sort of the links: the destructor must not need memory. runs[i] has 2^i tasks or none,
-// older ones than runs[i - 1].
+// A stable merge sort of the links, because the destructor must not need memory. runs[i] has 2^i
+// tasks or none, and they are older than the tasks of runs[i - 1].
 basic_task::chain core::deepest_first(basic_task::chain tasks) noexcept {
     const auto merge = [](basic_task::chain older, basic_task::chain newer) {
         basic_task::chain merged;
@@ -208,17 +209,17 @@ basic_task::chain core::deepest_first(basic_task::chain tasks) noexcept {
 }
 
 void core::abandon_all() noexcept {
-    // A task that is given back may end the operation that another one waits for, or post others.
+    // A task that is given back may end the operation that another task waits for, or post tasks.
     std::size_t deferred = 0;
     for (;;) {
         basic_task::chain left = take_all_that_is_left();
         if (left.empty() && deferred == 0) return;
-        if (left.empty()) {  // a call that blocks may take long
+        if (left.empty()) {  // the deferred tasks may wait for calls that take long
             sync::signal nobody;
             static_cast<void>(
                 nobody.receive_until(clock::system_now() + std::chrono::milliseconds{1}));
         }
-        left = deepest_first(std::move(left));  // children before what they may refer to
+        left = deepest_first(std::move(left));  // children before parents, to which they may refer
         while (basic_task* const task = left.pop_front()) {
             if (task_access::take_deferred(*task)) --deferred;
             if (!task_access::may_abandon(*task)) {
@@ -234,7 +235,7 @@ void core::abandon_all() noexcept {
     }
 }
 
-// Everything, including those that a waker is about to push.
+// Takes all tasks, and waits for the sleepers that a waker is about to push.
 basic_task::chain core::take_all_that_is_left() noexcept {
     basic_task::chain left;
     do {
@@ -249,7 +250,7 @@ basic_task::chain core::take_all_that_is_left() noexcept {
 group_state* core::make_group(group_options with) {
     const bool bound = with.bound;
     group_state& made = groups.make(*this, std::move(with));
-    steps_need_more.store(true, sync::release);  // before anything is posted to it
+    steps_need_more.store(true, sync::release);  // before any post to the group
     groups_exist.store(true, sync::seq_cst);
     if (bound) handover.bind_somewhere(made);
     return &made;
@@ -258,7 +259,7 @@ group_state* core::make_group(group_options with) {
 void core::notice(group_state& group) noexcept {
     if (!role.turns().notice(group)) return;
     role.want_round();
-    role.call_attention();  // a worker that runs a line of other groups looks there soon
+    role.call_attention();  // a worker that runs tasks of other groups looks soon
     idle.wake_one(group.bound_to.load(sync::relaxed));
 }
 
@@ -268,7 +269,8 @@ void core::wake_another(const slot& own) noexcept {
     if (role.turns().some_wait_bound()) wake_bound(own);
 }
 
-// Each of those for whom groups wait that nobody else may serve. It may have failed to get the role a moment ago [RL1].
+// Wakes each other worker for which bound groups wait, because no worker but that one may serve
+// them. It may have failed to get the role a moment ago [RL1].
 [[gnu::noinline]] void core::wake_bound(const slot& own) noexcept {
     for (const auto& each : slots) {
         if (each.get() != &own && each->has_bound_work()) idle.wake(each->index);
@@ -276,7 +278,7 @@ void core::wake_another(const slot& own) noexcept {
 }
 
 bool core::is_drained() noexcept {
-    while (!role.try_acquire()) os::yield();  // held for a round at most
+    while (!role.try_acquire()) os::yield();  // its holder keeps it for a round at most
     const bool drained = role.drained();
     trace("answer", drained);
     role.release();
@@ -284,7 +286,7 @@ bool core::is_drained() noexcept {
 }
 
 void core::worker_left() noexcept {
-    // acq_rel: the last one has seen the others end.
+    // acq_rel: the last worker has seen the other workers end.
     if (running_workers.fetch_sub(1, sync::acq_rel) != 1) return;
     {
         std::lock_guard lock{drain_mutex};
@@ -297,7 +299,7 @@ void core::tell_drainers(bool drained) noexcept {
     while (drainers != nullptr) {
         drainer* const waiting = std::exchange(drainers, drainers->next);
         waiting->drained = drained;
-        waiting->told.send();  // it may be gone now
+        waiting->told.send();  // the drainer may be gone now
     }
     drain_wanted.store(false, sync::release);  // pairs with its readers; set again under the mutex
 }
@@ -312,14 +314,15 @@ bool core::forget_drainer(drainer& self) noexcept {
 }
 
 void core::tell_if_drained() noexcept {
-    // Under the mutex: who registers meanwhile may have posted something after the question.
+    // Under the mutex: a thread that registers meanwhile may have posted after `is_drained` looked.
     std::lock_guard lock{drain_mutex};
     if (is_drained()) tell_drainers(true);
 }
 
 void core::await_posters() noexcept {
-    // A thread inside a push may be anywhere between its exchange and its return. The pushes that
-    // found the front empty are counted on both sides; the others touch nothing after the exchange.
+    // A thread inside a push may be anywhere between its exchange and its return. The role and
+    // `idle` both count the pushes that found a front empty. Any other push touches nothing after
+    // its exchange.
     while (!idle.all_left(role.announced_pushes())) os::yield();
     trace("all_left");
 }

@@ -30,15 +30,15 @@ class worker;
 // A thread that waits in drain.
 struct drainer {
     sync::signal told;
-    bool drained = false;     // written before it is told
+    bool drained = false;     // written before `told` is sent
     drainer* next = nullptr;  // guarded by drain_mutex
 };
 
-// By whom what there is to do may be done: by any worker, or also by the worker of one slot alone.
+// Which work counts: what any worker may do, or also what only the worker of one slot may do.
 enum class done_by : bool { anybody, owner };
 
 class core : public home {
-    // Whether posts that their owners keep are to be looked for.
+    // Whether a worker must look at the posts that owners keep, because no sleeper watches them.
     [[nodiscard]] bool unwatched() const noexcept { return width() != 1 && !idle.is_watched(); }
     template <class Predicate>
     [[nodiscard]] bool any_slot(Predicate predicate) const noexcept {
@@ -66,10 +66,10 @@ public:
     core& operator=(const core&) = delete;
     ~core();
 
-    // --- posts: any thread -------------------------------------------------------------------------
+    // --- posts: any thread -----------------------------------------------------------------------
 
-    // Moves newest -> ... -> oldest to the inbox, and wakes a worker if all sleep: this one, if it
-    // does. Busy workers look soon at lanes of groups.
+    // Moves newest -> ... -> oldest to the inbox. If the lane was empty and no worker searches,
+    // wakes a sleeper: `rather`, if it sleeps. Busy workers look soon at the lanes of groups.
     void push(lane to, basic_task& newest, basic_task& oldest,
               unsigned rather = idle::anybody) noexcept {
         const wake_duty duty = inbox.push(to, newest, oldest);
@@ -78,8 +78,8 @@ public:
         see_to(duty, rather);
     }
 
-    // Tasks with a deadline or a source, which busy workers are to look at soon. The first hint may
-    // be lost if another push comes just before this one.
+    // Pushes tasks with a deadline or a source, at which busy workers are to look soon. If another
+    // push comes just before this one, only the first of the two hints is given, and may be lost.
     void push_timed(basic_task& newest, basic_task& oldest) noexcept {
         role.call_attention();
         const wake_duty duty = inbox.push(lane::everyone, newest, oldest);
@@ -92,7 +92,7 @@ public:
         push(group.enters_by, newest, oldest, group.bound_to.load(sync::relaxed));
     }
 
-    // Carries out what a push has left to do. The last touch.
+    // Carries out the duty that a push has returned. The last touch of the scheduler.
     void see_to(wake_duty duty, unsigned rather = idle::anybody) noexcept {
         if (duty == wake_duty::none) return;
         if (duty == wake_duty::announce) return announce(rather);
@@ -101,11 +101,11 @@ public:
         if (needed) idle.wake_one();
     }
 
-    // Whether a group was made, ever. Nothing about groups is looked at before that. seq_cst: whatever orders a
-    // post to a group with who goes to sleep [ID1] [ID2] orders this, too, as it is set before.
+    // Whether a group was ever made; until then no code looks at groups. seq_cst: set before a post
+    // to a group, so what orders the post with a worker that goes to sleep [ID1] [ID2] orders this.
     [[nodiscard]] bool has_groups() const noexcept { return groups_exist.load(sync::seq_cst); }
 
-    // --- what there is to do: any thread -------------------------------------------------------------
+    // --- what there is to do: any thread ---------------------------------------------------------
     //
     // Each answer is a hint, unless it is ordered by [ID1] or [ID2], or by [GR2] for groups.
 
@@ -118,8 +118,8 @@ public:
     }
 
     // Whether there is something that a worker can do without the role. While turns are given, what
-    // is in ready needs the role. The worker that ends the turns wakes those that have not seen the
-    // end [ID1].
+    // is in ready needs the role. The worker that ends the turns wakes the workers that have not
+    // seen the end [ID1].
     [[nodiscard]] bool tasks_visible(const slot& own) const noexcept {
         if (!own.ready_consumer.empty() && !role.turns().are_given()) return true;
         const bool kept_too = unwatched();
@@ -128,7 +128,7 @@ public:
         });
     }
 
-    // Both: whether the worker of `own` would miss something if it went to sleep.
+    // Whether the worker of `own` would miss a round or a task if it went to sleep.
     [[nodiscard]] bool work_visible(const slot& own, done_by whom = done_by::owner) const noexcept {
         if (entries_visible(own, whom) || !own.ready_consumer.empty()) return true;
         const bool kept_too = unwatched();
@@ -137,13 +137,13 @@ public:
         });
     }
 
-    // Whether a post that its owner keeps should be watched, and is not.
+    // Whether an owner keeps a post that no sleeper watches.
     [[nodiscard]] bool watcher_wanted() const noexcept {
         return unwatched() && any_slot([](const slot& each) { return each.outbox.keeps_some(); });
     }
 
-    // Whether nobody is in the driver though deadlines or events may come. Asked after a round, and
-    // by the last searcher, which may have been there: one of them sees what the other did [ID2].
+    // Whether deadlines or events may come, but no worker is in the driver. Asked after a round,
+    // and by the last searcher, which may have been there: one sees what the other did [ID2].
     [[nodiscard]] bool nobody_waits() const noexcept {
         return role.timed() && !idle.driver_taken();
     }
@@ -166,26 +166,26 @@ public:
 
     [[nodiscard]] time_point now() const noexcept { return clock::now(); }
 
-    // With one worker: whether the calling thread may touch what is the worker's alone.
+    // With one worker: whether the calling thread may touch what only the worker may touch.
     [[nodiscard]] bool single_worker_is_here() const noexcept;
 
-    // A worker claims, or steals, no more at once.
+    // A worker claims or steals no more tasks at once.
     static constexpr std::size_t claim_max = 128;
 
-    // The worker of this slot has taken tasks for its run. In between nobody saw them: a worker that went to sleep
-    // because of that is woken.
+    // Puts tasks that the worker of this slot has taken into its run. Until then no other worker
+    // could see them: a worker that went to sleep meanwhile is woken.
     void put_into_run(slot& of, std::span<basic_task* const> tasks) noexcept {
         if (tasks.empty()) return;
         of.runs.push(tasks);
         see_to(wake_duty::wake);
     }
 
-    // Wakes another worker if there is more to do than the worker of this slot will: tasks for it, or the duty to sleep
-    // on deadlines and events.
+    // Wakes another worker if there is more to do than the worker of this slot does next: tasks, or
+    // the sleep in the driver until deadlines and events come.
     void wake_another(const slot& own) noexcept;
 
-    // Takes what is ready or in a run. With the role held, and no worker running tasks but those that
-    // did not end.
+    // Takes the tasks that are ready, in a run, in `next` or in a local deque. The caller holds the
+    // role, and no worker takes tasks any more.
     [[nodiscard]] basic_task::chain take_queued();
 
     // --- groups: any thread ----------------------------------------------------------------------
@@ -193,10 +193,10 @@ public:
     // Throws std::bad_alloc.
     [[nodiscard]] group_state* make_group(group_options options);
 
-    // Something has changed that its next turn depends on.
+    // Something has changed that the next turn of the group depends on.
     void notice(group_state& group) noexcept;
 
-    // To the worker of this index, or to `nobody`; or, unless it is bound, to the one with the fewest groups.
+    // As in handover.hpp; then a round looks at the group.
     void bind(group_state& group, unsigned worker) noexcept {
         handover.bind(group, worker);
         notice(group);
@@ -206,55 +206,55 @@ public:
         notice(group);
     }
 
-    // Of which the caller must hold the role. Also the default group.
+    // Visits each group, the default group too. The caller holds the role.
     template <class Visit>
     void for_each_group(Visit&& visit) {
         visit(role.turns().everyone());
         groups.for_each(visit);
     }
 
-    // What is left, for the report of a stop. Takes the role. Counts all, names as many as there is
-    // memory for.
+    // The report of a stop, on the tasks that are left. Takes the role. Counts all tasks, and names
+    // the first 100 for which there is memory.
     [[nodiscard]] stop_report report() noexcept;
 
     // Gives every task that is left back to its owner. With the role held and all workers ended.
     void abandon_all() noexcept;
 
-    // Whether everything is done. Takes the role.
+    // Whether no task is queued, runs or waits. Takes the role.
     [[nodiscard]] bool is_drained() noexcept;
     [[nodiscard]] bool workers_ended() const noexcept;
 
-    // A worker has left its loop, as the scheduler halts. The last one says so.
+    // A worker has left its loop, as the scheduler halts. The last worker sends `all_ended`.
     void worker_left() noexcept;
 
     // Tells all drainers that all is done, or that the workers have ended. Requires drain_mutex.
     void tell_drainers(bool drained) noexcept;
 
-    // A thread waits no longer. False: it has been told. Requires drain_mutex.
+    // Forgets a thread that waits no longer. False: it has been told. Requires drain_mutex.
     [[nodiscard]] bool forget_drainer(drainer& self) noexcept;
 
-    // Tells who waits in drain if everything is done. For workers that go to sleep. Takes the role: the
-    // caller must look after it whether somebody is to be woken [RL1].
+    // Tells the drainers if everything is done. For workers that go to sleep. Takes the role: the
+    // caller must look afterwards whether a worker is to be woken [RL1].
     void tell_if_drained() noexcept;
 
-    // Waits until every push has been taken and every thread has left its post.
+    // Waits until every push has been taken and every thread that posts has left the scheduler.
     void await_posters() noexcept;
 
     // Constant after construction.
     const duration report_after;  // how long a step may block unreported; 0: for ever
     scheduler_options options;
-    const unsigned fork_depth;  // of the process that has made it
+    const unsigned fork_depth;  // of the process that has made the scheduler
     unhandled_reporter reporter;
 
     // Any thread.
     sched::inbox inbox;
     sched::idle idle;
     sync::atomic<bool> groups_exist{false};  // a group was made
-    // A group was made, or stop was called, ever. Set before anybody can know of these; steps look at it alone.
+    // A group was ever made, or stop called. Set before either is known; steps look at it alone.
     sync::atomic<bool> steps_need_more{false};
     sync::atomic<bool> stopping{false};      // stop was called
     sync::atomic<bool> halting{false};       // workers end after their step
-    sync::atomic<bool> drain_wanted{false};  // somebody waits in drain
+    sync::atomic<bool> drain_wanted{false};  // a thread waits in drain
 
     group_list groups;
 
@@ -269,13 +269,13 @@ public:
     sched::monitor monitor;
     blocking_pool blocking;  // its threads may be spare workers
 
-    // Slots whose worker is in its loop, and who is told when the last one left it.
+    // Slots whose worker is in its loop. The last worker to leave its loop sends `all_ended`.
     sync::atomic<unsigned> running_workers{0};
     sync::signal all_ended;
-    sync::mutex end_mutex;  // held by the stop that waits for them and joins them
+    sync::mutex end_mutex;  // held by the stop that waits for the workers and joins them
     halt_watch_owner halted = halt_watch_owner::make();
 
-    // Also held while the workers are started, so that nobody takes them for ended and does their part.
+    // Also held while the workers are started, so that a drain does not take them for ended.
     sync::mutex drain_mutex;
     drainer* drainers = nullptr;  // guarded by drain_mutex
 };

@@ -37,10 +37,10 @@ scheduler::~scheduler() {
                     "static object, by "
                     "exit() in a task");
     tell_late_posts(end_workers(core_->options.stop_limit));  // what is left is given back below
-    // A step that the stop gave up on may wait for a thread that waits for a task which is left.
+    // A step that outlasts the stop may wait for a thread that waits for a task that is left.
     if (!core_->workers_ended()) core_->halted->end_workers();
     for (const auto& each : core_->workers) each->join();  // steps that took longer than the limit
-    core_->handover.await_spares();                        // likewise
+    core_->handover.await_spares();                        // spare workers run such steps, too
     while (!core_->role.try_acquire()) os::yield();
     core_->abandon_all();
     core_->await_posters();
@@ -48,11 +48,11 @@ scheduler::~scheduler() {
     FAIRLEAD_ASSERT(core_->groups.empty(), "a group was not destroyed before its scheduler");
 }
 
-// --- posting ------------------------------------------------------------------------------------------
+// --- posting -------------------------------------------------------------------------------------
 
 namespace {
 
-// With a deadline or a source: whoever has a line to run is to look at it soon.
+// The tasks have a deadline or a source: workers that have tasks to run are to look at them soon.
 [[gnu::noinline]] void enqueue_timed(sched::core& core, basic_task& newest, basic_task& oldest,
                                      sched::posted how) noexcept {
     worker* const here = worker::current();
@@ -61,7 +61,7 @@ namespace {
     core.role.call_attention();
 }
 
-// Inline, in functions that are not: worker::current() is read here.
+// It reads worker::current(), so only functions that are not inline call it.
 inline void enqueue_for_everyone(sched::core& core, basic_task& newest, basic_task& oldest,
                                  sched::posted how) noexcept {
     if (how.kind == post_kind::timed) return enqueue_timed(core, newest, oldest, how);
@@ -111,11 +111,11 @@ void post_target::post_delay(basic_task& task, time_span delay) const noexcept {
     post_deadline(task, after(home_->in().now(), delay));
 }
 
-// Whether it belongs to a group that is not the default one.
+// Whether the task belongs to a group other than the default group.
 inline bool post_target::accept(basic_task& task, time_point deadline) const noexcept {
     task_access::enter(task, *home_, deadline);
-    // What an earlier stop told it, of this scheduler or another, does not count. Relaxed: a step that
-    // was told posts it again on the thread that has seen the stop.
+    // What an earlier stop of any scheduler told the task does not count. Relaxed: a step that was
+    // told posts its task again on the thread that has seen the stop.
     if (task_access::was_told_of_any(task) && !home_->in().stopping.load(sync::relaxed)) {
         task_access::forget_stops(task);
     }
@@ -157,7 +157,7 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
     enqueue(*this, grouped(), task, task, {.kind = post_kind::woken, .last = false});
 }
 
-// --- life cycle -------------------------------------------------------------------------------------------
+// --- life cycle ----------------------------------------------------------------------------------
 
 void scheduler::start() {
     FAIRLEAD_ASSERT(!on_own_worker(), "start was called from a worker");
@@ -165,8 +165,8 @@ void scheduler::start() {
     FAIRLEAD_ASSERT(core_->workers_ended() || core_->halting.load(sync::acquire),
                     "start was called while workers run: stop first");
     for (const auto& each : core_->workers)
-        each->join();                // one may still be in a step that the stop gave up on
-    core_->handover.await_spares();  // likewise
+        each->join();                // the worker may be in a step that outlasted the stop
+    core_->handover.await_spares();  // a spare worker, too
     for (const auto& each : core_->workers) each->seat().take();
     core_->role.forget_stop();
     core_->role.overtaking().forget(core_->slots);
@@ -227,7 +227,7 @@ scheduler::drain_result scheduler::wait_drained(duration limit) {
     if (self.told.receive_until(after(clock::system_now(), limit))) return verdict(self.drained);
     std::lock_guard lock{core_->drain_mutex};
     if (core_->forget_drainer(self)) return drain_result::timed_out;
-    return verdict(self.drained);  // told just now
+    return verdict(self.drained);  // a worker has told it just now
 }
 
 bool scheduler::drain_on_caller(time_point deadline) {
@@ -238,7 +238,7 @@ bool scheduler::drain_on_caller(time_point deadline) {
     return true;
 }
 
-// Threads that wait are told at the end: what ends within the limit is a result.
+// Tells the waiting threads last: a task that ends within the limit gives them its result.
 stop_report scheduler::stop(time_span limit) {
     stop_report left = end_workers(limit);
     if (!core_->options.run_on_caller) core_->halted->end_workers();
@@ -250,16 +250,16 @@ stop_report scheduler::end_workers(duration limit) {
     core_->check_process();
     const time_point deadline = after(clock::system_now(), limit);
     core_->steps_need_more.store(true,
-                                 sync::release);  // first: who has seen the stop is told of it
+                                 sync::release);  // first: a thread that sees the stop sees this
     core_->stopping.store(true, sync::release);   // pairs with stopping() and with role::round
-    core_->role.want_round();                     // which tells the sleepers
+    core_->role.want_round();                     // the round tells the sleepers
     core_->idle.wake_all();
-    // After an earlier stop nothing runs any more but a step that was stuck.
+    // After an earlier stop nothing runs any more, except for a step that outlasted it.
     if (!core_->halting.load(sync::acquire)) static_cast<void>(drain_for(limit));
     if (!core_->options.run_on_caller) {
         halt();
-        std::lock_guard lock{core_->end_mutex};  // another stop may be here
-        // Those that are not in a step end in a moment, even if the limit is over.
+        std::lock_guard lock{core_->end_mutex};  // another thread may be in a stop, too
+        // Workers that are not in a step end in a moment, even if the limit is over.
         const time_point last = std::max(deadline, clock::system_now() + end_grace);
         while (!core_->workers_ended() && core_->all_ended.receive_until(last)) {
         }
@@ -317,7 +317,7 @@ std::size_t scheduler::late_posts() const noexcept {
     return has_halted() ? core_->report().late : 0;
 }
 
-// --- on the caller ------------------------------------------------------------------------------------------
+// --- on the caller -------------------------------------------------------------------------------
 
 std::size_t scheduler::run_until_idle() { return run_until(immediately); }
 
@@ -335,7 +335,7 @@ time_point scheduler::run_in_loop(std::size_t steps_max) {
     return only.wait_in_loop();
 }
 
-// --- questions ----------------------------------------------------------------------------------------------
+// --- questions -----------------------------------------------------------------------------------
 
 time_point scheduler::now() const noexcept { return core_->now(); }
 

@@ -13,7 +13,7 @@ void idle::announce(unsigned rather) noexcept {
     do {
         wanted = seen + one_announced;
         if (somebody_to_wake(seen)) wanted += one_waking;
-        // [ID1] after the push. Release: the destructor sees that we are done with the scheduler.
+        // [ID1] after the push. Release: the destructor (all_left) sees what the thread did.
     } while (!word_.compare_exchange_weak(seen, wanted, sync::acq_rel, sync::relaxed));
     trace("announce", somebody_to_wake(seen));
     if (!somebody_to_wake(seen)) return;
@@ -28,8 +28,8 @@ void idle::wake_one(unsigned rather) noexcept {
 }
 
 void idle::wake(unsigned index) noexcept {
-    // [ID1] Likewise. Who was taken from the list before this looks everywhere before it parks again; and after it, its
-    // signal comes after this.
+    // [ID1] again a read-modify-write. If another thread took the worker from the list before it,
+    // the worker looks everywhere before it parks again; if after it, its signal comes later, too.
     const std::uint64_t word = word_.fetch_add(0, sync::acq_rel);
     if (parked_of(word) == 0 && (word & in_driver) == 0) return;
     bool parked = false;
@@ -48,7 +48,7 @@ void idle::wake(unsigned index) noexcept {
     }
 }
 
-// Under the mutex, both: it counts as a searcher from now on.
+// This function and the next require the mutex. The worker counts as a searcher from now on.
 bool idle::take_parked(unsigned index) noexcept {
     const auto at = std::find(parked_.begin(), parked_.end(), index);
     if (at == parked_.end()) return false;
@@ -81,14 +81,14 @@ void idle::wake_all() noexcept {
     if (wake_role) driver_.wake();
 }
 
-// The woken thread counts as a searcher from the moment it is chosen, so that nobody else is woken
-// for the same work. Parked threads first: the one in the driver may go on waiting for deadlines.
+// A worker counts as a searcher from the moment it is chosen, so that no second one is woken for
+// the same work. Parked workers first: the worker in the driver may go on waiting for deadlines.
 void idle::wake_sleeper(unsigned rather) noexcept {
     unsigned chosen = anybody;
     {
         std::lock_guard lock{mutex_};
-        // Relaxed: the bits in question change under the mutex, except `searching`, and one that
-        // begins to search only now makes this wake-up needless, not wrong.
+        // Relaxed: `parked` and `in_driver` change only under the mutex; a worker that begins to
+        // search (`searching`) only now makes this wake-up needless, not wrong.
         if (!somebody_to_wake(word_.load(sync::relaxed))) {
             trace("wake_one", "nobody");
             return;
@@ -135,8 +135,8 @@ void idle::cancel_park(unsigned index) noexcept {
             return;
         }
     }
-    signals_[index]
-        .receive();  // somebody chose this worker meanwhile, and its signal is on the way
+    // Another thread has chosen this worker meanwhile, and its signal is on the way.
+    signals_[index].receive();
     trace("awake");
 }
 

@@ -1,5 +1,6 @@
 // A slot: the right to run tasks, with what belongs to it. A worker (a thread) holds one while it
-// runs; the slot stays when the thread blocks or ends, and goes to another worker: see handover.hpp.
+// runs; the slot stays when the thread blocks or ends, and goes to another worker: see
+// handover.hpp.
 #pragma once
 
 #include "sched/entry/outbox.hpp"
@@ -26,8 +27,8 @@ class worker;
 // What the worker does that runs a round.
 enum class occasion : std::uint8_t {
     working,    // it runs tasks, or has found that a step lasts long: the round takes all posts
-    searching,  // it has nothing to do: the post that a step keeps for its own worker stays
-    sleeping,  // likewise, and it waits in the driver next: a round that finds nothing skips the poll
+    searching,  // it has no task: the post that a step keeps for its own worker stays
+    sleeping,   // and it waits in the driver next: a round that finds nothing skips the poll
 };
 
 struct alignas(base::cache_line) slot {
@@ -47,12 +48,12 @@ struct alignas(base::cache_line) slot {
 
     const unsigned index;
 
-    // The owner's alone, too: since when `next`, or the step that runs, is a late sleeper that has overtaken the run.
-    // Otherwise `never`.
+    // The owner's alone, too: since when `next`, or the step that runs, is a late sleeper that has
+    // overtaken the run. Otherwise `never`.
     time_point overtakes_since = never;
 
-    // The owner's alone, too, while turns are given: see turns.hpp. Its turn, of what it holds the group; and from when on
-    // the time of the step that runs is measured, and in which turns that was.
+    // The owner's alone, too, while turns are given: see turns.hpp. The turn of its worker, which
+    // holds the group; since when the time of the step that runs is measured, and in which turns.
     struct {
         group_state* of = nullptr;
         duration expected{};  // to be used, which was charged
@@ -75,22 +76,25 @@ struct alignas(base::cache_line) slot {
     // Whether its worker is to run a round for a group that is bound to it.
     [[nodiscard]] bool has_bound_work() const noexcept { return bound_wait.load(sync::relaxed); }
 
-    // Written by the owner, read by others, on a line of their own.
+    // Written by the owner, read by other threads, on a line of their own.
     alignas(base::cache_line) counter finished;  // steps, each counted after what it posted
     // Tasks that need no round, counted before the owner takes them, or opens them to thieves.
     counter direct;
     counter rounds;
     counter wakeups;
     counter stolen;
-    // Whether its worker has counted steps that it has not told their group. release: what it has told; acquire: drain.
+    // Whether its worker has counted steps that it has not told their group. release: what it has
+    // told; acquire: drain.
     sync::atomic<bool> has_open_lease{false};
-    // The number of the step that is to let others have their turn: how many were before it. A hint, by the monitor.
+    // The number of the step that is to let other tasks have their turn: how many were before it. A
+    // hint, by the monitor.
     sync::atomic<std::uint64_t> asked_to_yield{~std::uint64_t{0}};
     slot_owner<seat> owner;
     // To its worker, whose thread the slot stays with; guarded by the mutex of the hand-over.
     std::size_t bound_groups = 0;
-    // Whether a group that is bound to it waits for a turn. Written by the holder of the role; who reads `true` is the
-    // worker of the slot, or somebody who wakes it. Relaxed: ordered by [ID1], [RL1].
+    // Whether a group that is bound to the slot waits for a turn. The holder of the role writes it.
+    // A reader of `true` is the worker of the slot, or a thread that wakes this worker. Relaxed:
+    // ordered by [ID1], [RL1].
     sync::atomic<bool> bound_wait{false};
     sync::atomic<bool> in_loop{false};  // its worker, whichever that is, runs its loop
 };

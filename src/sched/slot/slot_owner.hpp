@@ -1,4 +1,5 @@
-// Who holds a slot: one word, the worker that holds it or held it last, by its seat, and whether that is in doubt.
+// Which worker holds a slot: one word, the seat of the worker that holds the slot or held it last,
+// and whether that is in doubt.
 //
 //     a worker --- doubt: a thread tries to take the slot ---> the worker, in doubt
 //         ^                                                     |            |
@@ -7,11 +8,13 @@
 //
 // Question it answers: may the step that runs touch the slot of its worker?
 //
-// The worker that holds the slot compares the word with itself. Equal: the slot is its own. Another worker: the slot
-// is lost. In doubt: it asks under the mutex of the hand-over, where the doubt ends. So the only path that is taken
-// often is one load and one comparison; handover.hpp [HO1] has the protocol around it.
+// The worker that holds the slot compares the word with itself. Equal: the slot is its own. Another
+// worker: the slot is lost. In doubt: it asks under the mutex of the hand-over, where the doubt
+// ends. So the only path that is taken often is one load and one comparison; handover.hpp [HO1] has
+// the protocol around it.
 //
-// The word changes under the mutex of the hand-over alone, or while no worker runs. Any thread reads it.
+// The word changes under the mutex of the hand-over alone, or while no worker runs. Any thread
+// reads it.
 //
 // Spec: Handover in spec/MAP.md. Model test: ModelHandover.TheStepOrTheTakerHasTheSlot.
 #pragma once
@@ -27,15 +30,16 @@ namespace fairlead::sched {
 template <class Seat>
 class slot_owner {
 public:
-    // --- any thread ----------------------------------------------------------------------------------
+    // --- any thread ------------------------------------------------------------------------------
 
-    // Whether `self` has the slot, without a doubt. Relaxed: a thread that had a doubt, and did not take the slot, has
-    // not touched it.
+    // Whether `self` has the slot, without a doubt. Relaxed: a thread that had a doubt, and did not
+    // take the slot, has not touched it.
     [[nodiscard]] bool is(const Seat& self) const noexcept {
         return word_.load(sync::relaxed) == word_of(self);
     }
 
-    // Likewise, or it is in doubt whether it has it still. Under the mutex there is no doubt.
+    // Whether `self` has the slot, or it is in doubt whether it has it still. Under the mutex there
+    // is no doubt.
     [[nodiscard]] bool may_be(const Seat& self) const noexcept { return &holder() == &self; }
 
     // The worker that holds the slot, or did last. acquire: it may have just been made.
@@ -43,13 +47,14 @@ public:
         return *reinterpret_cast<Seat*>(word_.load(sync::acquire) & ~in_doubt);
     }
 
-    // How often the slot went from a step that goes on to another worker: a step is known by this number and the
-    // number of steps that have ended at the slot.
+    // How often the slot went from a step that goes on to another worker: a step is known by this
+    // number and the number of steps that have ended at the slot.
     [[nodiscard]] std::uint64_t times_passed() const noexcept { return times_passed_.read(); }
 
-    // --- under the mutex of the hand-over ------------------------------------------------------------
+    // --- under the mutex of the hand-over --------------------------------------------------------
 
-    // A thread is about to look whether the holder is at the slot. The heavy barrier that follows publishes it [HO1].
+    // A thread is about to look whether the holder is at the slot. The heavy barrier that follows
+    // publishes it [HO1].
     void doubt() noexcept { word_.store(word_of(holder()) | in_doubt, sync::relaxed); }
 
     // The holder keeps the slot.
@@ -61,7 +66,7 @@ public:
         take(next);
     }
 
-    // --- while no worker runs --------------------------------------------------------------------------
+    // --- while no worker runs --------------------------------------------------------------------
 
     // The slot is the worker's from now on. release: what the caller did to the slot.
     void take(Seat& next) noexcept { word_.store(word_of(next), sync::release); }

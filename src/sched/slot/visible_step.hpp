@@ -1,8 +1,8 @@
-// What other threads see of the step that a worker runs: its name, whether it is at its slot, and whether it has
-// forked. A thread that takes the slot looks at it: handover.hpp [HO1].
+// What other threads see of the step that a worker runs: its name, whether it is at its slot, and
+// whether it has forked. A thread that takes the slot looks at it: handover.hpp [HO1].
 //
-// Only the worker writes it. Each store says something before the worker acts on it; a light barrier follows, and then
-// the worker looks whether it has its slot still: slot_owner.hpp.
+// Only the worker writes it. Each store says something before the worker acts on it; a light
+// barrier follows, and then the worker looks whether it has its slot still: slot_owner.hpp.
 #pragma once
 
 #include "sched/task/counter.hpp"
@@ -15,7 +15,7 @@ namespace fairlead::sched {
 
 class visible_step {
 public:
-    // --- the worker ----------------------------------------------------------------------------------
+    // --- the worker ------------------------------------------------------------------------------
 
     // A step begins, off its slot. release: what the worker did to the slot before.
     void begin(const char* name) noexcept { name_.store(name, sync::release); }
@@ -33,7 +33,7 @@ public:
     // release: a thread that takes the slot sees what was done to it.
     void leave_slot() noexcept { at_slot_.store(false, sync::release); }
 
-    // The step of this number stays at its slot until it ends, as others may take its forks.
+    // The step of this number stays at its slot until it ends, as other workers may take its forks.
     void fork(std::uint64_t number) noexcept { forked_in_.publish(number + 1); }
 
     // Before the worker runs.
@@ -42,7 +42,7 @@ public:
         forked_in_.publish(0);
     }
 
-    // --- any thread ----------------------------------------------------------------------------------
+    // --- any thread ------------------------------------------------------------------------------
 
     // Null: no step runs. acquire: what the worker did to the slot before.
     [[nodiscard]] const char* name() const noexcept { return name_.load(sync::acquire); }

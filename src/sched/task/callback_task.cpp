@@ -5,7 +5,7 @@
 
 namespace fairlead {
 
-// Its user owns it, and may post it elsewhere.
+// `abandon` does nothing: the user owns the task, and may post it elsewhere.
 const task_kind callback_task::kind{.run = run_step, .abandon = [](basic_task&) noexcept {}};
 
 void callback_task::run_step(basic_task& task) noexcept {

@@ -12,7 +12,7 @@ public:
     void add(std::uint64_t more) noexcept { publish(value() + more); }
     // release: a thread that reads the number sees what was done up to it.
     void publish(std::uint64_t value) noexcept { value_.store(value, sync::release); }
-    // The writer's own. Relaxed: no other thread writes it.
+    // For the thread that writes. Relaxed: no other thread writes the number.
     [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(sync::relaxed); }
     [[nodiscard]] std::uint64_t read() const noexcept { return value_.load(sync::acquire); }
 

@@ -5,26 +5,26 @@
 
 namespace fairlead::sched {
 
-// How much must be done before the tasks of a post run or sleep. A worker without the role can do
-// it up to `again`. The holder of the role takes a task from the sleepers, or puts it there, up to
-// `sleeps`. The rest needs a round.
+// How much must be done before the tasks of a post run or sleep. Kinds up to `again` need no role.
+// For kinds up to `sleeps` the holder of the role takes the task from the sleepers, or puts it
+// there. The other kinds need a round.
 enum class post_kind : std::uint8_t {
     plain,   // a fresh task, due at once
-    again,   // due at once, and it goes on: it has had its turn
-    woken,   // a sleeper
-    sleeps,  // without a deadline and a source
+    again,   // a task that has run, due at once: it has had its turn
+    woken,   // a sleeper that was woken
+    sleeps,  // goes to sleep without a deadline and a source
     timed,   // with a deadline or a source
-    batch,   // several that are due at once
+    batch,   // several tasks that are due at once
 };
 
-// How many tasks of such a post are to run now, as far as is known. 2: or more.
+// How many tasks of a post of this kind are to run now, as far as is known. 2: two or more.
 [[nodiscard]] constexpr unsigned due_of(post_kind kind) noexcept {
     return kind == post_kind::batch ? 2 : kind <= post_kind::woken;
 }
 
 struct posted {
     post_kind kind;
-    bool last;  // the step ends with it
+    bool last;  // the step ends with this post
 };
 
 }  // namespace fairlead::sched

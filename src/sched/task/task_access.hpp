@@ -45,7 +45,7 @@ public:
 
     static void run(basic_task& task) noexcept { task.kind_->run(task); }  // the last touch
 
-    // Until when its work is wanted. While it is ready.
+    // Until when the work of the task is wanted. Asked while the task is ready.
     [[nodiscard]] static time_point due(const basic_task& task) noexcept {
         return task.kind_->due == nullptr ? never : task.kind_->due(task);
     }
@@ -56,7 +56,7 @@ public:
         task.expired_ = true;
     }
 
-    // --- a sleep: the holder of the role -----------------------------------------------------------
+    // --- a sleep: the holder of the role ---------------------------------------------------------
 
     // The sleeper's index in the heap of deadlines or in the table.
     static constexpr auto index = &basic_task::index_;
@@ -102,13 +102,13 @@ public:
     }
     static void forget_source(basic_task& task) noexcept { task.source_ = nullptr; }
 
-    // --- a stop ------------------------------------------------------------------------------------
+    // --- a stop ----------------------------------------------------------------------------------
 
     // True: the task slept, and the caller has the duty to make it ready.
     [[nodiscard]] static bool request_stop(basic_task& task) noexcept {
         return task.state_.request_stop(stopped_by::shutdown);
     }
-    // The step that begins sees the stop with this number.
+    // The step that begins sees the stop, which has this number.
     static void tell_stop(basic_task& task, std::uint8_t number) noexcept {
         task.state_.mark_stopping();
         task.told_ = number;
@@ -121,9 +121,9 @@ public:
     }
     static void forget_stops(basic_task& task) noexcept { task.told_ = 0; }
 
-    // --- the queue of a group ------------------------------------------------------------------------
+    // --- the queue of a group --------------------------------------------------------------------
 
-    // Before the post.
+    // Called before the post.
     static void give_permit(basic_task& task) noexcept { task.standing_ = basic_task::has_permit; }
     static void drop(basic_task& task, home& to) noexcept {
         task.standing_ = basic_task::dropped;
@@ -145,9 +145,9 @@ public:
     [[nodiscard]] static bool may_abandon(basic_task& task) noexcept {
         if (task.kind_->can_abandon == nullptr) return true;
         do {
-            task.state_.begin_run();  // what woke it is of no interest any more
+            task.state_.begin_run();  // what woke the task does not matter any more
             if (task.kind_->can_abandon(task)) return true;
-            task.deferred_ = true;  // before the park: from then on it may come back
+            task.deferred_ = true;  // before the park: after it the task may come back
         } while (!task.state_.park(true));
         return false;
     }
@@ -159,7 +159,7 @@ public:
         return deferred;
     }
 
-    // The task is as if it had never been posted. Gives where it was.
+    // The task is as if it had never been posted. Returns the home that it had.
     static home& leave(basic_task& task) noexcept {
         task.source_ = nullptr;
         task.deaf_ = false;

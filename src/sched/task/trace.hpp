@@ -1,9 +1,10 @@
-// Where the scheduler and its driver say what they have decided, step by step, in the build that records traces: TLC
-// explains them by the actions of Scheduler, KeptPosts, EdgeSource and Destruction (spec/traces/). In any other build
-// it is nothing.
+// Where the scheduler and its driver say what they have decided, one decision after the other, in
+// the build that records traces. TLC explains the traces by the actions of Scheduler, KeptPosts,
+// EdgeSource and Destruction (spec/traces/). In any other build `trace` does nothing.
 //
-// A trace has decisions, not state: what an exchange found, what was taken, who was chosen. Each is said right
-// after the access that decided it, and of a task that is in other hands by then only the address.
+// A trace has decisions, not state: what an exchange found, which tasks were taken, which worker
+// was chosen. Each call comes right after the access that decided. If another thread may have the
+// task by then, the trace has only the address of the task.
 #pragma once
 
 namespace fairlead {
@@ -12,7 +13,7 @@ class basic_task;
 
 namespace fairlead::sched {
 
-// What a front held.
+// The tasks that a front held, newest first.
 struct reversed_tasks {
     basic_task* newest;
 };

@@ -25,9 +25,10 @@ bool charging::is_measured(home& of) const noexcept {
     return of.grouped() || core_.role.turns().are_given();
 }
 
-// --- time -------------------------------------------------------------------------------------------------
+// --- time ----------------------------------------------------------------------------------------
 
-// What lies between two steps is counted with the second; but not what this worker did before it knew of these turns.
+// The time between two steps is charged with the second step, but not the time before this worker
+// knew of these turns.
 void charging::begin_measuring() noexcept {
     const std::uint32_t number = core_.role.turns().number();
     if (slot_.measured_in == number) return;
@@ -52,7 +53,8 @@ void charging::account(group_state& group) noexcept {
     const std::uint32_t number = slot_.measured_in;
     const time_point now = slot_.measured_from;
     if (slot_.turn.number != number || slot_.turn.until <= now) looks_.be_due_next();
-    // A thread that takes one of its forks holds the group and counts a step of it before this one ends.
+    // A thread that takes one of its forks holds the group and counts a step of it before this one
+    // ends.
     if (group.grouped()) slot_.offers.end_forking();
     const bool waited_for = group.end_step();
     if (!group.grouped()) return;
@@ -60,7 +62,7 @@ void charging::account(group_state& group) noexcept {
     group.let_task_go();
 }
 
-// --- the lease --------------------------------------------------------------------------------------------
+// --- the lease -----------------------------------------------------------------------------------
 
 // Whether the step counts for the lease. The step of another group ends it.
 bool charging::begin_in_lease(home& of) noexcept {
@@ -110,7 +112,7 @@ bool charging::lease_goes_on() const noexcept {
            (slot_.ready_consumer.empty() && core_.inbox.empty(lane::everyone));
 }
 
-// --- a step that has lost its slot --------------------------------------------------------------------------
+// --- a step that has lost its slot ---------------------------------------------------------------
 
 void charging::begin_away() noexcept {
     const bool measured = lease_.is_open() || slot_.measured_in == core_.role.turns().number();

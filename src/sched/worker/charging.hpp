@@ -1,7 +1,8 @@
-// What the steps of a worker cost their groups: it measures them while turns are given, and tells the group.
+// What the steps of a worker cost their groups: it measures them while turns are given, and tells
+// the group.
 //
-// Under a lease it counts the steps, and tells the group once, when the lease ends: lease.hpp. Without a lease it
-// tells the group of each step.
+// Under a lease it counts the steps, and tells the group once, when the lease ends: lease.hpp.
+// Without a lease it tells the group of each step.
 //
 // On the thread of the worker alone, but for `begin_away`: see handover.hpp.
 #pragma once
@@ -24,28 +25,30 @@ public:
     charging(const charging&) = delete;
     charging& operator=(const charging&) = delete;
 
-    // A step of a task of this home begins, and has ended. `leased`: what `begin_step` has answered.
+    // A step of a task of this home begins, and has ended. `leased`: what `begin_step` has
+    // answered.
     [[nodiscard]] bool begin_step(home& of) noexcept;
     void end_step(home& of, bool leased) noexcept;
 
     // Of the turn that the worker has, if it has begun.
     [[nodiscard]] lease& turn_lease() noexcept { return lease_; }
 
-    // Whether posts to the group of the lease may go before the rest of the turn: nothing that is known to
-    // wait there is older.
+    // Whether posts to the group of the lease may go before the rest of the turn: nothing that is
+    // known to wait there is older.
     [[nodiscard]] bool lease_goes_on() const noexcept;
 
-    // Before a round, which gives turns by what was used; and before the worker looks for something else.
+    // Before a round, which gives turns by what was used; and before the worker looks for something
+    // else.
     void end_lease() noexcept {
         if (lease_.is_open() || slot_.turn.has_lease) [[unlikely]]
             end_open_lease();
     }
 
-    // The time until the next step is nobody's.
+    // The time until the next step is charged to no group.
     void forget_time() noexcept { slot_.measured_in = 0; }
 
-    // The step loses its slot: by the thread that passes the slot on, under the mutex of the hand-over. The group
-    // waits for this step no longer.
+    // The step loses its slot: by the thread that passes the slot on, under the mutex of the
+    // hand-over. The group waits for this step no longer.
     void begin_away() noexcept;
     // That step has ended.
     void end_away(home& of) noexcept;

@@ -1,7 +1,8 @@
-// When a worker looks at the clock between two steps: every few steps, which adapts to their length.
+// When a worker looks at the clock between two steps: every few steps, which adapts to their
+// length.
 //
-// Steps are short: it looks less often, up to every `stride_max` steps. One is long: it looks at each, and so it does
-// after one that is short among long ones.
+// While steps are short it looks less often, up to every `stride_max` steps. After a long step it
+// looks at each step, until two looks in a row have found short steps.
 #pragma once
 
 #include <fairlead/base/time.hpp>
@@ -18,7 +19,8 @@ public:
 
     void be_due_next() noexcept { steps_left_ = 1; }
 
-    // The clock was looked at. Whether steps are short: no longer than the limit since the look before the last.
+    // The clock was looked at. Whether steps are short: no longer than the limit since the look
+    // before the last.
     bool look(time_point now, duration limit) noexcept {
         const bool were_short = std::exchange(short_steps_, now - last_look_ <= limit);
         const bool short_steps = were_short && short_steps_;

@@ -1,9 +1,12 @@
-// With policy::stealing: which task a worker takes next, so that all have their turn though its deque may never be empty.
+// With policy::stealing: which task a worker takes next, so that all have their turn though its
+// deque may never be empty.
 //
-// Nearly always that is the newest of the deque. Once in `turn_interval` tasks it is the oldest of the deque or,
-// taking turns with it, what came from elsewhere. What such a task divides into lies on the rest of what the others do. So the
-// oldest has one turn in a round_interval, and the others have only one while the deque is longer than at their last turn;
-// or one in so many, as in simulated time an interval may never pass.
+// Nearly always that is the newest task of the deque. Once in `turn_interval` tasks it is the
+// oldest of the deque or, by turns, a task from elsewhere: a run, ready, the inbox. The parts that
+// such a task divides into come to lie on top of the deque, which grows. So the oldest task has one
+// turn in a round_interval. A task from elsewhere has no turn within that interval while the deque
+// is longer than at the last such turn; but after `skipped_max` skipped turns it has one, as in
+// simulated time an interval may never pass.
 //
 // Plain code without a clock: the caller says what time it is.
 #pragma once

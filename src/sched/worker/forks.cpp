@@ -22,7 +22,8 @@ void offered_forks::end_in_group() noexcept {
     of_group_ = false;
     closed_ = false;
     deque_.set_open_min(open_min_);
-    // seq_cst: the owner has seen that a fork is gone, so it sees who took it, or all that this one has done.
+    // seq_cst: the owner has seen that a fork is gone, so it sees the thief that took it, or all
+    // that the thief has done.
     while (thieves_.load(sync::seq_cst) != 0) os::yield();  // for some instructions
 }
 

@@ -43,8 +43,8 @@ namespace fairlead::sched {
     return {first, count};
 }
 
-// Up to the first that is to run, and what `take` gives with it. The tasks behind it in a list may be
-// woken before it is their turn to sleep.
+// Up to the first that is to run, and what `take` gives with it. The tasks behind it in a list may
+// be woken before it is their turn to sleep.
 template <bool Shared>
 [[gnu::noinline]] basic_task* own_posts::admit() noexcept {
     if (!core_.role.try_acquire()) return nullptr;
@@ -122,8 +122,8 @@ basic_task* own_posts::admit_leased(lane from) noexcept {
     return run.first;
 }
 
-// No round: nothing has gone to ready, and what has gone to the run is ordered by [ID2]. So the look for
-// sleepers is a load; a worker that has failed to get the role is seen [RL1].
+// No round: nothing has gone to ready, and what has gone to the run is ordered by [ID2]. So the
+// look for sleepers is a load; a worker that has failed to get the role is seen [RL1].
 inline void own_posts::release() noexcept {
     if (is_alone()) return core_.role.release_alone();
     core_.role.release();

@@ -1,10 +1,12 @@
-// What the last steps of a worker posted, taken without a round: the next task of a busy worker, mostly.
+// What the last steps of a worker posted, taken without a round: the next task of a busy worker,
+// mostly.
 //
-// A worker takes them itself while nothing that is known to wait is older, and only so many in a row: then a round
-// admits what others posted meanwhile. A post that sleeps needs the role for a moment; one with a deadline or a source
-// needs a round.
+// A worker takes them itself while nothing that is known to wait is older, and only so many in a
+// row: then a round admits what other threads posted meanwhile. A post that sleeps needs the role
+// for a moment; a post with a deadline or a source needs a round.
 //
-// It is compiled for an outbox that is shared and for one that is not: between two steps every instruction counts.
+// `take` is compiled twice, for an outbox that is shared and for an outbox of the only worker:
+// between two steps every instruction counts.
 //
 // On the thread of the worker alone.
 #pragma once
@@ -26,8 +28,8 @@ public:
     own_posts(const own_posts&) = delete;
     own_posts& operator=(const own_posts&) = delete;
 
-    // The next of them, if nothing older is known to wait. What is to run with it goes to the run. Null also if a round of
-    // another worker was faster.
+    // The next of them, if nothing older is known to wait. What is to run with it goes to the run.
+    // Null also if a round of another worker was faster.
     [[nodiscard, gnu::always_inline]] basic_task* take(bool shared) noexcept {
         slot_.outbox.assume_shared(shared);
         if (slot_.outbox.empty(lane::everyone) || !are_next()) return nullptr;
@@ -37,14 +39,16 @@ public:
         return shared ? admit<true>() : admit<false>();
     }
 
-    // Likewise, as far as the lease of the turn lets them run without a round. There is one.
+    // The next of them, as far as the lease of the turn lets them run without a round. There is a
+    // lease.
     [[nodiscard]] basic_task* take_leased() noexcept;
 
-    // With policy::stealing, while groups have turns: the role deals the tasks of a chunk, as it deals what steps post
-    // meanwhile, as a deque may be long. One chunk, so that no other task waits for long.
+    // With policy::stealing, while groups have turns: the role deals the tasks of a chunk, as it
+    // deals what steps post meanwhile, as a deque may be long. One chunk, so that no other task
+    // waits for long.
     void give_chunk_to_role() noexcept;
 
-    // A round has taken what others posted.
+    // A round has taken what other threads posted.
     void begin_anew() noexcept { left_ = in_a_row_max; }
 
 private:
@@ -56,8 +60,8 @@ private:
                core_.inbox.empty(lane::everyone) && !core_.role.has_backlog();
     }
 
-    // While steps are long what another worker keeps since an earlier step is older, by much: then a round takes all of
-    // it, of this worker or of the holder of the role.
+    // While steps are long what another worker keeps since an earlier step is older, by much: then
+    // a round takes all of it, of this worker or of the holder of the role.
     [[nodiscard]] bool older_come_first() const noexcept {
         return slot_.outbox.posts() > left_ || (stuck_.steps_are_long() && others_keep_older());
     }

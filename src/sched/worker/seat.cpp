@@ -20,8 +20,8 @@ inline bool seat::goes_to_thieves(const basic_task& task, posted how) const noex
            !core_.role.turns().are_given() && &task != running_;
 }
 
-// The worker looks at what it has posted when the step and its run are done. Another worker can take
-// it before, in a round.
+// The worker looks at what it has posted when the step and its run are done. Another worker can
+// take it before, in a round.
 //
 // The worker wakes no other worker for one task to run, which it will take itself, nor for tasks
 // that go to sleep, if a sleeper watches in case the step takes long, or if the step ends with this

@@ -8,8 +8,8 @@
 // What a step posts to the group of its turn goes the way of the default group: see lease.hpp.
 // Each push returns a duty, which the worker sees to after it has left the slot: `core::see_to`.
 //
-// A step that blocks may lose its slot to another worker. So before it touches the slot it says so, and looks whether it
-// has the slot still: `enter`. The protocol is in handover.hpp [HO1].
+// A step that blocks may lose its slot to another worker. So before it touches the slot it says so,
+// and looks whether it has the slot still: `enter`. The protocol is in handover.hpp [HO1].
 //
 // On the thread of its worker alone, but for `of`, `step` and `thread_id`.
 #pragma once
@@ -43,7 +43,7 @@ public:
     seat(const seat&) = delete;
     seat& operator=(const seat&) = delete;
 
-    // --- any thread ----------------------------------------------------------------------------------
+    // --- any thread ------------------------------------------------------------------------------
 
     [[nodiscard]] worker& of() const noexcept { return worker_; }
 
@@ -53,12 +53,12 @@ public:
     // The thread of the worker, or 0. Relaxed: a hint.
     [[nodiscard]] int thread_id() const noexcept { return thread_id_.load(sync::relaxed); }
 
-    // --- the step that runs --------------------------------------------------------------------------
+    // --- the step that runs ----------------------------------------------------------------------
 
     // Posts what a step posts or wakes: newest -> ... -> oldest.
     void post(basic_task& newest, basic_task& oldest, posted how) noexcept;
 
-    // Likewise, to a group that is not the default one.
+    // Posts to a group that is not the default one.
     void post_to_group(const group_state& group, basic_task& newest, basic_task& oldest,
                        posted how) noexcept;
 
@@ -74,14 +74,14 @@ public:
     // Whether the worker has its slot, or a thread that tries to take it has not decided.
     [[nodiscard]] bool has_slot() const noexcept { return slot_.owner.may_be(*this); }
 
-    // --- the loop of the worker ----------------------------------------------------------------------
+    // --- the loop of the worker ------------------------------------------------------------------
 
     // Before the loop, while no thread can take the slot.
     void take() noexcept {
         prepare();
         slot_.owner.take(*this);
     }
-    // Likewise, before another thread gives it the slot.
+    // Before another thread gives it the slot.
     void prepare() noexcept { step_.reset(); }
     void set_thread_id(int id) noexcept { thread_id_.store(id, sync::relaxed); }
 
@@ -101,7 +101,7 @@ public:
         return still_has_slot();
     }
 
-    // --- the hand-over -------------------------------------------------------------------------------
+    // --- the hand-over ---------------------------------------------------------------------------
 
     // Before another worker may use the slot.
     void begin_away() noexcept { offers_away_.begin_step(slot_.offers.depth()); }
@@ -110,7 +110,7 @@ public:
 private:
     // The step is at its slot, until it leaves it. False: it has none any more.
     [[nodiscard]] bool enter() noexcept { return enter_at_once() || still_has_slot(); }
-    // Likewise, or it is in doubt.
+    // Says that the step is at its slot. False: the slot is lost or in doubt.
     [[nodiscard]] bool enter_at_once() noexcept {
         step_.enter_slot();
         return is_sure();
@@ -135,7 +135,7 @@ private:
     visible_step step_;
     const basic_task* running_ = nullptr;  // may be gone already
     sync::atomic<int> thread_id_{0};
-    offered_forks offers_away_{0};  // of a step that has lost its slot: nobody takes these
+    offered_forks offers_away_{0};  // of a step that has lost its slot: no worker takes these
 };
 
 }  // namespace fairlead::sched

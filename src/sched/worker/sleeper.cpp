@@ -30,7 +30,7 @@ bool sleeper::sleep() noexcept {
     return watching && end_watch();
 }
 
-// --- the watch ----------------------------------------------------------------------------------------
+// --- the watch -----------------------------------------------------------------------------------
 
 void sleeper::begin_watch() noexcept {
     for (unsigned i = 0; i != core_.width(); ++i) {
@@ -38,8 +38,8 @@ void sleeper::begin_watch() noexcept {
     }
 }
 
-// Takes what a step has kept that runs since the watch began. If the steps are short after all, the next watch can be
-// longer.
+// Takes what a step has kept that runs since the watch began. If the steps are short after all, the
+// next watch can be longer.
 bool sleeper::end_watch() noexcept {
     core_.idle.end_watch();
     bool stuck = false;
@@ -54,20 +54,20 @@ bool sleeper::end_watch() noexcept {
     return stuck;
 }
 
-// --- in the driver ------------------------------------------------------------------------------------
+// --- in the driver -------------------------------------------------------------------------------
 
-// Takes the driver if it is free, to wait until `limit` at most. A worker that has entered it waits if it `stays`, and leaves it.
-// The role is held only to plan the sleep, so that a round which adds an earlier deadline either comes
-// before, or finds a sleeper to hurry.
+// Takes the driver if it is free, to wait until `limit` at most. A worker that has entered it waits
+// if it `stays`, and leaves it. The role is held only to plan the sleep, so that a round which adds
+// an earlier deadline either comes before, or finds a sleeper to hurry.
 sleeper::in_driver sleeper::enter_driver(time_point limit) noexcept {
     if (!core_.role.try_acquire()) return in_driver::not_entered;
     core_.role.round(slot_, occasion::sleeping);
     // The only worker may have run enough for a foreign main loop, and have posts in its deque.
     const bool found = slot_.next != nullptr || !slot_.runs.empty() || slot_.outbox.has_open();
     const bool entered = !found && core_.idle.enter_driver(slot_.index);
-    // What the last wait collected must be polled before the next. Its wish came before it left the driver; if
-    // that is gone, so is the round that took it, as this worker has the role. After the release another round
-    // may have taken the wish, and not polled yet.
+    // What the last wait collected must be polled before the next. Its wish came before it left the
+    // driver; if that is gone, so is the round that took it, as this worker has the role. After the
+    // release another round may have taken the wish, and not polled yet.
     const bool polled = !core_.role.has_backlog();
     if (entered) core_.role.plan_sleep(limit);
     core_.role.release();
@@ -96,8 +96,8 @@ bool sleeper::sleep_in_driver(time_point limit) noexcept {
     return true;
 }
 
-// The only worker stays in the driver while the loop sleeps: a thread with work for it wakes the driver, and that wakes the loop, by
-// its descriptor or by a call.
+// The only worker stays in the driver while the loop sleeps: a thread with work for it wakes the
+// driver, and that wakes the loop, by its descriptor or by a call.
 time_point sleeper::wait_in_loop() noexcept {
     core_.idle.begin_search();
     const in_driver how = enter_driver(never);
@@ -111,8 +111,8 @@ time_point sleeper::wait_in_loop() noexcept {
     return immediately;
 }
 
-// The wait takes what has woken the loop, and does not sleep. The release wakes no worker [RL1]: the
-// only worker looks next.
+// The wait takes what has woken the loop, and does not sleep. The release wakes no worker [RL1]:
+// the only worker looks next.
 void sleeper::return_from_loop() noexcept {
     in_loop_ = false;
     while (!core_.role.try_acquire()) os::yield();
@@ -124,7 +124,7 @@ void sleeper::return_from_loop() noexcept {
     static_cast<void>(core_.idle.end_search());
 }
 
-// On the way to sleep: tells who waits in drain if everything is done.
+// On the way to sleep: tells the threads that wait in drain if everything is done.
 void sleeper::answer_drain() noexcept {
     // acquire: pairs with drain, which wakes all after it.
     if (!core_.drain_wanted.load(sync::acquire)) return;
@@ -137,9 +137,9 @@ void sleeper::park(time_point limit) noexcept {
     core_.idle.prepare_park(slot_.index);
     // Once more, after the word [ID1].
     bool stay = !core_.tasks_visible(slot_) && !core_.halting.load(sync::acquire);
-    // What only the role can do: a round, and sleeping in the driver as long as it must. If the role is
-    // not free, its holder finds this worker parked after the release [RL1]; to go on looking would be
-    // to spin until then.
+    // What only the role can do: a round, and sleeping in the driver as long as it must. If the
+    // role is not free, its holder finds this worker parked after the release [RL1]; to go on
+    // looking would be to spin until then.
     const bool wants_role = core_.arrivals_visible(slot_) || !core_.idle.driver_taken();
     if (stay && wants_role && core_.role.try_acquire()) {
         core_.role.release();

@@ -1,5 +1,5 @@
-// How a worker that finds nothing goes to sleep: in the driver, if that is free, or parked. Who sleeps, and who is
-// woken: idle.hpp.
+// How a worker that finds nothing goes to sleep: in the driver, if that is free, or parked. Which
+// workers sleep, and which worker is woken: idle.hpp.
 //
 // On the thread of the worker alone.
 #pragma once
@@ -24,19 +24,21 @@ public:
     sleeper(const sleeper&) = delete;
     sleeper& operator=(const sleeper&) = delete;
 
-    // Looks on until there is something, for a while. Not in place of the sleep in the driver, which sees what this
-    // loop does not; nor while a thread waits for the answer that workers give on their way to sleep.
+    // Looks on until there is something, for a while. Not in place of the sleep in the driver,
+    // which sees what this loop does not; nor while a thread waits for the answer that workers give
+    // on their way to sleep.
     void spin() noexcept;
 
-    // Sleeps until woken or, if it watches the posts that steps keep, for a while. True: a step that runs still has kept
-    // some since the watch began, so a round is to take them.
+    // Sleeps until woken or, if it watches the posts that steps keep, for a while. True: a step
+    // that runs still has kept some since the watch began, so a round is to take them.
     [[nodiscard]] bool sleep() noexcept;
 
-    // Sleeps in the driver, until `limit` at most. False: the driver cannot be had. True: look again.
+    // Sleeps in the driver, until `limit` at most. False: the driver cannot be had. True: look
+    // again.
     bool sleep_in_driver(time_point limit) noexcept;
 
-    // Without a thread: a foreign main loop sleeps in place of the driver, until `return_from_loop`. Returns until when it
-    // may: `immediately` if it must not.
+    // Without a thread: a foreign main loop sleeps in place of the driver, until
+    // `return_from_loop`. Returns until when it may: `immediately` if it must not.
     [[nodiscard]] time_point wait_in_loop() noexcept;
     [[nodiscard]] bool is_in_loop() const noexcept { return in_loop_; }
     void return_from_loop() noexcept;

@@ -1,9 +1,9 @@
 // The search for slots whose step lasts long, while all workers are busy.
 //
-// Under saturation nobody is idle, so nobody steals. Tasks of a slot whose worker has not finished a step since this one
-// looked last are taken over, so that they do not wait for one long step. Looking touches the lines of all slots, so
-// it is done every full run of short steps, or after a while. The clock is read less often while runs are short, and each
-// time once one was long.
+// Under saturation no worker is idle, so none steals. A worker takes over the tasks of a slot on
+// which no step has ended since it looked last, so that they do not wait for one long step. Looking
+// touches the lines of all slots, so it is done every full run of short steps, or after a while.
+// The clock is read less often while runs are short, and each time once one was long.
 #pragma once
 
 #include "sched/slot/slot.hpp"

@@ -1,7 +1,7 @@
 // What a worker takes from the slots of other workers: a part of a run, the posts of steps, a fork.
 //
-// Any of these may be gone when it comes: then it finds nothing there. What it takes beyond one task goes to its own
-// run, in which other workers can take it again.
+// Any of these may be gone when it comes: then it finds nothing there. What it takes beyond one
+// task goes to its own run, in which other workers can take it again.
 #pragma once
 
 #include "sched/slot/slot.hpp"
@@ -20,7 +20,7 @@ public:
     thief(const thief&) = delete;
     thief& operator=(const thief&) = delete;
 
-    // From the first slot that has something, beginning behind the last victim. Null: nobody has.
+    // From the first slot that has something, beginning behind the last victim. Null: none has.
     [[nodiscard]] basic_task* steal() noexcept;
 
     // The older half of its run.

@@ -29,12 +29,13 @@ worker::worker(core& owner, slot& own, bool is_spare)
       alone_{owner.options.workers == 1},
       stuck_{owner.options.workers} {}
 
-// --- the thread ---------------------------------------------------------------------------------------
+// --- the thread ----------------------------------------------------------------------------------
 
 void worker::start() {
-    ended_.store(false, sync::relaxed);                 // the thread does not run yet
-    slot_.in_loop.store(true, sync::relaxed);           // likewise
-    core_.running_workers.fetch_add(1, sync::relaxed);  // likewise
+    // Relaxed: the thread does not run yet.
+    ended_.store(false, sync::relaxed);
+    slot_.in_loop.store(true, sync::relaxed);
+    core_.running_workers.fetch_add(1, sync::relaxed);
     try {
         auto started =
             os::start_thread(core_.options.name + "/" + std::to_string(index()), [this] { run(); });
@@ -45,7 +46,7 @@ void worker::start() {
     } catch (...) {
         ended_.store(true, sync::relaxed);
         slot_.in_loop.store(false, sync::relaxed);
-        core_.running_workers.fetch_sub(1, sync::relaxed);  // the caller joins the others
+        core_.running_workers.fetch_sub(1, sync::relaxed);  // the caller joins the other workers
         throw;
     }
 }
@@ -84,7 +85,7 @@ void worker::begin_at_slot_of_another() noexcept {
     if (slot_.overtakes_since != never) core_.role.overtaking().end(slot_, core_.now());
 }
 
-// --- a step -------------------------------------------------------------------------------------------
+// --- a step --------------------------------------------------------------------------------------
 
 // False: the step has lost the slot of its worker.
 [[gnu::always_inline]] inline bool worker::execute(basic_task& task) noexcept {
@@ -113,7 +114,8 @@ void worker::begin_at_slot_of_another() noexcept {
     return true;
 }
 
-// The first step of a task that was posted with a permit. False: it has been dropped, and is its owner's again.
+// The first step of a task that was posted with a permit. False: it has been dropped, and is its
+// owner's again.
 [[gnu::noinline]] bool worker::leave_queue(basic_task& task, home& of) noexcept {
     const bool dropped = task_access::is_dropped(task);
     task_access::leave_queue(task);
@@ -121,7 +123,8 @@ void worker::begin_at_slot_of_another() noexcept {
         task_access::abandon(task);
         return false;
     }
-    static_cast<group_state&>(of).permits.give_back();  // within the step: who waits may be posted
+    // Within the step: this may post a waiting task.
+    static_cast<group_state&>(of).permits.give_back();
     return true;
 }
 
@@ -165,7 +168,7 @@ void worker::wake_thief() noexcept {
 
 [[gnu::noinline]] void offered_forks::wake_thief() noexcept { worker::current()->wake_thief(); }
 
-// --- the next task ------------------------------------------------------------------------------------
+// --- the next task -------------------------------------------------------------------------------
 
 // The next task without sleeping, or null.
 [[gnu::always_inline]] inline basic_task* worker::next() noexcept {
@@ -173,8 +176,8 @@ void worker::wake_thief() noexcept {
     return look();
 }
 
-// Looks everywhere for a task, in order of age: the own run, ready, the front, others' runs. With
-// policy::stealing what its own steps posted comes first.
+// Looks everywhere for a task, in order of age: the own run, ready, the front, the runs of other
+// workers. With policy::stealing what its own steps posted comes first.
 [[gnu::always_inline]] inline basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (slot_.outbox.steals()) {
@@ -224,7 +227,7 @@ basic_task* worker::search() noexcept {
             round_if_free();  // if it is not free, after the next watch
     }
     searches_ = false;
-    // Others relied on this searcher. If it was the last one, what is left needs another.
+    // Threads that post relied on this searcher. If it was the last, what is left needs another.
     if (core_.idle.end_search()) core_.wake_another(slot_);
     return task;
 }
@@ -284,28 +287,29 @@ basic_task* worker::take_from_elsewhere() noexcept {
 
 [[gnu::noinline]] basic_task* worker::take_over_stuck() noexcept {
     const auto [victim, some_keep_posts] = stuck_.find(core_.slots, slot_);
-    // The round may leave a task in `next`, which must run before any other. If the role is not free,
-    // the next look sees to them.
+    // The round may leave a task in `next`, which must run before any other. If the role is not
+    // free, the next look sees to them.
     if (some_keep_posts && round_if_free() && slot_.next != nullptr) {
         return std::exchange(slot_.next, nullptr);
     }
     if (victim == nullptr) return nullptr;
     if (basic_task* const task = thief_.steal_run(*victim)) return task;
-    // Each second time: the step may post for ever, and what comes from elsewhere has its turn between.
+    // Each second time: the step may post for ever, and what comes from elsewhere has its turn
+    // between.
     if (std::exchange(took_stuck_posts_, false)) return nullptr;
     basic_task* const task = thief_.steal_posts(*victim);
     took_stuck_posts_ = task != nullptr;
     return task;
 }
 
-// --- the role -----------------------------------------------------------------------------------------
+// --- the role ------------------------------------------------------------------------------------
 
-// Events are served within `round_interval` even when no run ever empties; deadlines at once, as it is known when they
-// have come.
+// Events are served within `round_interval` even when no run ever empties; deadlines at once, as it
+// is known when they have come.
 void worker::look_at_clock() noexcept {
     const time_point now = core_.now();
     const bool short_steps = looks_.look(now, core_.options.round_interval / 64);
-    // Nobody else knows of their deadlines, which may come before the run is empty.
+    // No other worker knows of their deadlines, which may come before the run is empty.
     const bool posts_want = !short_steps && has_timed_posts();
     if (!groups_want_round(now) && !posts_want && !core_.role.wants_round_for_deadlines(now) &&
         now - core_.role.last_timed_round() < core_.options.round_interval) {
@@ -342,12 +346,12 @@ bool worker::round_if_free(occasion why) noexcept {
     return true;
 }
 
-// --- running without a thread ---------------------------------------------------------------------------
+// --- running without a thread --------------------------------------------------------------------
 
 // A round admits only so many: what is ready may stand behind thousands that go to sleep.
 basic_task* worker::next_behind_arrivals() noexcept {
     basic_task* task = next();
-    // Who is due may have been left for later, as others stood in line.
+    // A sleeper that is due may have been left for later, as tasks stood in line.
     const auto is_due = [this] {
         return core_.role.next_due() != never && core_.role.next_due() <= core_.now();
     };
@@ -373,7 +377,7 @@ basic_task* worker::next_behind_arrivals() noexcept {
     }
     std::size_t steps = 0;
     while (task != nullptr) {
-        static_cast<void>(execute(*task));  // nobody takes its slot
+        static_cast<void>(execute(*task));  // no thread takes its slot
         if (++steps == steps_max) break;
         task = next_behind_arrivals();
     }

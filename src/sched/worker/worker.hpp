@@ -1,10 +1,10 @@
 // A worker: a thread that runs tasks while it holds a slot. The loop is `run`; everything that it
-// does between two steps is in `next` and `search`. A worker that was made for a slot of another, as that one blocks, is
-// a job of the threads for calls that block.
+// does between two steps is in `next` and `search`. A worker that was made for a slot of another,
+// as that one blocks, is a job of the threads for calls that block.
 //
-//     next, look ---> own_posts, ready, a round of the role, thief      where the next task comes from
-//     execute    ---> seat, charging                                    the step
-//     search     ---> sleeper                                           there is none
+//     next, look ---> own_posts, ready, a round of the role, thief   where the next task comes from
+//     execute    ---> seat, charging                                 its step
+//     search     ---> sleeper                                        there is no task
 #pragma once
 
 #include "sched/slot/slot.hpp"
@@ -50,34 +50,34 @@ public:
     // first one, and running at most `steps_max`. Returns the number of steps.
     std::size_t run_ready(time_point limit, std::size_t steps_max) noexcept;
 
-    // Without a thread: from now until the next run_ready a foreign main loop sleeps in place of the driver. Returns until when it
-    // may: `immediately` if it must not.
+    // Without a thread: from now until the next run_ready a foreign main loop sleeps in place of
+    // the driver. Returns until when it may: `immediately` if it must not.
     [[nodiscard]] time_point wait_in_loop() noexcept { return sleeper_.wait_in_loop(); }
 
-    // The worker of the calling thread, or null. Only in functions that are not inlined: a coroutine
-    // that moves to another thread must not reuse an address of thread-local memory.
+    // The worker of the calling thread, or null. Only in functions that are not inlined: a
+    // coroutine that moves to another thread must not reuse an address of thread-local memory.
     [[nodiscard]] static worker* current() noexcept { return of_thread::get(); }
 
     [[nodiscard]] core& owner() const noexcept { return core_; }
     [[nodiscard]] unsigned index() const noexcept { return slot_.index; }
 
-    // --- the step that runs: only on this worker's thread -------------------------------------------
+    // --- the step that runs: only on this worker's thread ----------------------------------------
 
     [[nodiscard]] sched::seat& seat() noexcept { return seat_; }
     [[nodiscard]] const sched::seat& seat() const noexcept { return seat_; }
     [[nodiscard]] sched::charging& charges() noexcept { return charges_; }
 
-    // Whether the step is to let others have their turn.
+    // Whether the step is to let other tasks have their turn.
     [[nodiscard]] bool should_yield() noexcept;
 
-    // Wakes another worker for what this one has opened to it.
+    // Wakes another worker for the forks that this one has opened to thieves.
     void wake_thief() noexcept;
 
     // The task that runs, if it has a context.
     [[nodiscard]] basic_task* bearer() const noexcept { return bearer_; }
     void set_bearer(basic_task* running) noexcept { bearer_ = running; }
 
-    // --- the hand-over, under its mutex -------------------------------------------------------------
+    // --- the hand-over, under its mutex ----------------------------------------------------------
 
     // Runs a spare worker on a thread of the pool.
     struct spare_job final : blocking_job {
@@ -95,7 +95,7 @@ public:
     } of_handover;
     [[nodiscard]] slot& own_slot() const noexcept { return slot_; }
 
-    // --- any thread ----------------------------------------------------------------------------------
+    // --- any thread ------------------------------------------------------------------------------
 
     // Whether its thread has left the loop.
     [[nodiscard]] bool ended() const noexcept { return ended_.load(sync::acquire); }
@@ -103,7 +103,8 @@ public:
 private:
     using of_thread = sync::per_thread<worker*, class worker_that_runs>;
 
-    // Inline is what is done between any two steps: a hop from task to task takes as long as a few calls.
+    // What runs between any two steps is inline: a hop from task to task takes as long as a few
+    // calls.
     inline basic_task* next() noexcept;
     basic_task* next_behind_arrivals() noexcept;
     inline basic_task* look() noexcept;
