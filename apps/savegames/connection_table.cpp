@@ -31,7 +31,7 @@ bool connection_table::seat::become_reading_head(time_point since) {
 bool connection_table::seat::become_reading_body() {
     const std::lock_guard lock{table_->mutex_};
     if (place_->at == activity::stopped || table_->draining_) return false;
-    place_->at = activity::reading_body;
+    table_->put(place_, activity::reading_body);
     return true;
 }
 
@@ -64,11 +64,11 @@ std::optional<connection_table::seat> connection_table::enter(time_point now, ti
     const std::lock_guard lock{mutex_};
     if (open() < limit_) {
         std::size_t& known = of_networks_[from];
-        busy_.emplace_back().from = from;
+        entered_.emplace_back().from = from;
         ++known;
         newcomer_waits_ = false;
         ++accepted_;
-        return seat{*this, std::prev(busy_.end())};
+        return seat{*this, std::prev(entered_.end())};
     }
     if (!std::exchange(newcomer_waits_, true)) ++waited_;
     *retry = time_point::max();
@@ -99,6 +99,7 @@ std::optional<connection_table::place> connection_table::first_to_go(time_point 
 }
 
 std::list<connection_table::entry>& connection_table::list_of(activity at) {
+    if (at == activity::entered) return entered_;
     if (at == activity::idle) return idle_;
     return at == activity::reading_head ? reading_ : busy_;
 }
@@ -112,7 +113,9 @@ void connection_table::put(place where, activity at) {
     if ((at == activity::idle || at == activity::reading_head) && to.size() == 1) wake_acceptor();
 }
 
-std::size_t connection_table::open() const { return busy_.size() + reading_.size() + idle_.size(); }
+std::size_t connection_table::open() const {
+    return entered_.size() + busy_.size() + reading_.size() + idle_.size();
+}
 
 void connection_table::forget_acceptor() {
     const std::lock_guard lock{mutex_};
@@ -152,7 +155,7 @@ std::size_t connection_table::wait_until_empty(time_point deadline) {
 connection_table::counters connection_table::count() const {
     const std::lock_guard lock{mutex_};
     return {.open = open(),
-            .idle = idle_.size(),
+            .idle = entered_.size() + idle_.size(),
             .limit = limit_,
             .accepted = accepted_,
             .evicted = evicted_,

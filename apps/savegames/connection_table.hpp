@@ -43,6 +43,7 @@ namespace savegames {
 
 class connection_table {
     enum class activity : std::uint8_t {
+        entered,  // it has a place, and has waited for nothing yet
         busy,
         reading_head,
         reading_body,
@@ -54,7 +55,7 @@ class connection_table {
         fairlead::basic_task* task = nullptr;  // null until the task has started
         network from{};
         time_point since{};  // when it became idle, or began to read a head
-        activity at = activity::busy;
+        activity at = activity::entered;
     };
     using place = std::list<entry>::iterator;
 
@@ -63,7 +64,7 @@ public:
 
     struct counters {
         std::size_t open = 0;
-        std::size_t idle = 0;
+        std::size_t idle = 0;  // nothing of a request has come, or their task has yet to begin
         std::size_t limit = 0;
         std::uint64_t accepted = 0;
         std::uint64_t evicted = 0;  // idle and slow connections that were ended to make room
@@ -160,6 +161,7 @@ private:
     const std::size_t of_network_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;  // wakes wait_until_empty
+    std::list<entry> entered_;         // those that have waited for nothing yet
     std::list<entry> busy_;            // also those that read a body, or were asked to stop
     std::list<entry> reading_;         // those that read a head, slowest first
     std::list<entry> idle_;            // longest idle first

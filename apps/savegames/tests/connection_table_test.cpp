@@ -114,6 +114,21 @@ TEST_F(connection_table_test, the_slowest_head_makes_room) {
     EXPECT_EQ(table->count().evicted, 1U);
 }
 
+TEST_F(connection_table_test, a_newcomer_counts_as_idle_until_it_reads) {
+    make(2);
+    client* const quiet = connect("quiet");
+    client* const only = connect("only");
+    EXPECT_EQ(table->count().open, 2U);
+    EXPECT_EQ(table->count().idle, 2U);
+    ASSERT_TRUE(only->seat->become_busy());
+    EXPECT_EQ(table->count().idle, 1U);
+    quiet->seat->become_idle(now);
+    EXPECT_EQ(table->count().idle, 1U);
+    leave(quiet);
+    EXPECT_EQ(table->count().open, 1U);
+    EXPECT_EQ(table->count().idle, 0U);
+}
+
 TEST_F(connection_table_test, a_head_that_is_there_is_not_slow) {
     make(1);
     client* const only = connect("only");
