@@ -57,7 +57,8 @@ pool_state::chores pool_state::chores_at(time_point now) noexcept {
         return made;
     }
     // It begins to look for a server: what waits now has not waited before.
-    const bool was_at_rest = failures_ == 0 || now >= after(next_attempt_, options_.reconnect_max);
+    const bool was_at_rest =
+        !pauses_.are_failing() || now >= after(next_attempt_, options_.reconnect_max);
     if (count != 0 && seats_.empty() && !offline_ && was_at_rest) offline_since_ = now;
     grows_ = false;
     try {
@@ -84,7 +85,7 @@ std::size_t pool_state::wanted() const noexcept {
     }
     if (offline_ && connecting == 0) wish = std::max<std::size_t>(wish, 1);
     const std::size_t max = std::max(options_.max, 1U);
-    const std::size_t at_once = failures_ != 0 ? 1 : std::max(options_.connecting_max, 1U);
+    const std::size_t at_once = pauses_.are_failing() ? 1 : std::max(options_.connecting_max, 1U);
     wish = std::min(wish, max - std::min(max, seats_.size()));
     return std::min(wish, at_once - std::min(at_once, connecting));
 }

@@ -47,6 +47,7 @@ pool_state::pool_state(executor where, std::string conninfo, pool_options option
       conninfo_{std::move(conninfo)},
       options_{std::move(options)},
       lots_{seed_or_drawn(options_.seed)},
+      pauses_{make_pauses()},
       offline_since_{clock::now()} {}
 
 void pool_state::enqueue(request& asked) {
@@ -228,7 +229,7 @@ void pool_state::opened(seat& of) {
     of.made_at = of.quiet_since = clock::now();
     ++open_;
     ++counts_.connects;
-    failures_ = 0;
+    pauses_.opened();
     next_attempt_ = immediately;
     offline_.reset();
     match();
@@ -244,21 +245,13 @@ void pool_state::attempt_failed(const error& why) noexcept {
 void pool_state::note_failed_attempt(time_point now, const error& why) noexcept {
     ++counts_.connect_failures;
     counts_.last_failure = why.code();
-    next_attempt_ = after(now, pause_after(failures_++));
+    next_attempt_ = after(now, pauses_.after_failure());
     grows_ |= !line_.empty();
     if (open_ != 0) return;
     const bool waits = may_pass(why) && now - offline_since_ < options_.offline_max;
     if (waits) return;
     offline_ = why;
     fail_queued(why);
-}
-
-duration pool_state::pause_after(unsigned failures) noexcept {
-    duration pause = options_.reconnect_min;
-    for (; failures != 0 && pause < options_.reconnect_max; --failures) pause *= 2;
-    pause = std::min(pause, options_.reconnect_max);
-    const auto half = static_cast<std::uint64_t>(std::max<std::int64_t>(pause.count() / 2, 1));
-    return pause / 2 + duration{static_cast<std::int64_t>(lots_.draw() % half)};
 }
 
 slot* pool_state::take(seat& of) {
@@ -317,7 +310,8 @@ void pool_state::lost(seat& of, const error& why) noexcept {
     std::lock_guard lock{mutex_};
     if (!std::exchange(of.is_open, false)) return;
     --open_;
-    if (open_ == 0) offline_since_ = clock::now();
+    const time_point now = clock::now();
+    if (open_ == 0) offline_since_ = now;
     const errc code = is_shut_ ? errc::closed : errc::connection_lost;
     for (const slot& each : of.in_flight) {
         if (each.of != nullptr) each.of->settle(why.as(code, true));
@@ -337,7 +331,11 @@ void pool_state::lost(seat& of, const error& why) noexcept {
     if (is_shut_) return;
     const bool was_wanted = why.code() == errc::closed;  // idle, too old, unclean
     ++(was_wanted ? counts_.closed : counts_.lost);
-    if (!was_wanted) counts_.last_failure = why.code();
+    if (!was_wanted) {
+        counts_.last_failure = why.code();
+        // Those that are lost at the same time count once.
+        if (now >= next_attempt_) next_attempt_ = after(now, pauses_.after_loss(now - of.made_at));
+    }
     match();
     tell_if_drained();
 }

@@ -20,6 +20,7 @@
 #include "postgres/seat.hpp"
 
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/io/reconnect_pauses.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 #include <fairlead/detail/sync/number_source.hpp>
 #include <fairlead/postgres/pool.hpp>
@@ -55,8 +56,9 @@ public:
     [[nodiscard]] const std::string& conninfo() const noexcept { return conninfo_; }
     [[nodiscard]] executor where() const noexcept { return where_; }
     [[nodiscard]] std::uint64_t draw() noexcept { return lots_.draw(); }
-    /// How long to wait before the next attempt to connect.
-    [[nodiscard]] duration pause_after(unsigned failures) noexcept;
+    [[nodiscard]] io::detail::reconnect_pauses make_pauses() noexcept {
+        return {options_.reconnect_min, options_.reconnect_max, lots_};
+    }
 
     // For requests and leases.
     void enqueue(request& asked);
@@ -125,7 +127,7 @@ private:
     bool is_draining_ = false;
     bool is_shut_ = false;
     bool keeper_ended_ = false;
-    unsigned failures_ = 0;  // attempts, since the last success
+    io::detail::reconnect_pauses pauses_;
     time_point next_attempt_ = immediately;
     time_point offline_since_;      // that there is no connection, though one is wanted
     std::optional<error> offline_;  // fails each new request

@@ -47,15 +47,18 @@ task<> subscriber::run(std::shared_ptr<subscriber> self) {
         subscriber& of;
         ~last() { of.note_end(); }
     } at_the_end{*self};
-    for (unsigned failures = 0;;) {
+    io::detail::reconnect_pauses pauses = self->pool_->make_pauses();
+    for (;;) {
         link over;
         bool is_open = false;
+        time_point opened_at{};
         std::optional<error> why;
         try {
             result<void> done = co_await self->connect(over);
             is_open = done.has_value();
             if (is_open) {
-                failures = 0;
+                pauses.opened();
+                opened_at = clock::now();
                 self->note_opened();
                 done = co_await self->serve(over);
             }
@@ -70,7 +73,8 @@ task<> subscriber::run(std::shared_ptr<subscriber> self) {
         const bool is_stopped = co_await stop_requested();
         if (is_stopped) co_return;
         self->note_failed_attempt(*why);
-        const duration pause = self->pool_->pause_after(failures++);
+        const duration pause =
+            is_open ? pauses.after_loss(clock::now() - opened_at) : pauses.after_failure();
         const auto slept = co_await as_result(sleep_for(pause));
         if (!slept) co_return;
     }

@@ -167,18 +167,21 @@ task<> connection::run(std::shared_ptr<connection> self) {
         connection& of;
         ~last() { of.end(); }
     } at_the_end{*self};
-    for (unsigned failures = 0;;) {
+    const client_options& options = self->options_;
+    io::detail::reconnect_pauses pauses{options.reconnect_min, options.reconnect_max, self->lots_};
+    for (;;) {
         const result<void> opened = co_await self->open();
+        const time_point opened_at = clock::now();
         if (opened) {
-            failures = 0;
+            pauses.opened();
             co_await self->serve();
         }
         self->stream_.reset();
         const bool is_stopped = co_await stop_requested();
         if (is_stopped) co_return;
-        if (opened) continue;
-        self->note_failed_attempt(opened.error().as_unsent());
-        const duration pause = self->pause_after(failures++);
+        if (!opened) self->note_failed_attempt(opened.error().as_unsent());
+        const duration pause =
+            opened ? pauses.after_loss(clock::now() - opened_at) : pauses.after_failure();
         const auto slept = co_await as_result(sleep_for(pause));
         if (!slept) co_return;
     }
@@ -248,14 +251,6 @@ void connection::note_failed_attempt(const error& why) {
         tell_if_drained();
     }
     on_offline(why);
-}
-
-duration connection::pause_after(unsigned failures) noexcept {
-    duration pause = options_.reconnect_min;
-    for (; failures != 0 && pause < options_.reconnect_max; --failures) pause *= 2;
-    pause = std::min(pause, options_.reconnect_max);
-    const auto half = static_cast<std::uint64_t>(std::max<std::int64_t>(pause.count() / 2, 1));
-    return pause / 2 + duration{static_cast<std::int64_t>(lots_.draw() % half)};
 }
 
 void connection::end() noexcept {

@@ -19,6 +19,7 @@
 
 #include <fairlead/coro/scope.hpp>
 #include <fairlead/coro/task.hpp>
+#include <fairlead/detail/io/reconnect_pauses.hpp>
 #include <fairlead/detail/sync/mutex.hpp>
 #include <fairlead/detail/sync/number_source.hpp>
 #include <fairlead/redis/client_options.hpp>
@@ -153,7 +154,6 @@ private:
     void begin_generation();
     void end_generation();
     void note_failed_attempt(const error& why);
-    [[nodiscard]] duration pause_after(unsigned failures) noexcept;
     void end() noexcept;
 
     // The children.

@@ -43,6 +43,18 @@ TEST_F(PostgresLoss, AServerThatIsKilledLosesWhatWasSentAndComesBack) {
     }
 }
 
+TEST_F(PostgresLoss, AServerThatDropsItsClientsIsAskedAfterAPause) {
+    pool other{home, postgres.by_unix(), {.max = 1}};
+    pool db{home, postgres.by_unix(), {.max = 1, .reconnect_min = 1h, .reconnect_max = 1h}};
+    execute(other, {"select pg_terminate_backend(" + std::to_string(process_of(db)) + ')'});
+    until([&] { return db.stats().lost == 1; });
+    const auto late = run(db.query({"select 1"}, in(200ms)));
+    EXPECT_EQ(late.error().code(), std::errc::timed_out);
+    EXPECT_FALSE(late.error().was_sent());
+    EXPECT_EQ(db.stats().connects, 1U);
+    EXPECT_EQ(db.stats().connecting, 0U);
+}
+
 TEST_F(PostgresLoss, AConnectionThatIsTerminatedIsReplaced) {
     pool other{home, postgres.by_unix(), {.max = 1}};
     pool db{home, postgres.by_unix(), quick};

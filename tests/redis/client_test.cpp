@@ -508,6 +508,22 @@ TEST_F(with_scheduler, BytesThatAreNoReplyLoseTheConnection) {
     }
 }
 
+// It greets each client, and closes the connection at the next command.
+TEST_F(with_scheduler, AServerThatDropsItsClientsIsAskedAfterAPause) {
+    scripted_server mad{home, [](const std::vector<std::string>& words) -> std::string {
+                            return words[0] == "GET" ? "" : "+OK\r\n";
+                        }};
+    client under{home,
+                 connect_tcp(mad.address()),
+                 {.resp3 = false, .reconnect_min = 1h, .reconnect_max = 1h}};
+    EXPECT_EQ(run(under.get("k")).error().code(), errc::connection_lost);
+    const auto late = run(under.get("k", in(20ms)));
+    EXPECT_EQ(late.error().code(), std::errc::timed_out);
+    EXPECT_FALSE(late.error().was_sent());
+    EXPECT_EQ(under.stats().connects, 1U);
+    run(under.close());
+}
+
 TEST_F(with_scheduler, ConnectorThatThrowsIsAFailedAttempt) {
     client under{home,
                  [](time_point) -> task<connected> { throw 5; },

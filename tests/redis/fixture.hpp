@@ -78,6 +78,7 @@ inline std::vector<std::string> words_of(const value& command) {
 }
 
 /// Answers each command by a function: empty bytes are no answer.
+// An empty answer closes the connection.
 class scripted_server {
 public:
     using answer = std::function<std::string(const std::vector<std::string>&)>;
@@ -115,7 +116,9 @@ private:
             for (;;) {
                 auto next = commands.next();
                 if (!next || !*next) break;
-                out += how(words_of(**next));
+                const std::string said = how(words_of(**next));
+                if (said.empty()) co_return;
+                out += said;
             }
             const auto sent = co_await stream.write_all(fairlead::test::bytes_of(out));
             if (!sent) co_return;

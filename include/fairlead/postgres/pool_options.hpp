@@ -46,8 +46,9 @@ struct pool_options {
     /// A connection that is so old is ended when it is free, and made anew when it is needed.
     duration age_max = std::chrono::hours{1};
     /// The pause after the first failed attempt to connect; each later one is twice as long, up to
-    /// `reconnect_max`. Half of a pause is drawn by lot. After a failure one attempt is made at a
-    /// time, until one succeeds.
+    /// `reconnect_max`. The same after a connection that was lost sooner than such a pause would
+    /// take. Half of a pause is drawn by lot. After a failed attempt one is made at a time, until
+    /// one succeeds.
     duration reconnect_min = std::chrono::milliseconds{50};
     /// The longest pause between two attempts.
     duration reconnect_max = std::chrono::seconds{2};

@@ -27,7 +27,8 @@ struct client_options {
     /// that has gone without a word is noticed.
     duration ping_after = std::chrono::seconds{30};
     /// The pause after the first failed attempt to connect; each later one is twice as long, up to
-    /// `reconnect_max`. Half of a pause is drawn by lot.
+    /// `reconnect_max`. The same after a connection that was lost sooner than such a pause would
+    /// take. Half of a pause is drawn by lot.
     duration reconnect_min = std::chrono::milliseconds{50};
     /// The longest pause between two attempts.
     duration reconnect_max = std::chrono::seconds{2};
