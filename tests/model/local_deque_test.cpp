@@ -32,7 +32,8 @@ public:
     template <class Deque>
     void push(Deque& to, std::size_t index) {
         all_[index].state = 1;
-        require(to.push(all_[index]), "there is memory");
+        // While a thief is at the chunks there may be no room. Then the poster keeps the post.
+        if (!to.push(all_[index])) take(&all_[index]);
     }
     void take(post* taken) {
         if (taken == nullptr) return;

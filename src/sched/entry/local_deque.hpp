@@ -48,7 +48,7 @@ public:
     // --- the owner -------------------------------------------------------------------------------
 
     /// Adds the newest item, open to thieves. False: the array is full, and there is no memory for
-    /// a chunk.
+    /// a chunk, or a thief is at the chunks, for which a post does not wait. Lock-free.
     [[nodiscard]] bool push(Item& item) noexcept {
         if (!newest_.push(item)) {
             if (!spill()) return false;
@@ -102,9 +102,10 @@ public:
 private:
     using spilled = std::deque<chain>;
 
-    // The older half of the array becomes a chunk. False: there is no memory for it.
+    // The older half of the array becomes a chunk. False: it cannot now.
     [[gnu::noinline]] bool spill() noexcept {
-        std::lock_guard lock{mutex_};
+        const std::unique_lock lock{mutex_, std::try_to_lock};
+        if (!lock) return false;
         try {
             spilled_.emplace_back();
         } catch (const std::bad_alloc&) {

@@ -103,7 +103,7 @@ public:
         return kept ? wake_duty::watch : wake_duty::wake;
     }
 
-    // Adds a plain post to the local deque, and counts it in `direct`. Nothing: no memory.
+    // Adds a plain post to the local deque, and counts it in `direct`. Nothing: no room now.
     [[nodiscard]] std::optional<wake_duty> push_open(basic_task& task, counter& direct) noexcept {
         const bool kept = local_->empty() && (nothing_in_fronts() || due_ == 0);
         // All before the push, which publishes it.
