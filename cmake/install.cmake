@@ -2,7 +2,7 @@
 # find_package(Fairlead CONFIG) gives the same target names as add_subdirectory: fairlead::core, ...
 include(CMakePackageConfigHelpers)
 
-set(fairlead_installed fairlead fairlead_core fairlead_io fairlead_http)
+set(fairlead_installed fairlead fairlead_core fairlead_diagnostics fairlead_io fairlead_http)
 if(TARGET fairlead_redis)
   list(APPEND fairlead_installed fairlead_redis)
 endif()
@@ -60,7 +60,7 @@ if(FAIRLEAD_TAIL_CALLS)
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/fairlead.pc.in ${PROJECT_BINARY_DIR}/fairlead.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/fairlead.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-foreach(component IN ITEMS tls dns)
+foreach(component IN ITEMS diagnostics tls dns)
   if(TARGET fairlead_${component})
     configure_file(${PROJECT_SOURCE_DIR}/cmake/fairlead-${component}.pc.in
       ${PROJECT_BINARY_DIR}/fairlead-${component}.pc @ONLY)

@@ -39,7 +39,7 @@ WORK = tree.REPOSITORY / "build" / "planted"
 RUNS = 5
 HANGS_AFTER_S = 20
 LIMIT_S = 120  # for the test of a mutant, unless the mutant is known to hang
-MODULES = ("base", "os", "sync", "sched", "coro", "context", "future", "wait")
+MODULES = ("base", "os", "sync", "sched", "diagnostics", "coro", "context", "future", "wait")
 # What a program of tests needs beside them: a further module for some folders, and further files of
 # the tests.
 NEED_IO = ("io", "tls", "dns", "http", "redis", "postgres", "faults", "stress", "conformance")

@@ -11,6 +11,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fairlead/diagnostics/enable_stacks.hpp>
 
 #include "savegames/cluster_store.hpp"
 #include "savegames/latency_store.hpp"
@@ -141,6 +142,7 @@ int serve(settings& given, const sigset_t& awaited) {
 int main(int count, char** values) {
     const sigset_t awaited = savegames::block_signals();
     savegames::map_large_texts();
+    fairlead::diagnostics::enable_stacks();
     savegames::settings given;
     CLI::App app{"The save-game service: saves of games over HTTP.", "savegames"};
     savegames::add_options(app, given);

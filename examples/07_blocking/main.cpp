@@ -1,4 +1,5 @@
 // Calls that block: from coroutines, from callbacks, and by mistake.
+#include <fairlead/diagnostics/enable_stacks.hpp>
 #include <fairlead/fairlead.hpp>
 
 #include <cstdio>
@@ -28,6 +29,9 @@ fl::task<std::size_t> size_of(std::string path) {
 }  // namespace
 
 int main() {
+    // [stacks]
+    fl::diagnostics::enable_stacks();  // in the library fairlead::diagnostics
+    // [/stacks]
     fl::scheduler scheduler{{
         .workers = 1,
         .blocked_after = 5ms,  // with several it is the default

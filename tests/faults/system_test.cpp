@@ -15,6 +15,7 @@
 #include <fairlead/detail/os/barrier.hpp>
 #include <fairlead/detail/os/cpu.hpp>
 #include <fairlead/detail/sync/mutex_sleepers.hpp>
+#include <fairlead/diagnostics/enable_stacks.hpp>
 #include <fairlead/io/address.hpp>
 #include <fairlead/io/tcp.hpp>
 #include <fairlead/sched/block_in_place.hpp>
@@ -265,6 +266,7 @@ TEST_F(system_failures, a_thread_that_sleeps_on_a_mutex_looks_again) {
 // thread to take the slot. The stack of the step is recorded, unless it cannot be read.
 TEST_F(system_failures, nobody_takes_the_slot_of_a_step_that_blocks) {
     if (!os::has_heavy_barrier()) GTEST_SKIP() << "nobody takes slots here";
+    diagnostics::enable_stacks();
     const auto scenario = [] {
         std::atomic<int> runs{0};
         std::atomic<bool> told{false};

@@ -21,13 +21,15 @@ struct blocked_step {
     bool keeps_slot;
 
     /// The calls that the step was in when it was found, innermost first: where the thread waits,
-    /// and where each call returns to, as `backtrace` of the C library has it. Empty if the system
-    /// does not tell, or the thread went on meanwhile. The list ends before a frame that cannot be
-    /// understood. docs/manual/blocking.md has the limits.
+    /// and where each call returns to, as `backtrace` of the C library has it. Empty before
+    /// `diagnostics::enable_stacks`, if the system does not tell, or if the thread went on
+    /// meanwhile. The list ends before a frame that cannot be understood. docs/manual/blocking.md
+    /// has the limits.
     std::span<void* const> stack;
 
     /// Prints all of it, one line for each call, as the default of `on_blocked` does. The addresses
-    /// are those of the calls, for addr2line. Takes the locks of the loader and of `to`.
+    /// are those of the calls, for addr2line. Before `diagnostics::enable_stacks` one line says
+    /// that this function is missing. Takes the locks of the loader and of `to`.
     void print(std::FILE* to) const noexcept;
 };
 

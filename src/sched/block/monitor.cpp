@@ -1,6 +1,6 @@
 #include "sched/block/monitor.hpp"
 
-#include "os/blocked_stack.hpp"
+#include "sched/block/stack_reader.hpp"
 #include "sched/runtime/core.hpp"
 #include "sched/worker/seat.hpp"
 
@@ -118,14 +118,15 @@ void monitor::relieve(sight& step) noexcept {
     if (!core_.handover.may_relieve(of)) return;
     const seat& stuck = of.owner.holder();
     const int thread = stuck.thread_id();
-    os::blocked_stack stack;
-    if (is_to_be_reported(stuck.step().name())) stack.copy(thread);
+    const stack_reader* const reader = current_stack_reader();
+    stack_copy stack;
+    if (reader != nullptr && is_to_be_reported(stuck.step().name())) reader->copy(thread, stack);
     const char* const name = core_.handover.relieve(of, step.number(), step.times_passed());
     if (name == nullptr) return;
     step.forget();
     if (!is_to_be_reported(name)) return;
     std::array<void*, frames_max> frames;
-    const std::size_t count = stack.unwind(frames);
+    const std::size_t count = reader != nullptr ? reader->unwind(stack, frames) : 0;
     report({.name = name,
             .thread_id = thread,
             .keeps_slot = false,
@@ -140,11 +141,12 @@ void monitor::report_in_place(const sight& step) noexcept {
     const int thread = stuck.thread_id();
     const char* const name = stuck.step().name();
     if (name == nullptr || !is_to_be_reported(name)) return;
-    os::blocked_stack stack;
-    stack.copy(thread);
+    const stack_reader* const reader = current_stack_reader();
+    stack_copy stack;
+    if (reader != nullptr) reader->copy(thread, stack);
     if (of.finished.read() != step.number()) return;
     std::array<void*, frames_max> frames;
-    const std::size_t count = stack.unwind(frames);
+    const std::size_t count = reader != nullptr ? reader->unwind(stack, frames) : 0;
     report({.name = name,
             .thread_id = thread,
             .keeps_slot = true,

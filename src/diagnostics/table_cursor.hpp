@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 
 class table_cursor {
 public:
@@ -60,4 +60,4 @@ private:
     bool good_ = true;
 };
 
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics

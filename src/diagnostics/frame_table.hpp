@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 
 // Copies memory of this process. False: the memory is gone.
 using memory_reader = bool (*)(std::uintptr_t from, std::span<std::byte> to) noexcept;
@@ -93,4 +93,4 @@ private:
     frame_rules first_;  // the rules where the function begins
 };
 
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics

@@ -1,6 +1,6 @@
-#include "os/unwinder.hpp"
+#include "diagnostics/unwinder.hpp"
 
-#include "os/table_cursor.hpp"
+#include "diagnostics/table_cursor.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 namespace {
 
 using how = frame_rule::how;
@@ -296,4 +296,4 @@ std::size_t unwind(const thread_position& from, std::span<const std::byte> stack
     return count;
 }
 
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics

@@ -1,8 +1,8 @@
 // The calls of a thread, from a snapshot of its registers and stack. The tests need no function of
 // the system, so they run in emulators, too.
-#include "os/unwinder.hpp"
+#include "diagnostics/unwinder.hpp"
 
-#include "support/stacks.hpp"
+#include "diagnostics/stacks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 namespace {
 
 using test::return_addresses;
@@ -183,4 +183,4 @@ TEST_P(Unwinder, LeavesOutWhoCallsAFunctionThatSavesNothing) {
 INSTANTIATE_TEST_SUITE_P(AndAFramePointer, Unwinder, testing::Bool());
 
 }  // namespace
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics

@@ -1,6 +1,6 @@
-#include "os/frame_table.hpp"
+#include "diagnostics/frame_table.hpp"
 
-#include "os/table_cursor.hpp"
+#include "diagnostics/table_cursor.hpp"
 
 #include <dlfcn.h>
 
@@ -13,7 +13,7 @@
 #endif
 #endif
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 namespace {
 
 using how = frame_rule::how;
@@ -315,4 +315,4 @@ bool frame_entry::apply(std::span<const std::byte> program, std::uint64_t until)
     return true;
 }
 
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics

@@ -1,4 +1,4 @@
-#include "os/code_name.hpp"
+#include "diagnostics/code_name.hpp"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 namespace {
 
 struct place {
@@ -59,4 +59,4 @@ void name_code(std::uintptr_t address, std::span<char> text) noexcept {
                   readable != nullptr ? readable.get() : symbol, in_function);
 }
 
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics

@@ -1,9 +1,10 @@
 // Compares where a thread waits in the kernel: by its own record, and by its stack.
-#include "os/blocked_stack.hpp"
+#include "diagnostics/blocked_stack_reader.hpp"
 
 #include <fairlead/detail/os/thread.hpp>
 
-#include "support/stacks.hpp"
+#include "diagnostics/frame_table.hpp"
+#include "diagnostics/stacks.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
 
@@ -27,7 +28,7 @@
 #include <span>
 #include <thread>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 namespace {
 
 using test::return_addresses;
@@ -128,13 +129,18 @@ constexpr std::size_t outermost = return_addresses::depth - 1;
 
 using stack_frames = std::array<void*, 64>;
 
+std::size_t frames_of(int thread_id, std::span<void*> frames) {
+    const blocked_stack_reader reader;
+    sched::stack_copy stack;
+    reader.copy(thread_id, stack);
+    return reader.unwind(stack, frames);
+}
+
 // Repeats the call until it returns a stack: the thread may not wait yet, or may run sometimes.
 std::span<void* const> stack_of(const std::atomic<int>& thread_id, stack_frames& frames) {
     std::size_t count = 0;
     test::await([&] {
-        blocked_stack stack;
-        stack.copy(thread_id);
-        count = stack.unwind(frames);
+        count = frames_of(thread_id, frames);
         return count != 0;
     });
     return std::span{frames}.first(count);
@@ -161,7 +167,7 @@ protected:
     void look_at(Look look) {
         event awaited;
         std::jthread thread{[&] {
-            awaited.thread_id = thread_id();
+            awaited.thread_id = os::thread_id();
             function<Wait, Kind, outermost>(awaited);
         }};
         test::await([&] { return awaited.thread_id != 0; });
@@ -217,11 +223,9 @@ TYPED_TEST(BlockedStack, EndsWhereTheCopyEnds) {
 
 class BlockedStackOf : public testing::Test {
 protected:
-    static std::size_t frames_of(int id) {
-        blocked_stack stack;
-        stack.copy(id);
+    static std::size_t count_of(int id) {
         stack_frames frames;
-        return stack.unwind(frames);
+        return frames_of(id, frames);
     }
 
     test::watchdog guard_;
@@ -231,38 +235,39 @@ TEST_F(BlockedStackOf, AThreadThatRunsIsEmpty) {
     std::atomic<int> id{0};
     std::atomic<bool> over{false};
     std::jthread thread{[&] {
-        id = thread_id();
+        id = os::thread_id();
         while (!over) test::use(&over);
     }};
     test::await([&] { return id != 0; });
-    for (int i = 0; i != 100; ++i) EXPECT_EQ(frames_of(id), 0U);
-    EXPECT_EQ(frames_of(thread_id()), 0U);
+    for (int i = 0; i != 100; ++i) EXPECT_EQ(count_of(id), 0U);
+    EXPECT_EQ(count_of(os::thread_id()), 0U);
     over = true;
 }
 
 TEST_F(BlockedStackOf, NoThreadIsEmpty) {
-    for (const int id : {0, -1, INT_MAX, INT_MIN}) EXPECT_EQ(frames_of(id), 0U);
+    for (const int id : {0, -1, INT_MAX, INT_MIN}) EXPECT_EQ(count_of(id), 0U);
 }
 
-TEST_F(BlockedStackOf, AnotherProcessIsEmpty) { EXPECT_EQ(frames_of(::getppid()), 0U); }
+TEST_F(BlockedStackOf, AnotherProcessIsEmpty) { EXPECT_EQ(count_of(::getppid()), 0U); }
 
 TEST_F(BlockedStackOf, IsCutToWhatThereIsRoomFor) {
     if (!test::system_tells_stacks()) GTEST_SKIP() << "the system does not tell";
     event awaited;
     std::jthread thread{[&] {
-        awaited.thread_id = thread_id();
+        awaited.thread_id = os::thread_id();
         function<in_read, frame::plain, outermost>(awaited);
     }};
+    const blocked_stack_reader reader;
     stack_frames all;
     std::size_t count = 0;
     test::await([&] {
-        blocked_stack stack;
-        stack.copy(awaited.thread_id);
-        count = stack.unwind(all);
+        sched::stack_copy stack;
+        reader.copy(awaited.thread_id, stack);
+        count = reader.unwind(stack, all);
         if (count < 4) return false;
         for (std::size_t size = 0; size != count; ++size) {
             stack_frames some{};
-            EXPECT_EQ(stack.unwind(std::span{some}.first(size)), size);
+            EXPECT_EQ(reader.unwind(stack, std::span{some}.first(size)), size);
             EXPECT_TRUE(
                 std::ranges::equal(std::span{some}.first(size), std::span{all}.first(size)));
         }
@@ -278,7 +283,7 @@ TEST_F(BlockedStackOf, AThreadInAHandlerOfASignal) {
     if (!test::system_tells_stacks()) GTEST_SKIP() << "the system does not tell";
     struct in_loop {
         [[gnu::always_inline]] static inline void wait(event& for_what) {
-            for_what.thread_id = thread_id();
+            for_what.thread_id = os::thread_id();
             while (for_what.happened == 0) test::use(&for_what);
         }
     };
@@ -314,7 +319,7 @@ TEST_F(BlockedStackOf, AThreadThatGoesOn) {
         }
     };
     std::jthread thread{[&] {
-        id = thread_id();
+        id = os::thread_id();
         while (!over) {
             function<shortly, frame::plain, 0>(never);
             function<shortly, frame::of_any_size, 1>(never);
@@ -324,12 +329,12 @@ TEST_F(BlockedStackOf, AThreadThatGoesOn) {
     }};
     test::await([&] { return id != 0; });
     int seen = 0;
-    for (int i = 0; i != 20'000; ++i) seen += frames_of(id) != 0 ? 1 : 0;
+    for (int i = 0; i != 20'000; ++i) seen += count_of(id) != 0 ? 1 : 0;
     if (test::system_tells_stacks()) {
-        test::await([&] { return seen != 0 || (seen += frames_of(id) != 0 ? 1 : 0) != 0; });
+        test::await([&] { return seen != 0 || (seen += count_of(id) != 0 ? 1 : 0) != 0; });
     }
     over = true;
 }
 
 }  // namespace
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 
 // Writes the name of an address, ended by a 0:
 //     <object>+0x<offset> <function>+0x<offset>
@@ -14,4 +14,4 @@ namespace fairlead::os {
 // memory.
 void name_code(std::uintptr_t address, std::span<char> text) noexcept;
 
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics

@@ -1,18 +1,24 @@
-#include "os/blocked_stack.hpp"
+#include "diagnostics/blocked_stack_reader.hpp"
 
+#include "diagnostics/code_name.hpp"
+#include "diagnostics/unwinder.hpp"
 #include "os/task_file.hpp"
 
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 namespace {
+
+constexpr std::size_t page = 4096;  // or a part of one
 
 // Copies all or nothing. Memory that is not mapped is an error, not a crash.
 bool read_own(std::uintptr_t from, std::span<std::byte> to) noexcept {
@@ -49,33 +55,38 @@ thread_position parse(std::string_view line) noexcept {
 
 }  // namespace
 
-void blocked_stack::copy(int thread_id) noexcept {
-    size_ = 0;
+void blocked_stack_reader::copy(int thread_id, sched::stack_copy& to) const noexcept {
+    to.size = 0;
     std::array<char, 256> before;
     std::array<char, 256> after;
-    const std::string_view said = read_task_file(thread_id, "syscall", before);
-    at_ = parse(said);
-    if (!registers::are_known || at_.instruction == 0 || at_.stack == 0) return;
+    const std::string_view said = os::read_task_file(thread_id, "syscall", before);
+    to.at = parse(said);
+    if (!registers::are_known || to.at.instruction == 0 || to.at.stack == 0) return;
 
     // Page by page: memory above the stack cannot be read, and ends the copy.
-    std::array<iovec, sizeof(bytes_) / page + 1> pages;
+    std::array<iovec, sched::stack_copy::size_max / page + 1> pages;
     std::size_t count = 0;
-    std::uintptr_t from = at_.stack;
-    for (std::size_t left = bytes_.size(); left != 0; ++count) {
+    std::uintptr_t from = to.at.stack;
+    for (std::size_t left = to.bytes.size(); left != 0; ++count) {
         const std::size_t size = std::min(left, page - from % page);
         pages[count] = {reinterpret_cast<void*>(from), size};
         from += size;
         left -= size;
     }
-    const iovec local{bytes_.data(), bytes_.size()};
+    const iovec local{to.bytes.data(), to.bytes.size()};
     const ssize_t copied = ::process_vm_readv(::getpid(), &local, 1, pages.data(), count, 0);
-    const bool was_still = read_task_file(thread_id, "syscall", after) == said;
-    if (copied > 0 && was_still) size_ = static_cast<std::size_t>(copied);
+    const bool was_still = os::read_task_file(thread_id, "syscall", after) == said;
+    if (copied > 0 && was_still) to.size = static_cast<std::size_t>(copied);
 }
 
-std::size_t blocked_stack::unwind(std::span<void*> frames) const noexcept {
-    if (size_ == 0) return 0;
-    return os::unwind(at_, std::span{bytes_}.first(size_), read_own, frames);
+std::size_t blocked_stack_reader::unwind(const sched::stack_copy& from,
+                                         std::span<void*> frames) const noexcept {
+    if (from.size == 0) return 0;
+    return diagnostics::unwind(from.at, std::span{from.bytes}.first(from.size), read_own, frames);
 }
 
-}  // namespace fairlead::os
+void blocked_stack_reader::name(std::uintptr_t address, std::span<char> text) const noexcept {
+    name_code(address, text);
+}
+
+}  // namespace fairlead::diagnostics

@@ -12,19 +12,16 @@
 // no locks, no allocation.
 #pragma once
 
-#include "os/frame_table.hpp"
+#include "diagnostics/frame_table.hpp"
+#include "sched/block/stack_reader.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace fairlead::os {
+namespace fairlead::diagnostics {
 
-struct thread_position {
-    std::uintptr_t instruction = 0;
-    std::uintptr_t stack = 0;  // the stack pointer
-    bool after_call = true;    // `instruction` is the one behind a system call
-};
+using sched::thread_position;
 
 // Fills `frames`, innermost first: where the thread is, and where its calls return to. Returns the
 // number of frames; 0 if the processor or the C library is unknown here. `stack` is a copy of the
@@ -32,4 +29,4 @@ struct thread_position {
 [[nodiscard]] std::size_t unwind(const thread_position& from, std::span<const std::byte> stack,
                                  memory_reader read, std::span<void*> frames) noexcept;
 
-}  // namespace fairlead::os
+}  // namespace fairlead::diagnostics
