@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <random>
 #include <span>
 
 namespace fairlead {
@@ -35,12 +34,6 @@ bool is_zero(std::span<const std::uint8_t> id) noexcept {
 
 void write_number(std::span<std::uint8_t, 8> to, std::uint64_t number) noexcept {
     for (std::size_t i = 0; i != 8; ++i) to[i] = static_cast<std::uint8_t>(number >> (56 - 8 * i));
-}
-
-std::uint64_t seed_of_system() {
-    std::random_device system;
-    const std::uint64_t high = system();
-    return high << 32 | system();
 }
 
 // vv-tttttttttttttttttttttttttttttttt-ssssssssssssssss-ff
@@ -93,7 +86,7 @@ std::string trace::trace_id_text() const {
     return text;
 }
 
-trace_source::trace_source() : numbers_{seed_of_system()} {}
+trace_source::trace_source() : numbers_{sync::seed_of_system()} {}
 
 trace trace_source::start() noexcept {
     trace made;

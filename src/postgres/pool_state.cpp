@@ -5,17 +5,10 @@
 
 #include <algorithm>
 #include <mutex>
-#include <random>
 #include <utility>
 
 namespace fairlead::postgres::detail {
 namespace {
-
-[[nodiscard]] std::uint64_t seed_or_drawn(std::uint64_t seed) {
-    if (seed != 0) return seed;
-    std::random_device draw;
-    return std::uint64_t{draw()} << 32 | draw();
-}
 
 constexpr duration cancel_again = std::chrono::milliseconds{200};
 
@@ -46,7 +39,7 @@ pool_state::pool_state(executor where, std::string conninfo, pool_options option
     : where_{where},
       conninfo_{std::move(conninfo)},
       options_{std::move(options)},
-      lots_{seed_or_drawn(options_.seed)},
+      lots_{options_.seed != 0 ? options_.seed : sync::seed_of_system()},
       pauses_{make_pauses()},
       offline_since_{clock::now()} {}
 

@@ -5,11 +5,10 @@
 #include <fairlead/coro/adapted_wait.hpp>
 #include <fairlead/coro/awaits.hpp>
 #include <fairlead/coro/spawn.hpp>
-#include <fairlead/detail/io/errors.hpp>
 
 #include <poll.h>
 
-#include <mutex>
+#include <optional>
 #include <utility>
 
 namespace fairlead::postgres {
@@ -25,7 +24,10 @@ namespace {
 }  // namespace
 
 subscriber::subscriber(const std::shared_ptr<pool_state>& pool, std::vector<std::string> channels)
-    : pool_{pool}, channels_{std::move(channels)}, offline_since_{clock::now()} {}
+    : pool_{pool},
+      channels_{std::move(channels)},
+      messages_{pool->options().messages_max},
+      offline_since_{clock::now()} {}
 
 task<result<subscription>> subscriber::listen(std::shared_ptr<pool_state> pool,
                                               std::vector<std::string> channels,
@@ -35,7 +37,7 @@ task<result<subscription>> subscriber::listen(std::shared_ptr<pool_state> pool,
     static_cast<void>(
         spawn(pool->where(), run(made),
               {.name = "postgres subscriber", .stop = made->stop_.get_token(), .detached = true}));
-    result<void> opened = co_await made->opened(deadline);
+    result<void> opened = co_await made->messages_.until_opened(deadline);
     if (!opened) co_return std::unexpected{std::move(opened.error())};
     co_return std::move(whole);
 }
@@ -45,7 +47,7 @@ task<result<subscription>> subscriber::listen(std::shared_ptr<pool_state> pool,
 task<> subscriber::run(std::shared_ptr<subscriber> self) {
     const struct last {
         subscriber& of;
-        ~last() { of.note_end(); }
+        ~last() { of.messages_.end(); }
     } at_the_end{*self};
     io::detail::reconnect_pauses pauses = self->pool_->make_pauses();
     for (;;) {
@@ -59,7 +61,7 @@ task<> subscriber::run(std::shared_ptr<subscriber> self) {
             if (is_open) {
                 pauses.opened();
                 opened_at = clock::now();
-                self->note_opened();
+                self->messages_.opened();
                 done = co_await self->serve(over);
             }
             why = done.error().as_unsent();
@@ -69,7 +71,10 @@ task<> subscriber::run(std::shared_ptr<subscriber> self) {
             why = error{std::make_error_code(std::errc::not_enough_memory)};
         }
         over.close();
-        if (is_open) self->note_lost();
+        if (is_open) {
+            self->messages_.lost();
+            self->offline_since_ = clock::now();
+        }
         const bool is_stopped = co_await stop_requested();
         if (is_stopped) co_return;
         self->note_failed_attempt(*why);
@@ -122,102 +127,17 @@ task<result<void>> subscriber::wait_and_consume(link& over, time_point deadline)
 }
 
 void subscriber::take_notifications(PGconn& of) {
-    bool has_come = false;
     static_cast<void>(PQisBusy(&of));  // takes what was read apart
     while (PGnotify* const next = PQnotifies(&of)) {
         const std::unique_ptr<PGnotify, decltype(&PQfreemem)> came{next, &PQfreemem};
-        keep({came->relname, came->extra, came->be_pid});
-        has_come = true;
-    }
-    if (has_come) news_.set();
-}
-
-void subscriber::keep(notification came) {
-    std::lock_guard lock{mutex_};
-    if (messages_.size() >= pool_->options().messages_max) {
-        has_gap_ = true;
-        return;
-    }
-    if (has_gap_) messages_.emplace_back(std::nullopt);
-    has_gap_ = false;
-    messages_.emplace_back(std::move(came));
-}
-
-void subscriber::note_opened() noexcept {
-    {
-        std::lock_guard lock{mutex_};
-        was_opened_ = true;
-        failure_.reset();
-    }
-    news_.set();
-}
-
-void subscriber::note_lost() noexcept {
-    {
-        std::lock_guard lock{mutex_};
-        has_gap_ = true;
-        offline_since_ = clock::now();
-    }
-    news_.set();
-}
-
-void subscriber::note_failed_attempt(const error& why) noexcept {
-    {
-        std::lock_guard lock{mutex_};
-        const bool waits =
-            may_pass(why) && clock::now() - offline_since_ < pool_->options().offline_max;
-        if (waits) return;
-        failure_ = why;
-    }
-    news_.set();
-}
-
-void subscriber::note_end() noexcept {
-    {
-        std::lock_guard lock{mutex_};
-        is_over_ = true;
-    }
-    news_.set();
-}
-
-// --- the receiver --------------------------------------------------------------------------------
-
-std::optional<result<notification>> subscriber::try_receive() {
-    std::lock_guard lock{mutex_};
-    if (!messages_.empty()) {
-        std::optional<notification> first = std::move(messages_.front());
-        messages_.pop_front();
-        if (!first) return std::unexpected{error{errc::messages_lost}};
-        return std::move(*first);
-    }
-    if (std::exchange(has_gap_, false)) return std::unexpected{error{errc::messages_lost}};
-    if (is_over_) return std::unexpected{error{errc::closed}};
-    if (failure_) return std::unexpected{*std::exchange(failure_, std::nullopt)};
-    return std::nullopt;
-}
-
-task<result<notification>> subscriber::receive(time_point deadline) {
-    for (;;) {
-        std::optional<result<notification>> there = try_receive();
-        if (there) co_return std::move(*there);
-        const waited<void> more = co_await news_.wait(deadline);
-        if (!more) co_return std::unexpected{error{io::detail::code_of(more.error())}};
+        messages_.keep({came->relname, came->extra, came->be_pid});
     }
 }
 
-task<result<void>> subscriber::opened(time_point deadline) {
-    for (;;) {
-        {
-            std::lock_guard lock{mutex_};
-            if (was_opened_) break;
-            if (failure_) co_return std::unexpected{*std::exchange(failure_, std::nullopt)};
-            if (is_over_) co_return std::unexpected{error{errc::closed}};
-        }
-        const waited<void> more = co_await news_.wait(deadline);
-        if (!more) co_return std::unexpected{error{io::detail::code_of(more.error())}};
-    }
-    news_.set();  // perhaps of a notification
-    co_return result<void>{};
+void subscriber::note_failed_attempt(const error& why) {
+    const bool waits =
+        may_pass(why) && clock::now() - offline_since_ < pool_->options().offline_max;
+    if (!waits) messages_.fail(why);
 }
 
 }  // namespace detail
@@ -236,7 +156,7 @@ subscription::~subscription() {
 }
 
 task<result<notification>> subscription::receive(time_point deadline) {
-    return of_->receive(deadline);
+    return of_->messages().receive(deadline);
 }
 
 }  // namespace fairlead::postgres

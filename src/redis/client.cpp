@@ -20,7 +20,7 @@ task<result<subscription>> listen(executor where, connector connect, client_opti
     auto made = std::make_shared<detail::subscriber>(std::move(connect), std::move(options),
                                                      std::move(channels), std::move(patterns));
     subscription whole{made, spawn(where, detail::connection::run(made), owner_options())};
-    result<void> opened = co_await made->opened(deadline);
+    result<void> opened = co_await made->messages().until_opened(deadline);
     if (!opened) co_return std::unexpected{std::move(opened.error())};
     co_return std::move(whole);
 }

@@ -10,17 +10,10 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
-#include <random>
 #include <utility>
 
 namespace fairlead::redis::detail {
 namespace {
-
-[[nodiscard]] std::uint64_t seed_or_drawn(std::uint64_t seed) {
-    if (seed != 0) return seed;
-    std::random_device draw;
-    return std::uint64_t{draw()} << 32 | draw();
-}
 
 // Errors of a connection that is made that go away by themselves.
 [[nodiscard]] bool may_pass(const error& why) noexcept {
@@ -57,7 +50,7 @@ std::optional<bool> request::withdraw() noexcept { return to_.withdraw(*this); }
 connection::connection(connector connect, client_options options)
     : options_{std::move(options)},
       connect_{std::move(connect)},
-      lots_{seed_or_drawn(options_.seed)},
+      lots_{options_.seed != 0 ? options_.seed : sync::seed_of_system()},
       parser_{options_.limits},
       offline_since_{clock::now()} {}
 

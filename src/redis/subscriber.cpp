@@ -1,7 +1,5 @@
 #include "redis/subscriber.hpp"
 
-#include <fairlead/detail/io/errors.hpp>
-
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -24,15 +22,11 @@ std::vector<connection::opening> subscriber::openings() {
 }
 
 void subscriber::on_opened(const value* refused) {
-    {
-        std::lock_guard lock{mutex_};
-        if (refused != nullptr) {
-            failure_ = error::of_server(std::string{refused->text()});
-        } else {
-            was_opened_ = true;
-        }
+    if (refused != nullptr) {
+        messages_.fail(error::of_server(std::string{refused->text()}));
+    } else {
+        messages_.opened();
     }
-    news_.set();
 }
 
 void subscriber::on_push(value came) {
@@ -46,72 +40,14 @@ void subscriber::on_push(value came) {
     if (has_pattern) made.pattern = std::move(parts[at++]).take_text();
     made.channel = std::move(parts[at++]).take_text();
     made.payload = std::move(parts[at]).take_text();
-    {
-        std::lock_guard lock{mutex_};
-        if (messages_.size() >= options().messages_max) {
-            add_gap();
-        } else {
-            messages_.emplace_back(std::move(made));
-        }
-    }
-    news_.set();
+    messages_.keep(std::move(made));
 }
 
-void subscriber::add_gap() {
-    if (messages_.empty() || messages_.back()) messages_.emplace_back(std::nullopt);
-}
-
-void subscriber::on_lost() {
-    {
-        std::lock_guard lock{mutex_};
-        if (was_opened_) add_gap();
-    }
-    news_.set();
-}
+void subscriber::on_lost() { messages_.lost(); }
 
 void subscriber::on_offline(const error& why) {
-    {
-        std::lock_guard lock{mutex_};
-        is_over_ |= why.code() == errc::closed;
-        failure_ = why;
-    }
-    news_.set();
-}
-
-std::optional<result<message>> subscriber::try_receive() {
-    std::lock_guard lock{mutex_};
-    if (!messages_.empty()) {
-        std::optional<message> first = std::move(messages_.front());
-        messages_.pop_front();
-        if (!first) return std::unexpected{error{errc::messages_lost}};
-        return std::move(*first);
-    }
-    if (is_over_) return std::unexpected{error{errc::closed}};
-    if (failure_) return std::unexpected{*std::exchange(failure_, std::nullopt)};
-    return std::nullopt;
-}
-
-task<result<message>> subscriber::receive(time_point deadline) {
-    for (;;) {
-        std::optional<result<message>> there = try_receive();
-        if (there) co_return std::move(*there);
-        const waited<void> more = co_await news_.wait(deadline);
-        if (!more) co_return std::unexpected{error{io::detail::code_of(more.error())}};
-    }
-}
-
-task<result<void>> subscriber::opened(time_point deadline) {
-    for (;;) {
-        {
-            std::lock_guard lock{mutex_};
-            if (failure_) co_return std::unexpected{*std::exchange(failure_, std::nullopt)};
-            if (was_opened_) break;
-        }
-        const waited<void> more = co_await news_.wait(deadline);
-        if (!more) co_return std::unexpected{error{io::detail::code_of(more.error())}};
-    }
-    news_.set();  // perhaps of a message
-    co_return result<void>{};
+    if (why.code() == errc::closed) messages_.end();
+    messages_.fail(why);
 }
 
 task<result<void>> subscriber::change(bool add, std::string channel, time_point deadline) {
@@ -154,7 +90,9 @@ void subscription::end() noexcept {
     if (owner_.valid()) owner_.request_stop();
 }
 
-task<result<message>> subscription::receive(time_point deadline) { return of_->receive(deadline); }
+task<result<message>> subscription::receive(time_point deadline) {
+    return of_->messages().receive(deadline);
+}
 task<result<void>> subscription::add(std::string channel, time_point deadline) {
     return of_->change(true, std::move(channel), deadline);
 }

@@ -3,10 +3,9 @@
 
 #include "redis/connection.hpp"
 
+#include <fairlead/detail/io/subscription_queue.hpp>
 #include <fairlead/redis/subscription.hpp>
 
-#include <deque>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +17,10 @@ public:
                std::vector<std::string> patterns)
         : connection{std::move(connect), std::move(options)},
           channels_{std::move(channels)},
-          patterns_{std::move(patterns)} {}
+          patterns_{std::move(patterns)},
+          messages_{this->options().messages_max} {}
 
-    /// Waits for the first confirmation.
-    [[nodiscard]] task<result<void>> opened(time_point deadline);
-    [[nodiscard]] task<result<message>> receive(time_point deadline);
+    [[nodiscard]] auto& messages() noexcept { return messages_; }
     [[nodiscard]] task<result<void>> change(bool add, std::string channel, time_point deadline);
 
 private:
@@ -32,18 +30,11 @@ private:
     void on_lost() override;
     void on_offline(const error& why) override;
     [[nodiscard]] bool is_subscriber() const noexcept override { return true; }
-    [[nodiscard]] std::optional<result<message>> try_receive();
-    void add_gap();  // under mutex_
-
     // Guarded by mutex_.
     std::vector<std::string> channels_;
     std::vector<std::string> patterns_;
-    std::deque<std::optional<message>> messages_;  // nothing: a gap
-    bool was_opened_ = false;
-    bool is_over_ = false;
-    std::optional<error> failure_;
 
-    auto_event news_;  // for the receiver
+    io::detail::subscription_queue<message, error, errc> messages_;
 };
 
 }  // namespace fairlead::redis::detail

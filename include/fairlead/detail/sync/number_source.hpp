@@ -32,4 +32,7 @@ private:
     atomic<std::uint64_t> next_;
 };
 
+/// A seed that the system draws. Throws what `std::random_device` throws.
+[[nodiscard]] std::uint64_t seed_of_system();
+
 }  // namespace fairlead::sync
