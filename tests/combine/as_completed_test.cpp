@@ -189,25 +189,33 @@ TEST_F(completed_test, tasks_that_a_deadline_keeps_from_beginning_are_given) {
     EXPECT_EQ(seen, (ends{{0, "stopped"}, {1, "stopped"}, {2, "stopped"}}));
 }
 
-// The tasks have gone to another scheduler, which is destroyed: the stream ends all the same.
+// Tasks have gone to another scheduler, which is destroyed: the stream ends all the same.
 TEST(completed_on_threads, tasks_that_are_given_back_elsewhere_are_stopped) {
     const watchdog guard;
     scheduler home{{.workers = 2}};
-    const auto moves = [](scheduler& there) -> task<int> {
+    const auto moves = [](scheduler& there, std::atomic<unsigned>& arrived) -> task<int> {
         co_await resume_on(there);
+        ++arrived;
         static_cast<void>(co_await receive_signal());
         static_cast<void>(co_await shielded(receive_signal()));
         co_return 1;
     };
-    for (int round = 0; round != 20; ++round) {
+    const auto stays = []() -> task<int> {
+        static_cast<void>(co_await receive_signal());
+        co_return 1;
+    };
+    for (int round = 0; round != 40; ++round) {
+        // The tasks that begin after one was given back must not go there any more.
+        const unsigned movers = round % 2 == 0 ? 1 : 3;
+        std::atomic<unsigned> arrived = 0;
         join_handle<ends> all = [&] {
             scheduler there{{.workers = 1, .stop_limit = 0s}};
             std::vector<task<int>> bodies;
-            for (int i = 0; i != 3; ++i) bodies.push_back(moves(there));
-            auto handle = spawn(home, all_of(std::move(bodies), max_concurrency{1}));
-            while (there.stats().empty()) {
-            }
-            for (int i = 0; i != round; ++i) std::this_thread::yield();
+            while (bodies.size() != movers) bodies.push_back(moves(there, arrived));
+            while (bodies.size() != 3) bodies.push_back(stays());
+            auto handle = spawn(home, all_of(std::move(bodies), max_concurrency{movers}));
+            while (arrived != movers) std::this_thread::yield();
+            for (int i = 0; i != round / 2; ++i) std::this_thread::yield();
             handle.request_stop();
             return handle;
         }();
