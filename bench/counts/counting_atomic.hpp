@@ -74,6 +74,10 @@ public:
         ++bench::counts::here.read_modify_writes;
         mutex_.lock();
     }
+    [[nodiscard]] bool try_lock() {
+        ++bench::counts::here.read_modify_writes;
+        return mutex_.try_lock();
+    }
     void unlock() {
         ++bench::counts::here.stores;
         ++bench::counts::here.loads;
