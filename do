@@ -94,6 +94,8 @@ Usage: ./do COMMAND [OPTIONS]
               --check: against the bounds in bench/counts/bounds.toml, as the tests do
               --write: write the bounds anew, and the tables of docs/internals/performance.md
               --profile PATH: the cost by function  --perf: cycles, by perf stat
+  cores     play the scenarios for many cores on simulated processors; see docs/internals/many_cores.md
+              --write: into that page  --validate: some also on this machine  --show: one, with its lines
   verify    check the specifications in spec/ with TLC, the traces of the code against them, and
             how many planted bugs the tests find
               --quick, --deep, --only SPEC: only specifications: fewer or larger models, or one
@@ -236,6 +238,12 @@ counts() {
     need build counts
     build release --target counted_paths
     python tools/counts.py "$@"
+}
+
+cores() {
+    need build
+    build release --target many_cores
+    python tools/cores.py "$@"
 }
 
 run_tests() {
@@ -467,7 +475,7 @@ for option in "$@"; do
     fi
 done
 case $command in
-    setup | demo | check | bench | counts | verify | docs | fmt | warnings) "$command" "$@" ;;
+    setup | demo | check | bench | counts | cores | verify | docs | fmt | warnings) "$command" "$@" ;;
     test) run_tests "$@" ;;
     clean) rm -rf build ;;
     help | -h | --help) help ;;
