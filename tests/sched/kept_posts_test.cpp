@@ -63,6 +63,49 @@ TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
     EXPECT_LT(wakeups, 100 + 2 * watches);
 }
 
+// A round takes what all slots have. So it comes from time to time, and the more rarely the more
+// workers there are: each takes 256 posts of its own for each worker.
+TEST(KeptPosts, NeedARoundAfter256ForEachWorker) {
+    test::watchdog guard;
+    for (const unsigned workers : {2U, 4U}) {
+        const std::uint64_t row = std::uint64_t{256} * workers;
+        const std::uint64_t rows = 8;
+        // No step loses its slot, and no worker searches: all but one wait in a step.
+        scheduler scheduler{{.workers = workers, .slice = 0s, .blocked_after = 0s}};
+        std::latch all_wait{workers};
+        std::latch may_end{1};
+        std::uint64_t before = 0;
+        std::uint64_t found = 0;
+        const auto rounds = [&scheduler] {
+            std::uint64_t sum = 0;
+            for (const worker_stats& each : scheduler.stats()) sum += each.rounds;
+            return sum;
+        };
+        std::deque<scripted> waiting;
+        for (unsigned i = 1; i != workers; ++i) {
+            waiting.emplace_back([&](scripted&) {
+                all_wait.count_down();
+                may_end.wait();
+            });
+            scheduler.post(waiting.back());
+        }
+        std::uint64_t left = row * rows;
+        scripted chain{[&](scripted& self) {
+            if (left == row * rows) {
+                all_wait.arrive_and_wait();
+                before = rounds();
+            }
+            if (--left != 0) return scheduler.post(self);
+            found = rounds() - before;
+            may_end.count_down();
+        }};
+        scheduler.post(chain);
+        scheduler.drain();
+        EXPECT_GE(found, rows - 1) << workers;
+        EXPECT_LE(found, rows + 1) << workers;
+    }
+}
+
 // A worker takes over a post from behind a stuck step, and also a task of that worker's run queue.
 // Neither may be hidden behind the other.
 TEST(KeptPosts, AreNotHiddenByWhatIsTakenOverWithThem) {

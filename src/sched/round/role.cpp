@@ -21,6 +21,7 @@ void fetch_ahead(const basic_task& task) noexcept {
 
 void role::round(slot& own, occasion why) noexcept {
     own.rounds.add(1);
+    ++number_;
     dealing_to_ = &own;
     own_share_ = 0;
     leaves_kept_posts_ = why != occasion::working;
@@ -50,8 +51,7 @@ void role::round(slot& own, occasion why) noexcept {
     if (groups_) give_turns(own, now);
 
     if (groups_) groups_pend_.store(!arrivals_of(lane::groups).empty(), sync::relaxed);  // a hint
-    // Pairs with has_backlog.
-    backlog_.store(has_pending() || (groups_ && turns_.wanted()), sync::release);
+    tell_backlog(has_pending() || (groups_ && turns_.wanted()));
     // Asked again: the first source may have come with a task of this round, for which no worker
     // would wait.
     const bool timed =
@@ -397,7 +397,7 @@ void role::hold_back(basic_task::chain dealt) noexcept {
         dealt.append(std::exchange(arrivals_of(lane::everyone).first, {}));
     dealt.append(take_all_arrivals());
     arrivals_of(lane::everyone).first = std::move(dealt);
-    backlog_.store(has_pending(), sync::release);  // pairs with has_backlog
+    tell_backlog(has_pending());
 }
 
 basic_task::chain role::take_everything() noexcept {

@@ -24,6 +24,7 @@
 #include "sched/round/role_lock.hpp"
 #include "sched/round/sleepers.hpp"
 #include "sched/slot/slot.hpp"
+#include "sched/task/counter.hpp"
 #include "sched/task/task_access.hpp"
 #include "sched/task/trace.hpp"
 
@@ -69,7 +70,7 @@ public:
     // Whether the last round left tasks for the next, or a thread has asked for one.
     [[nodiscard]] bool has_backlog() const noexcept {
         // acquire: pairs with the stores of both.
-        return backlog_.load(sync::acquire) || wanted_.load(sync::acquire);
+        return (last_.load(sync::acquire) & 1) != 0 || wanted_.load(sync::acquire);
     }
 
     // Deadlines or events have come: the next round looks at them. An exchange, so that a wish does
@@ -98,6 +99,9 @@ public:
 
     // Whether the last round has left arrivals of groups for the next. A hint.
     [[nodiscard]] bool groups_pend() const noexcept { return groups_pend_.load(sync::relaxed); }
+
+    // How many rounds there were. A hint.
+    [[nodiscard]] std::uint64_t rounds() const noexcept { return last_.load(sync::relaxed) >> 1; }
 
     // When the first sleeper is due. A hint: it may be gone.
     [[nodiscard]] time_point next_due() const noexcept { return next_due_.load(sync::relaxed); }
@@ -196,6 +200,9 @@ private:
         return groups_ &&
                !(arrivals_of(lane::groups).empty() && arrivals_of(lane::control).empty());
     }
+    void tell_backlog(bool backlog) noexcept {
+        last_.store(number_ << 1 | (backlog ? 1 : 0), sync::release);  // pairs with has_backlog
+    }
     // Whether a post waits that this round has not seen, or something of groups.
     [[nodiscard]] bool others_want_round() const noexcept;
     [[nodiscard]] bool gives_turns() const noexcept { return groups_ && turns_.are_given(); }
@@ -233,7 +240,8 @@ private:
     core& core_;
     sched::turns turns_;
     alignas(base::cache_line) role_lock lock_;
-    sync::atomic<bool> backlog_{false};
+    // The number of the last round, and in the lowest bit whether it has left tasks for the next.
+    sync::atomic<std::uint64_t> last_{0};
     sync::atomic<bool> wanted_{false};
     sync::atomic<bool> timed_{false};
     sync::atomic<bool> attention_{false};
@@ -246,6 +254,7 @@ private:
     alignas(base::cache_line) slot* dealing_to_ = nullptr;
     bool leaves_kept_posts_ = false;
     std::size_t own_share_ = 0;  // how many more of this round's tasks the holder may keep
+    std::uint64_t number_ = 0;   // of the last round
     std::uint64_t entered_ = 0;  // posts admitted, ever; each ends with one step
     time_point last_poll_{};
     std::size_t last_fired_ = 0;           // tasks that the last poll has woken

@@ -13,6 +13,18 @@ namespace fairlead::sched {
     });
 }
 
+// The row has ended: whether another may begin without a round. The run has room for one row.
+[[gnu::noinline]] bool own_posts::begin_row() noexcept {
+    if (slot_.outbox.posts() > in_a_row_max) return false;
+    const std::uint64_t rounds = core_.role.rounds();
+    if (rows_ != 0 && rounds != seen_rounds_) rows_ = 0;  // another worker has run one
+    seen_rounds_ = rounds;
+    if (rows_ + 1 == core_.width()) return false;
+    ++rows_;
+    left_ = in_a_row_max;
+    return true;
+}
+
 [[gnu::noinline]] void own_posts::put_due_into_run(basic_task::chain tasks) noexcept {
     slot_.direct.add(tasks.size());  // before they can run
     left_ -= static_cast<unsigned>(tasks.size());

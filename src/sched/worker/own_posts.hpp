@@ -1,9 +1,11 @@
 // What the last steps of a worker posted, taken without a round: the next task of a busy worker,
 // mostly.
 //
-// A worker takes them itself while nothing that is known to wait is older, and only so many in a
-// row: then a round admits what other threads posted meanwhile. A post that sleeps needs the role
-// for a moment; a post with a deadline or a source needs a round.
+// A worker takes them itself while nothing that is known to wait is older, and only so many between
+// two rounds: a round takes the posts of all slots, and deals them evenly. The more workers there
+// are, the more a round costs. So the limit is a row of 256 posts for each worker, and a round of
+// another worker counts as well. A post that sleeps needs the role for a moment; a post with a
+// deadline or a source needs a round.
 //
 // `take` is compiled twice, for an outbox that is shared and for an outbox of the only worker:
 // between two steps every instruction counts.
@@ -18,6 +20,7 @@
 #include "sched/worker/stuck_search.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace fairlead::sched {
 
@@ -49,7 +52,10 @@ public:
     void give_chunk_to_role() noexcept;
 
     // A round has taken what other threads posted.
-    void begin_anew() noexcept { left_ = in_a_row_max; }
+    void begin_anew() noexcept {
+        left_ = in_a_row_max;
+        rows_ = 0;
+    }
 
 private:
     static constexpr unsigned in_a_row_max = run_queue::capacity;
@@ -62,9 +68,11 @@ private:
 
     // While steps are long what another worker keeps since an earlier step is older, by much: then
     // a round takes all of it, of this worker or of the holder of the role.
-    [[nodiscard]] bool older_come_first() const noexcept {
-        return slot_.outbox.posts() > left_ || (stuck_.steps_are_long() && others_keep_older());
+    [[nodiscard]] bool older_come_first() noexcept {
+        return (slot_.outbox.posts() > left_ && !begin_row()) ||
+               (stuck_.steps_are_long() && others_keep_older());
     }
+    [[nodiscard]] bool begin_row() noexcept;
     [[nodiscard]] bool others_keep_older() const noexcept;
 
     [[gnu::always_inline]] basic_task* take_due(bool shared, lane from = lane::everyone) noexcept {
@@ -98,7 +106,11 @@ private:
     slot& slot_;
     charging& charges_;
     const stuck_search& stuck_;
-    unsigned left_ = in_a_row_max;  // until it has to run a round, with several workers
+    // With several workers: how many of this row are left, how many rows have ended since the last
+    // round, and how many rounds there were when the last of them ended.
+    unsigned left_ = in_a_row_max;
+    std::size_t rows_ = 0;
+    std::uint64_t seen_rounds_ = 0;
 };
 
 }  // namespace fairlead::sched
