@@ -240,6 +240,18 @@ def facts(build, machines):
                         yield f"{case.name()}: two seeds make no difference"
 
 
+# So much of their time workers spend in steps, at least. Below it most workers sleep, as all tasks
+# pass through the role.
+FLOORS = {Case("epyc", "chains", "fair", 200, 16): 0.3, Case("epyc", "chains", "fair", 1_000, 64): 0.2}
+
+
+def floors(build, machines):
+    for case, least in FLOORS.items():
+        stepping = simulate(build, machines, case)["stepping"]
+        if stepping < least:
+            yield f"{case.name()}: workers are in steps for {stepping:.2f} of their time; the least is {least}"
+
+
 def facts_of(case, found):
     if found["ran"] != found["begun"] or found["tasks"] == 0:
         yield f"{case.name()}: {found['ran']} tasks ran of {found['begun']}, {found['tasks']} in the window"
@@ -285,7 +297,7 @@ def main(arguments=None):
         if options.show:
             return show(build, machines, options.show[0], options.show[1:])
         if options.check:
-            messages = [*facts(build, machines), *check_page(root)]
+            messages = [*facts(build, machines), *floors(build, machines), *check_page(root)]
             print("\n".join(messages), end="\n" if messages else "")
             return 1 if messages else 0
         cases = [case for each in sections(machines).values() for case in each]

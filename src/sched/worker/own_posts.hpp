@@ -60,10 +60,13 @@ public:
 private:
     static constexpr unsigned in_a_row_max = run_queue::capacity;
 
-    // Whether they need no round, and nothing that is known to wait is older.
+    // Whether they need no round, and nothing older waits that this worker could run or admit. What
+    // the last round has left, another worker admits while it has the role: until that is in ready,
+    // this worker would have to park.
     [[nodiscard]] bool are_next() const noexcept {
         return slot_.outbox.kind() <= post_kind::sleeps && slot_.ready_consumer.empty() &&
-               core_.inbox.empty(lane::everyone) && !core_.role.has_backlog();
+               core_.inbox.empty(lane::everyone) &&
+               (!core_.role.has_backlog() || !core_.role.seems_free());
     }
 
     // While steps are long what another worker keeps since an earlier step is older, by much: then
