@@ -233,12 +233,12 @@ void role::admit_arrivals(slot& own, time_point& now) noexcept {
     take_arrivals();
     if (groups_) {
         for (const lane each : {lane::control, lane::groups}) {
-            admit_first(arrivals_of(each), admit_max, now);
+            admit_first(arrivals_of(each), admit_max_, now);
         }
     }
     arrivals& everyone = arrivals_of(lane::everyone);
-    everyone.turn_over(admit_max);
-    const std::size_t count = std::min(everyone.first.size(), admit_max);
+    everyone.turn_over(admit_max_);
+    const std::size_t count = std::min(everyone.first.size(), admit_max_);
     // Its share of a burst the holder takes at once, unless older tasks are in ready, or should be.
     const bool older = !own.ready_consumer.empty() || !undealt_.empty() || gives_turns();
     own_share_ = older ? 0 : core_.share_of(count + batch_size_);

@@ -24,7 +24,6 @@
 #include "sched/round/role_lock.hpp"
 #include "sched/round/sleepers.hpp"
 #include "sched/slot/slot.hpp"
-#include "sched/task/counter.hpp"
 #include "sched/task/task_access.hpp"
 #include "sched/task/trace.hpp"
 
@@ -42,7 +41,8 @@ class core;
 
 class role final : private event_sink {
 public:
-    explicit role(core& owner) : core_{owner}, turns_{owner} {}
+    role(core& owner, std::size_t workers)
+        : core_{owner}, admit_max_{admitted_at_most(workers)}, turns_{owner} {}
     role(const role&) = delete;
     role& operator=(const role&) = delete;
 
@@ -184,8 +184,11 @@ private:
     static constexpr std::size_t batch_max = 256;  // tasks dealt at once
     // Tasks admitted in a round. The first of them wait in the hands of the holder for the end of
     // the round, while other workers run what it deals to them: so it must not be many more than a
-    // run holds.
-    static constexpr std::size_t admit_max = 512;
+    // run holds. But it must be as many as many workers post between two rounds: while a round has
+    // left something, no worker takes its own posts, and workers that cannot get the role park.
+    [[nodiscard]] static std::size_t admitted_at_most(std::size_t workers) noexcept {
+        return std::max<std::size_t>(512, 32 * workers);
+    }
     static constexpr duration poll_interval = std::chrono::microseconds{50};
 
     // When a round must look at sleepers, or at a task that waits for the rate of its group.
@@ -238,6 +241,7 @@ private:
     void keep_undealt(std::span<basic_task* const> tasks) noexcept;
 
     core& core_;
+    const std::size_t admit_max_;
     sched::turns turns_;
     alignas(base::cache_line) role_lock lock_;
     // The number of the last round, and in the lowest bit whether it has left tasks for the next.

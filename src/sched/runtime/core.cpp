@@ -83,7 +83,7 @@ core::core(scheduler& owned_by, scheduler_options given)
       fork_depth{counted_fork_depth()},
       reporter{options.on_unhandled},
       idle{options.workers, *options.driver},
-      role{*this},
+      role{*this, options.workers},
       handover{*this},
       monitor{*this},
       blocking{options.name, options.blocking_threads} {

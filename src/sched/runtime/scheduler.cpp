@@ -449,10 +449,11 @@ void unhandled_reporter::tell(std::exception_ptr failure,
 
 std::size_t scheduler::order_bound() const noexcept {
     if (core_->options.policy == policy::stealing) return SIZE_MAX;
-    // Each other worker may be at the start of a full run that it claimed, and then take as many of
-    // its own posts before its next round.
+    // Each other worker may be at the start of a full run that it claimed, and then take a row of
+    // its own posts for each worker while a round lasts. While what the round deals gets to ready,
+    // it may take a row more, and claim a run.
     const std::size_t others = core_->width() - 1;
-    return others * (sched::run_queue::capacity + 1) * 4;
+    return others * (sched::run_queue::capacity + 1) * (core_->width() + 3);
 }
 
 }  // namespace fairlead

@@ -2,7 +2,7 @@
 // mostly.
 //
 // A worker takes them itself while nothing that is known to wait is older, and only so many between
-// two rounds: a round takes the posts of all slots, and deals them evenly. The more workers there
+// two rounds: a round takes the posts of the slots, and deals them evenly. The more workers there
 // are, the more a round costs. So the limit is a row of 256 posts for each worker, and a round of
 // another worker counts as well. A post that sleeps needs the role for a moment; a post with a
 // deadline or a source needs a round.
@@ -60,13 +60,10 @@ public:
 private:
     static constexpr unsigned in_a_row_max = run_queue::capacity;
 
-    // Whether they need no round, and nothing older waits that this worker could run or admit. What
-    // the last round has left, another worker admits while it has the role: until that is in ready,
-    // this worker would have to park.
+    // Whether they need no round, and nothing that is known to wait is older.
     [[nodiscard]] bool are_next() const noexcept {
         return slot_.outbox.kind() <= post_kind::sleeps && slot_.ready_consumer.empty() &&
-               core_.inbox.empty(lane::everyone) &&
-               (!core_.role.has_backlog() || !core_.role.seems_free());
+               core_.inbox.empty(lane::everyone) && !core_.role.has_backlog();
     }
 
     // While steps are long what another worker keeps since an earlier step is older, by much: then
