@@ -60,29 +60,4 @@ void* __tsan_memset(void* at, int value, std::size_t size) {
     return std::memset(at, value, size);
 }
 
-// The atomics of the standard library, in shared pointers: they are not on the paths.
-using word = std::uint32_t;
-std::uint8_t __tsan_atomic8_load(const std::uint8_t* at, int) { return *at; }
-word __tsan_atomic32_load(const word* at, int) { return *at; }
-void __tsan_atomic32_store(word* at, word value, int) { *at = value; }
-word __tsan_atomic32_exchange(word* at, word value, int) { return std::exchange(*at, value); }
-word __tsan_atomic32_fetch_add(word* at, word more, int) { return std::exchange(*at, *at + more); }
-word __tsan_atomic32_fetch_sub(word* at, word less, int) { return std::exchange(*at, *at - less); }
-bool __tsan_atomic32_compare_exchange_strong(word* at, word* expected, word value, int, int) {
-    const word before = *at;
-    if (before == *expected) *at = value;
-    return std::exchange(*expected, before) == before;
-}
-bool __tsan_atomic32_compare_exchange_weak(word* at, word* expected, word value, int, int) {
-    return __tsan_atomic32_compare_exchange_strong(at, expected, value, 0, 0);
-}
-word __tsan_atomic32_compare_exchange_val(word* at, word expected, word value, int, int) {
-    static_cast<void>(__tsan_atomic32_compare_exchange_strong(at, &expected, value, 0, 0));
-    return expected;
-}
-
-void __tsan_init() {}
-void __tsan_func_entry(void*) {}
-void __tsan_func_exit() {}
-
 }  // extern "C"

@@ -1,6 +1,6 @@
 #include "cores/heap.hpp"
 
-#include <sys/mman.h>
+#include "model/checker/replaced_new.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ std::array<void*, 64> freed{};
 constexpr std::size_t header_size = size_min;
 
 std::byte* begin() {
-    static auto* const all = static_cast<std::byte*>(reserve(blocks, blocks_size));
+    static auto* const all = static_cast<std::byte*>(model::reserve(blocks, blocks_size));
     return all;
 }
 
@@ -51,33 +51,10 @@ void* allocate_in_run(std::size_t size, std::size_t alignment) {
     return block;
 }
 
-void* allocate(std::size_t size, std::size_t alignment) {
-    if (active) return allocate_in_run(size, alignment);
-    const std::size_t needed = std::max(alignment, alignof(std::max_align_t));
-    void* const block = std::aligned_alloc(needed, (size + needed - 1) / needed * needed);
-    if (block == nullptr) throw std::bad_alloc{};
-    return block;
-}
-
-void free(void* block) noexcept {
-    if (offset(block) >= blocks_size) return std::free(block);
-    const std::size_t size = *(static_cast<std::size_t*>(block) - 1);
-    void*& first = freed[static_cast<std::size_t>(std::countr_zero(size))];
-    *static_cast<void**>(block) = std::exchange(first, block);
-}
-
 }  // namespace
 
-void* reserve(std::uintptr_t where, std::size_t size) {
-    void* const memory =
-        mmap(reinterpret_cast<void*>(where), size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc{};
-    return memory;
-}
-
 std::span<std::byte> stack_of(std::size_t thread) {
-    static auto* const all = static_cast<std::byte*>(reserve(stacks, stacks_size));
+    static auto* const all = static_cast<std::byte*>(model::reserve(stacks, stacks_size));
     if ((thread + 1) * stack_size > stacks_size) throw std::bad_alloc{};
     return {all + thread * stack_size, stack_size};
 }
@@ -88,21 +65,21 @@ std::size_t used() noexcept { return used_size; }
 
 }  // namespace fairlead::cores::heap
 
-namespace heap = fairlead::cores::heap;
+namespace fairlead::model {
 
-void* operator new(std::size_t size) { return heap::allocate(size, 0); }
-void* operator new[](std::size_t size) { return heap::allocate(size, 0); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-    return heap::allocate(size, static_cast<std::size_t>(alignment));
+void* allocate_block(std::size_t size, std::size_t alignment) {
+    if (cores::heap::active) return cores::heap::allocate_in_run(size, alignment);
+    const std::size_t needed = std::max(alignment, alignof(std::max_align_t));
+    void* const block = std::aligned_alloc(needed, (size + needed - 1) / needed * needed);
+    if (block == nullptr) throw std::bad_alloc{};
+    return block;
 }
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-    return heap::allocate(size, static_cast<std::size_t>(alignment));
+
+void free_block(void* block) noexcept {
+    if (cores::heap::offset(block) >= cores::heap::blocks_size) return std::free(block);
+    const std::size_t size = *(static_cast<std::size_t*>(block) - 1);
+    void*& first = cores::heap::freed[static_cast<std::size_t>(std::countr_zero(size))];
+    *static_cast<void**>(block) = std::exchange(first, block);
 }
-void operator delete(void* memory) noexcept { heap::free(memory); }
-void operator delete[](void* memory) noexcept { heap::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { heap::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { heap::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { heap::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { heap::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { heap::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { heap::free(memory); }
+
+}  // namespace fairlead::model

@@ -17,9 +17,6 @@ inline constexpr std::size_t blocks_size = std::size_t{512} << 20;
 /// Where the static memory of the program ends.
 extern const std::uintptr_t static_end;
 
-/// Zeroed address space for the whole run of the program. Pages cost nothing until they are used.
-void* reserve(std::uintptr_t where, std::size_t size);
-
 [[nodiscard]] std::span<std::byte> stack_of(std::size_t thread);
 
 /// Whether the directory of lines knows it: a block, or static memory of the program, which is not

@@ -1,6 +1,7 @@
 #include "cores/lines.hpp"
 
 #include "cores/heap.hpp"
+#include "model/checker/replaced_new.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -17,7 +18,7 @@ constexpr std::size_t no_processor = processors_max;
 lines::lines(const costs& of)
     : costs_{of},
       of_blocks_{static_cast<line*>(
-          heap::reserve(std::uintptr_t{1} << 45, heap::blocks_size / line_size * sizeof(line)))} {}
+          model::reserve(std::uintptr_t{1} << 45, heap::blocks_size / line_size * sizeof(line)))} {}
 
 lines::line& lines::at(const void* address) {
     const std::size_t offset = heap::offset(address);

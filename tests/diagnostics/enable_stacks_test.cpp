@@ -3,6 +3,7 @@
 
 #include "diagnostics/stacks.hpp"
 #include "sched/block/stack_reader.hpp"
+#include "support/printed_report.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
 
@@ -18,10 +19,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <latch>
 #include <optional>
-#include <string_view>
+#include <string>
 
 namespace fairlead {
 namespace {
@@ -143,21 +142,7 @@ TEST_F(EnableStacks, MayBeCalledWhileMonitorsReport) {
 
 TEST_F(EnableStacks, TheCallsArePrinted) {
     diagnostics::enable_stacks();
-    std::FILE* const to = std::tmpfile();
-    ASSERT_NE(to, nullptr);
-    std::latch reported{1};
-    scheduler scheduler{
-        {.workers = 1, .blocked_after = 1ms, .on_blocked = [&](const blocked_step& step) noexcept {
-             step.print(to);
-             reported.count_down();
-         }}};
-    scheduler.post([&] { reported.wait(); });
-    scheduler.drain();
-    std::rewind(to);
-    std::array<char, 10'000> text{};
-    ASSERT_NE(std::fread(text.data(), 1, text.size() - 1, to), 0U);
-    std::fclose(to);
-    const std::string_view report{text.data()};
+    const std::string report = test::printed_report();
     EXPECT_TRUE(report.starts_with("fairlead: a step of the task \"posted callable\" blocks, "))
         << report;
     EXPECT_FALSE(report.contains("enable_stacks")) << report;

@@ -9,16 +9,15 @@
 #include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
+#include "support/printed_report.hpp"
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <barrier>
-#include <cstdio>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -487,22 +486,7 @@ TEST(HandoverReport, ComesFromTheOnlyWorkerToo) {
 
 TEST(HandoverReport, IsPrinted) {
     test::watchdog guard;
-    std::latch reported{1};
-    std::FILE* const to = std::tmpfile();
-    ASSERT_NE(to, nullptr);
-    scheduler scheduler{
-        {.workers = 1, .blocked_after = 1ms, .on_blocked = [&](const blocked_step& step) noexcept {
-             step.print(to);
-             reported.count_down();
-         }}};
-    scheduler.post([&] { reported.wait(); });
-    scheduler.drain();
-    std::rewind(to);
-    std::array<char, 10'000> text{};
-    ASSERT_NE(std::fread(text.data(), 1, text.size() - 1, to), 0U);
-    std::fclose(to);
-    const std::string_view report{text.data()};
-    EXPECT_EQ(report,
+    EXPECT_EQ(test::printed_report(),
               "fairlead: a step of the task \"posted callable\" blocks, and its worker goes on on "
               "another thread: see docs/manual/blocking.md\n"
               "    to see its calls: fairlead::diagnostics::enable_stacks()\n");

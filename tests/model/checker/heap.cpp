@@ -2,6 +2,7 @@
 
 #include "model/checker/explorer.hpp"
 #include "model/checker/races.hpp"
+#include "model/checker/replaced_new.hpp"
 
 #include <sys/mman.h>
 
@@ -53,32 +54,7 @@ void* allocate_for_scenario(std::size_t size, std::size_t alignment) {
     return block;
 }
 
-void* allocate(std::size_t size, std::size_t alignment) {
-    alignment = std::max(alignment, alignment_min);
-    if (explorer::in_scenario()) return allocate_for_scenario(size, alignment);
-    void* const block = std::aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
-    if (block == nullptr) throw std::bad_alloc{};
-    return block;
-}
-
-void free(void* block) noexcept {
-    if (offset(block) >= region_size) return std::free(block);
-    header& of = header_of(block);
-    if (of.freed) explorer::running()->fail("freed twice");
-    of.freed = true;
-    races::free(block, of.size);
-    std::memset(block, free_byte, of.size);  // a `plain` or an atomic in it is seen to be gone
-}
-
 }  // namespace
-
-void* reserve(std::uintptr_t where, std::size_t size) {
-    void* const memory =
-        mmap(reinterpret_cast<void*>(where), size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc{};
-    return memory;
-}
 
 std::span<std::byte> stack_of(std::size_t thread) noexcept {
     return {at(thread * stack_size), stack_size};
@@ -95,21 +71,24 @@ std::size_t size(const void* block) noexcept { return header_of(block).size; }
 
 }  // namespace fairlead::model::heap
 
-namespace heap = fairlead::model::heap;
+namespace fairlead::model {
 
-void* operator new(std::size_t size) { return heap::allocate(size, 0); }
-void* operator new[](std::size_t size) { return heap::allocate(size, 0); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-    return heap::allocate(size, static_cast<std::size_t>(alignment));
+void* allocate_block(std::size_t size, std::size_t alignment) {
+    alignment = std::max(alignment, heap::alignment_min);
+    if (explorer::in_scenario()) return heap::allocate_for_scenario(size, alignment);
+    void* const block = std::aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
+    if (block == nullptr) throw std::bad_alloc{};
+    return block;
 }
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-    return heap::allocate(size, static_cast<std::size_t>(alignment));
+
+void free_block(void* block) noexcept {
+    if (heap::offset(block) >= heap::region_size) return std::free(block);
+    heap::header& of = heap::header_of(block);
+    if (of.freed) explorer::running()->fail("freed twice");
+    of.freed = true;
+    races::free(block, of.size);
+    std::memset(block, heap::free_byte,
+                of.size);  // a `plain` or an atomic in it is seen to be gone
 }
-void operator delete(void* memory) noexcept { heap::free(memory); }
-void operator delete[](void* memory) noexcept { heap::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { heap::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { heap::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { heap::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { heap::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { heap::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { heap::free(memory); }
+
+}  // namespace fairlead::model

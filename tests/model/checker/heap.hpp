@@ -15,9 +15,6 @@ inline constexpr std::uintptr_t region = std::uintptr_t{1} << 44;
 inline constexpr std::size_t region_size = std::size_t{32} << 20;
 inline constexpr std::size_t stack_size = std::size_t{128} << 10;
 
-/// Zeroed address space for the whole run of the program. Pages cost nothing until they are used.
-void* reserve(std::uintptr_t where, std::size_t size);
-
 /// The offset in the memory of scenarios; `region_size` or more for other memory.
 [[nodiscard]] inline std::size_t offset(const void* memory) noexcept {
     return reinterpret_cast<std::uintptr_t>(memory) - region;

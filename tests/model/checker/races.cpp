@@ -2,6 +2,7 @@
 
 #include "model/checker/explorer.hpp"
 #include "model/checker/heap.hpp"
+#include "model/checker/replaced_new.hpp"
 
 #include <dlfcn.h>
 
@@ -60,7 +61,7 @@ std::size_t raced = SIZE_MAX;  // where the failing access was, for the trace of
 
 constexpr std::uintptr_t shadow_begin = heap::region + (std::uintptr_t{1} << 40);
 granule* const shadow = static_cast<granule*>(
-    heap::reserve(shadow_begin, heap::region_size / granule_size * sizeof(granule)));
+    reserve(shadow_begin, heap::region_size / granule_size * sizeof(granule)));
 
 bool overlaps(const cell& a, const cell& b) { return (a.bytes() & b.bytes()) != 0; }
 bool covers(const cell& a, const cell& b) { return (b.bytes() & ~a.bytes()) == 0; }
@@ -217,34 +218,5 @@ void* __tsan_memset(void* at, int value, std::size_t size) {
     access(at, size, writes, __builtin_return_address(0));
     return std::memset(at, value, size);
 }
-
-// The standard library's own atomics, for which the checker has no model: they neither order
-// anything nor are a step. Scenarios do not rely on them.
-using word = std::uint32_t;
-// Clang asks whether a static has been made.
-std::uint8_t __tsan_atomic8_load(const std::uint8_t* at, int) { return *at; }
-word __tsan_atomic32_load(const word* at, int) { return *at; }
-void __tsan_atomic32_store(word* at, word value, int) { *at = value; }
-word __tsan_atomic32_exchange(word* at, word value, int) { return std::exchange(*at, value); }
-word __tsan_atomic32_fetch_add(word* at, word more, int) { return std::exchange(*at, *at + more); }
-word __tsan_atomic32_fetch_sub(word* at, word less, int) { return std::exchange(*at, *at - less); }
-word __tsan_atomic32_fetch_or(word* at, word bits, int) { return std::exchange(*at, *at | bits); }
-bool __tsan_atomic32_compare_exchange_strong(word* at, word* expected, word value, int, int) {
-    const word before = *at;
-    if (before == *expected) *at = value;
-    return std::exchange(*expected, before) == before;
-}
-bool __tsan_atomic32_compare_exchange_weak(word* at, word* expected, word value, int, int) {
-    return __tsan_atomic32_compare_exchange_strong(at, expected, value, 0, 0);
-}
-// What clang calls for both.
-word __tsan_atomic32_compare_exchange_val(word* at, word expected, word value, int, int) {
-    static_cast<void>(__tsan_atomic32_compare_exchange_strong(at, &expected, value, 0, 0));
-    return expected;
-}
-
-void __tsan_init() {}
-void __tsan_func_entry(void*) {}
-void __tsan_func_exit() {}
 
 }  // extern "C"
