@@ -1,6 +1,6 @@
 // What `operator new` and `delete` of a program call that has memory at addresses of its own: a
-// program of model tests, and the simulation of many cores. The program defines `allocate_block` and
-// `free_block`.
+// program of model tests, and the simulation of many cores. The program defines `allocate_block`
+// and `free_block`.
 #pragma once
 
 #include <cstddef>
