@@ -76,12 +76,13 @@ bool covers(const cell& a, const cell& b) { return (b.bytes() & ~a.bytes()) == 0
 
 // Checks a new access against the recorded ones. It replaces a recorded access that it makes
 // redundant.
-[[gnu::noinline]] void add(std::size_t index, const cell added) {
+[[gnu::noinline]] void add_to_others(std::size_t index, const cell added) {
     granule& here = shadow[index];
     const vector_clock& known = explorer::running()->known().current.clock;
     cell* place = nullptr;
     bool is_needless = false;
     for (cell& older : here) {
+        if (older == added) return;
         if (older.execution() != added.execution()) {
             if (place == nullptr) place = &older;
             break;
@@ -100,6 +101,14 @@ bool covers(const cell& a, const cell& b) { return (b.bytes() & ~a.bytes()) == 0
     if (is_needless) return;
     if (place == nullptr) place = &here[added.epoch() % here.size()];
     *place = added;
+}
+
+// The same. Mostly the granule has no access yet, or this one is the same as the first.
+inline void add(std::size_t index, const cell added) {
+    cell& first = shadow[index][0];
+    if (first == added) return;
+    if (first.execution() == added.execution()) return add_to_others(index, added);
+    first = added;
 }
 
 void note_access(const void* at, std::size_t size, bool writes, const void* from) {
@@ -127,7 +136,7 @@ void note_access(const void* at, std::size_t size, bool writes, const void* from
             bytes &= all_bytes >> (granule_begin + granule_size - end);
         if (explorer::running()->tracing() && index == raced)
             note_access(at, size, all.what() == kind::write, from);
-        if (shadow[index][0] != all.of(bytes)) add(index, all.of(bytes));
+        add(index, all.of(bytes));
     }
 }
 
@@ -145,9 +154,8 @@ void access(const void* at, std::size_t size, bool writes, const void* from) {
     const std::size_t in_granule = begin % granule_size;
     if (size == 0 || size > granule_size - in_granule || model.tracing()) {
         access_each(at, begin, size, all, from);
-    } else if (const cell added = all.of(((1U << size) - 1) << in_granule);
-               shadow[index][0] != added) {
-        add(index, added);
+    } else {
+        add(index, all.of(((1U << size) - 1) << in_granule));
     }
 }
 
