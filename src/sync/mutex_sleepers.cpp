@@ -1,3 +1,6 @@
+// First: another atomic seam may define its mutex by the header of the sleepers.
+#include <fairlead/detail/sync/mutex.hpp>
+
 #include <fairlead/detail/sync/mutex_sleepers.hpp>
 
 #include <fairlead/detail/os/barrier.hpp>

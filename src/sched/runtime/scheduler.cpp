@@ -9,9 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 
 namespace fairlead {
 
@@ -283,28 +281,6 @@ void scheduler::tell_late_posts(const stop_report& report) const noexcept {
     }
 }
 
-std::string stop_report::to_string() const {
-    const auto list = [this](std::string& line, const char* state, std::size_t count) {
-        if (count == 0) return;
-        if (!line.empty()) line += ", ";
-        line += std::to_string(count) + " " + state + " (";
-        std::size_t named = 0;
-        for (const left_task& task : tasks) {
-            if (std::string_view{task.state} != state || named == 5) continue;
-            if (named++ != 0) line += ", ";
-            line += task.name;
-        }
-        if (count > named) line += named == 0 ? "..." : ", ...";
-        line += ")";
-    };
-    std::string line;
-    list(line, "waiting", waiting);
-    list(line, "queued", queued);
-    list(line, "running", running);
-    list(line, "late", late);
-    return line.empty() ? "nothing left" : line;
-}
-
 bool scheduler::stopping() const noexcept {
     return core_->stopping.load(sync::acquire);  // pairs with stop
 }
@@ -400,32 +376,6 @@ bool sched::access::withdraw_blocking(scheduler& of, blocking_job& job) noexcept
 
 unhandled_reporter sched::access::reporter_of(const scheduler& of) noexcept {
     return of.core_->reporter;
-}
-
-void unhandled_reporter::operator()(std::exception_ptr failure,
-                                    const failure_origin& from) const noexcept {
-    const bool is_handled = handler_ != nullptr;
-    tell(std::move(failure), from);
-    if (!is_handled) std::terminate();
-}
-
-void unhandled_reporter::tell(std::exception_ptr failure,
-                              const failure_origin& from) const noexcept {
-    if (handler_ != nullptr) {
-        (*handler_)(std::move(failure), from);
-        return;
-    }
-    const char* const name = from.last().name;
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& known) {
-        std::fprintf(stderr, "fairlead: an exception left the task \"%s\": %s\n", name,
-                     known.what());
-    } catch (...) {
-        std::fprintf(stderr, "fairlead: an exception left the task \"%s\": not a std::exception\n",
-                     name);
-    }
-    std::fprintf(stderr, "fairlead: it was thrown by %s\n", from.to_string().c_str());
 }
 
 [[gnu::noinline]] std::uint32_t sched::access::depth_of_new_task() noexcept {

@@ -7,18 +7,15 @@
 
 namespace fairlead::sched {
 
-bool charging::begin_step(home& of) noexcept {
+// The lease is not of this home, or has not begun.
+bool charging::begin_other_step(home& of) noexcept {
     const bool leased = begin_in_lease(of);
     if (!leased && is_measured(of)) begin_measuring();
     return leased;
 }
 
-void charging::end_step(home& of, bool leased) noexcept {
-    if (leased) {
-        end_in_lease();
-    } else if (is_measured(of)) {
-        account(core_.role.turns().group_of(of));
-    }
+void charging::end_step_without_lease(home& of) noexcept {
+    if (is_measured(of)) account(core_.role.turns().group_of(of));
 }
 
 bool charging::is_measured(home& of) const noexcept {
@@ -64,9 +61,8 @@ void charging::account(group_state& group) noexcept {
 
 // --- the lease -----------------------------------------------------------------------------------
 
-// Whether the step counts for the lease. The step of another group ends it.
+// Whether the step begins a lease of its group. The step of another group ends the lease.
 bool charging::begin_in_lease(home& of) noexcept {
-    if (lease_.is_of(of)) return true;
     if (!lease_.is_open() && !slot_.turn.has_lease) return false;
     take_lease();
     if (lease_.is_of(of)) return true;
@@ -102,14 +98,6 @@ void charging::end_in_lease() noexcept {
     if (lease_.tell(time_used())) core_.notice(lease_.group());
     lease_.close();
     slot_.has_open_lease.store(false, sync::release);  // pairs with role::drained
-}
-
-bool charging::lease_goes_on() const noexcept {
-    if (!lease_.group().keeps_lease() || core_.inbox.has_grouped() || core_.role.groups_pend()) {
-        return false;
-    }
-    return lease_.is_of_group() ||
-           (slot_.ready_consumer.empty() && core_.inbox.empty(lane::everyone));
 }
 
 // --- a step that has lost its slot ---------------------------------------------------------------

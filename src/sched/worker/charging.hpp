@@ -27,15 +27,15 @@ public:
 
     // A step of a task of this home begins, and has ended. `leased`: what `begin_step` has
     // answered.
-    [[nodiscard]] bool begin_step(home& of) noexcept;
-    void end_step(home& of, bool leased) noexcept;
+    [[nodiscard]] bool begin_step(home& of) noexcept {
+        return lease_.is_of(of) || begin_other_step(of);
+    }
+    void end_step(home& of, bool leased) noexcept {
+        leased ? end_in_lease() : end_step_without_lease(of);
+    }
 
     // Of the turn that the worker has, if it has begun.
     [[nodiscard]] lease& turn_lease() noexcept { return lease_; }
-
-    // Whether posts to the group of the lease may go before the rest of the turn: nothing that is
-    // known to wait there is older.
-    [[nodiscard]] bool lease_goes_on() const noexcept;
 
     // Before a round, which gives turns by what was used; and before the worker looks for something
     // else.
@@ -54,6 +54,8 @@ public:
     void end_away(home& of) noexcept;
 
 private:
+    [[nodiscard]] bool begin_other_step(home& of) noexcept;
+    void end_step_without_lease(home& of) noexcept;
     [[nodiscard]] bool begin_in_lease(home& of) noexcept;
     [[nodiscard]] bool is_measured(home& of) const noexcept;
     void take_lease() noexcept;

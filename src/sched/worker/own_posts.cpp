@@ -87,26 +87,38 @@ template <bool Shared>
 template basic_task* own_posts::admit<true>() noexcept;
 template basic_task* own_posts::admit<false>() noexcept;
 
+// Whether posts to the group of the lease may go before the rest of the turn: nothing that is known
+// to wait there is older.
+[[gnu::always_inline]] inline bool own_posts::lease_goes_on(const lease& turn,
+                                                            bool of_group) const noexcept {
+    if (!turn.group().keeps_lease() || core_.inbox.has_grouped() || core_.role.groups_pend()) {
+        return false;
+    }
+    return of_group || (slot_.ready_consumer.empty() && core_.inbox.empty(lane::everyone));
+}
+
+template <bool Shared>
 [[gnu::noinline]] basic_task* own_posts::take_leased() noexcept {
     lease& turn = charges_.turn_lease();
     const bool of_group = turn.is_of_group();
     const lane from = of_group ? lane::groups : lane::everyone;
-    basic_task* task = nullptr;
-    while (task == nullptr && left_ != 0 && slot_.outbox.posts(from) <= left_ &&
-           slot_.outbox.has_leased(turn.tasks()) && charges_.lease_goes_on()) {
-        if (!slot_.outbox.is_leased_due(turn.tasks())) {
-            if (!core_.role.try_acquire()) return nullptr;
-            task = admit_leased(from);
-            continue;
-        }
-        const std::uint64_t before = slot_.direct.value();
-        task = is_alone() ? take_due(false, from) : take_due(true, from);
-        if (task == nullptr) return nullptr;
-        if (is_alone()) --left_;
-        if (of_group) turn.begin_steps(slot_.direct.value() - before);
+    slot_.outbox.assume_shared(Shared);
+    if (left_ == 0 || slot_.outbox.posts(from) > left_ || !slot_.outbox.has_leased(turn.tasks()) ||
+        !lease_goes_on(turn, of_group)) {
+        return nullptr;
     }
+    slot_.outbox.assume_shared(Shared);
+    if (!slot_.outbox.is_leased_due(turn.tasks())) return admit_leased<Shared>(from);
+    const std::uint64_t before = slot_.direct.value();
+    basic_task* const task = take_due(Shared, from);
+    if (task == nullptr) return nullptr;
+    if (!Shared) --left_;
+    if (of_group) turn.begin_steps(slot_.direct.value() - before);
     return task;
 }
+
+template basic_task* own_posts::take_leased<false>() noexcept;
+template basic_task* own_posts::take_leased<true>() noexcept;
 
 void own_posts::give_chunk_to_role() noexcept {
     basic_task::chain chunk = slot_.outbox.local().take_chunk();
@@ -121,8 +133,10 @@ void own_posts::give_chunk_to_role() noexcept {
                                    slot_.finished.value()));
 }
 
-// What the role puts to sleep, or takes from the sleepers. With the role, which it gives back.
-basic_task* own_posts::admit_leased(lane from) noexcept {
+// What the role puts to sleep, or takes from the sleepers. If all of it sleeps, what comes next.
+template <bool Shared>
+[[gnu::noinline]] basic_task* own_posts::admit_leased(lane from) noexcept {
+    if (!core_.role.try_acquire()) return nullptr;
     trace("begin_own");
     const basic_task::chain taken = slot_.outbox.take(from);
     left_ -= std::min(left_, static_cast<unsigned>(taken.size()));
@@ -131,7 +145,7 @@ basic_task* own_posts::admit_leased(lane from) noexcept {
     lease& turn = charges_.turn_lease();
     if (turn.is_of_group() && run.first != nullptr) turn.begin_steps(1 + run.behind);
     release();
-    return run.first;
+    return run.first != nullptr ? run.first : take_leased<Shared>();
 }
 
 // No round: nothing has gone to ready, and what has gone to the run is ordered by [ID2]. So the

@@ -44,6 +44,7 @@ public:
 
     // The next of them, as far as the lease of the turn lets them run without a round. There is a
     // lease.
+    template <bool Shared>
     [[nodiscard]] basic_task* take_leased() noexcept;
 
     // With policy::stealing, while groups have turns: the role deals the tasks of a chunk, as it
@@ -93,6 +94,8 @@ private:
     void put_due_into_run(basic_task::chain tasks) noexcept;
     template <bool Shared>
     [[nodiscard]] basic_task* admit() noexcept;
+    [[nodiscard]] inline bool lease_goes_on(const lease& turn, bool of_group) const noexcept;
+    template <bool Shared>
     [[nodiscard]] basic_task* admit_leased(lane from) noexcept;
     struct admitted {
         basic_task* first = nullptr;

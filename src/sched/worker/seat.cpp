@@ -83,17 +83,26 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     post_at_slot(lane::everyone, newest, oldest, how, step);
 }
 
-// The posts to a strand go to the inbox as well: through one front they are in order, whatever
-// threads they come from.
+// Within the turn of the group the post goes to its lease.
 [[gnu::noinline]] void seat::post_to_group(const group_state& group, basic_task& newest,
                                            basic_task& oldest, posted how) noexcept {
+    const bool has_slot = enter_at_once();
+    const std::uint64_t step = slot_.finished.value();
+    if (!has_slot || !charges_.turn_lease().is_of(group) || how.kind > post_kind::sleeps ||
+        task_access::has_permit(newest) || group.has_limit() ||
+        goes_to_inbox(group.enters_by, step)) [[unlikely]] {
+        return post_without_lease(group, newest, oldest, how);
+    }
+    post_at_slot(lane::groups, newest, oldest, how, step, true);
+}
+
+// A round takes the post. The posts to a strand go to the inbox: through one front they are in
+// order, whatever threads they come from.
+[[gnu::noinline]] void seat::post_without_lease(const group_state& group, basic_task& newest,
+                                                basic_task& oldest, posted how) noexcept {
     if (!enter()) return core_.push_to_group(group, newest, oldest);
     const std::uint64_t step = slot_.finished.value();
     const lane to = group.enters_by;
-    const bool leased = charges_.turn_lease().is_of(group) && how.kind <= post_kind::sleeps &&
-                        !task_access::has_permit(newest) && !group.has_limit() &&
-                        !goes_to_inbox(to, step);
-    if (leased) return post_at_slot(lane::groups, newest, oldest, how, step, true);
     if (!slot_.outbox.takes(to) || group.is_strand() || goes_to_inbox(to, step)) {
         post_to_inbox(to, newest, oldest, step, group.bound_to.load(sync::relaxed));
     } else {

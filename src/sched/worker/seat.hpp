@@ -121,6 +121,8 @@ private:
     void post_with_care(basic_task& newest, basic_task& oldest, posted how) noexcept;
     inline void post_at_slot(lane to, basic_task& newest, basic_task& oldest, posted how,
                              std::uint64_t step, bool leased = false) noexcept;
+    void post_without_lease(const group_state& group, basic_task& newest, basic_task& oldest,
+                            posted how) noexcept;
     void post_to_inbox(lane to, basic_task& newest, basic_task& oldest, std::uint64_t step,
                        unsigned rather) noexcept;
     [[nodiscard]] inline bool goes_to_inbox(lane to, std::uint64_t step) const noexcept;

@@ -185,7 +185,8 @@ void worker::wake_thief() noexcept {
     }
     if (basic_task* const task = slot_.runs.pop()) return task;
     if (charges_.turn_lease().is_open()) [[unlikely]] {
-        if (basic_task* const task = own_.take_leased()) return task;
+        basic_task* const task = alone_ ? own_.take_leased<false>() : own_.take_leased<true>();
+        if (task != nullptr) return task;
     }
     if (!alone_) return look_beside_others();
     basic_task* const own = own_.take(false);
