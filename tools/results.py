@@ -20,9 +20,11 @@ from harness import record, report  # noqa: E402
 
 FOLDER = pathlib.Path("bench/results")
 PAGES = (pathlib.Path("docs/internals/performance.md"), pathlib.Path("docs/manual/fairness.md"))
-# Of a machine: all workloads together, or one, or a kind of its cases: "box", "box W15", "box W15
-# noisy", "box W15 plot".
+# Of a machine: all workloads together, by rival or by which is first; or one, or a kind of its
+# cases: "box", "box first", "box W15", "box W15 noisy", "box W15 plot".
 FIGURES = re.compile(r"(?<=<!-- figures: bench )([\w-]+)((?: \w+){0,2})( -->\n).*?(?=<!-- /figures -->)", re.DOTALL)
+
+OF_ALL = {"": report.figures, " first": report.firsts}
 
 
 def made(folder):
@@ -37,8 +39,11 @@ def with_figures(page, folder):
     def figures(match):
         machine, of, end = match.groups()
         found = record.read(folder / f"{machine}.json")
-        made_of = report.figures_of if of else report.figures
-        return machine + of + end + (made_of(machine, found, *of.split()) if found.runs else "")
+        if not found.runs:
+            return machine + of + end
+        if of in OF_ALL:
+            return machine + of + end + OF_ALL[of](machine, found)
+        return machine + of + end + report.figures_of(machine, found, *of.split())
     return FIGURES.sub(figures, page.read_text(encoding="utf-8"))
 
 

@@ -10,6 +10,8 @@ import dataclasses
 OURS = "fairlead"
 # The same queues with atomics that count failed exchanges; its times mean nothing.
 COUNTED = "fairlead_counted"
+# What no runtime can go below: they have no tasks, or no library.
+FLOORS = ("serial", "bare", "futex", "pipes", "epoll", "libpq")
 RUNTIMES = {
     "W1": ("trivial", "moodycamel", "asio", "tbb"),
     "W2": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "fairlead_stealing"),
@@ -434,6 +436,9 @@ def w15(size):
         for name, count, chains in (("posts", MILLION, 1), ("hops", MILLION // 4, 4)):
             yield make_case("W15", f"{name} W={workers}", name, RUNTIMES["W15"][:1], MILLION, workers=workers,
                             chains=chains, count=size.scaled(count))
+        for groups in (64, 10_000):
+            yield make_case("W15", f"hops G={groups} W={workers}", "hops_apart", RUNTIMES["W15"][:1], MILLION,
+                            workers=workers, chains=groups, count=size.scaled(2 * MILLION) // groups)
 
 
 def w16(size):
@@ -522,7 +527,7 @@ CAPTIONS = {
            "busy, in %; lag: the time that such groups are owed when their only task, which sleeps between its steps, "
            "begins, p99, in slices of 1 ms; noisy: us from a request of 100 us to its end, p99, beside a tenant "
            "of the same weight with 1,000 tasks that are always ready; posts, hops: ns for each, of one producer, and of four "
-           "chains",
+           "chains, or of G chains, each in a group of its own; a hop of G chains is as long as G steps",
     "W16": "on W workers; calls, in_place: ns for a step of 20 us of other tasks, beside 1,000 calls of 50 ms each; rescue: us "
            "from the start of a step that blocks without a declaration to the next step of another task, p99",
     "W17": "one worker; disk: ns for each read of 4 KiB past the page cache, D at once; memory: from the page cache; beside: "
@@ -603,7 +608,7 @@ REMARKS = (
     "tokio's channels have one receiver. Its sends to a channel without a bound do not yield: with one worker all is "
     "sent before the receiver begins. Its continuations of W22 are boxed futures that the last one polls, and those of "
     "std_future deferred calls within each other on the stack, which no other thread runs: an advantage.",
-    "posts and hops of W15 are the callbacks of W1 and W2, in one group, so the scheduler gives turns. "
+    "posts and hops of W15 are the callbacks of W1 and W2, in one group, or in G, so the scheduler gives turns. "
     "fairlead_ungrouped has them in the default group, as in W1 and W2: the ratio is the cost of fairness. "
     "fairlead_ungrouped and asio have both tenants of noisy in one queue, so a request waits for a thousand steps. go "
     "does not interrupt such short steps, but runs a goroutine that wakes up, and the goroutines that it starts, before "

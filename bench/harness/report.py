@@ -249,6 +249,33 @@ def figures(name, record):
             f"that ours is faster. [All cases, with their spread](../../bench/results/{name}.md).\n\n{table}\n")
 
 
+def firsts(name, record):
+    """For another page: of each workload, in how many cases ours is first of all runtimes, and
+    which is first in each other case. Floors are no runtimes, and variants of ours no rivals."""
+    lines = []
+    for workload, results in record.results.items():
+        met = [(result, rivals) for result in published(results) if (rivals := rivals_in(result))]
+        ahead = {}
+        for result, rivals in met:
+            ratio, first = min((result.ratio(rival), rival) for rival in rivals)
+            if ratio < 1:
+                ahead.setdefault(first, []).append((ratio, result.case.label))
+        others = "; ".join(f"{rival}: " + ", ".join(f"{label} ({ratio:.2f})" for ratio, label in sorted(cases))
+                           for rival, cases in ahead.items())
+        if met:
+            count = len(met) - sum(map(len, ahead.values()))
+            lines.append((f"[{workload}](../../bench/results/{name}.md#{workload.lower()})",
+                          f"{count} of {len(met)}", others))
+    return "\n" + markdown(("workload", "ours is first in", "first in each other case, with its ratio"),
+                           lines, (0, 2)) + "\n"
+
+
+def rivals_in(result):
+    """The runtimes beside ours that have the case, and a ratio."""
+    return [runtime for runtime in result.measured()
+            if runtime not in plan.FLOORS and not runtime.startswith(plan.OURS) and result.ratio(runtime) is not None]
+
+
 def figures_of(name, record, workload, kind=None):
     """For another page: the medians of a workload, a line for each case; or, of one kind of its
     cases, a line for each runtime, with what was measured beside. The kind "plot" is the plot of

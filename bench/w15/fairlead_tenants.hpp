@@ -1,8 +1,9 @@
 // What both programs of Fairlead do: with groups of weight 100, or in the default group. Cases:
 //
-//     noisy    see noisy.hpp
-//     posts    as the callbacks of W1, in one group: nanoseconds for each
-//     hops     as the callbacks of W2, in one group: nanoseconds for each
+//     noisy         see noisy.hpp
+//     posts         as the callbacks of W1, in one group: nanoseconds for each
+//     hops          as the callbacks of W2, in one group: nanoseconds for each
+//     hops_apart    as hops, each chain in a group of its own
 #pragma once
 
 #include "support/options.hpp"
@@ -16,6 +17,7 @@
 #include <fairlead/sched/scheduler.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -79,12 +81,47 @@ private:
     fairlead::executor at_ = scheduler_;
 };
 
+/// Each task in a group of its own.
+template <bool Grouped>
+class fairlead_tenants_apart {
+public:
+    struct item : fairlead::callback_task {
+        explicit item(void (*step)(item&))
+            : callback_task{[step](callback_task& self) { step(static_cast<item&>(self)); }} {}
+        std::optional<fairlead::executor> at;
+    };
+
+    explicit fairlead_tenants_apart(std::uint64_t workers)
+        : scheduler_{{.workers = static_cast<unsigned>(workers)}} {}
+
+    // The main thread posts each task first.
+    void post(item& task) {
+        if (!task.at) task.at = home_of_next();
+        task.at->post(task);
+    }
+
+    template <class Callable>
+    void post_one_shot(Callable&& callable) {
+        scheduler_.post(std::forward<Callable>(callable));
+    }
+
+private:
+    fairlead::executor home_of_next() {
+        if constexpr (Grouped) return groups_.emplace_back(scheduler_);
+        return scheduler_;
+    }
+
+    fairlead::scheduler scheduler_;
+    std::deque<fairlead::group> groups_;
+};
+
 template <bool Grouped>
 std::optional<measurement> measure(const options& asked) {
     options callbacks = asked;
     callbacks.name = "callback";
     if (asked.name == "posts") return w1::measure<fairlead_tenant<Grouped>>(callbacks);
     if (asked.name == "hops") return w2::measure<fairlead_tenant<Grouped>>(callbacks);
+    if (asked.name == "hops_apart") return w2::measure<fairlead_tenants_apart<Grouped>>(callbacks);
     if (asked.name == "noisy") return noisy<fairlead_tenants<Grouped>>(asked);
     return std::nullopt;
 }

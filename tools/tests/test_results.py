@@ -216,6 +216,16 @@ class Page(unittest.TestCase):
         self.assertIn("on one, at commit new1;", text)
         self.assertIn("| trivial | 1 of 2 | 1.25 | 0.50 (W2 a) |\n", text)
 
+    def test_who_is_first_in_each_case(self):
+        text = report.firsts("box", record_of(
+            result_of("a", fairlead=[1], trivial=[2]),
+            result_of("b", fairlead=[2], trivial=[1], asio=[3]),
+            result_of("c", fairlead=[4], trivial=[3], asio=[2]),
+            result_of("d", fairlead=[4], serial=[1], fairlead_stealing=[2], asio=[4]),
+            result_of("a", "W5", fairlead=[2], serial=[1])))
+        self.assertIn("| [W1](../../bench/results/box.md#w1) | 2 of 4 | trivial: b (0.50); asio: c (0.50) |\n", text)
+        self.assertNotIn("W5", text)
+
 
 def luminance(colour):
     """Of sRGB, as WCAG 2 has it."""
