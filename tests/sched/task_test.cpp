@@ -131,6 +131,36 @@ TEST(Task, APostBehindManyWaitersIsReady) {
     EXPECT_EQ(sim.scheduler.run_until_idle(), 20'000U);
 }
 
+// It is behind its waker, both posted by steps: no round puts it to sleep.
+TEST(Task, ASignalBeforeItSleepsIsNoDeadline) {
+    simulation sim;
+    scripted waiter{[&](scripted& self) {
+        if (self.runs == 1) sim.scheduler.post_wait(self);
+    }};
+    scripted waker{[&](scripted&) { waiter.signal(); }};
+    scripted first{[&](scripted&) {
+        sim.scheduler.post(waiter);
+        sim.scheduler.post(waker);
+    }};
+    sim.scheduler.post(first);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 4U);
+    EXPECT_EQ(waiter.runs, 2);
+    EXPECT_FALSE(waiter.was_expired);
+    EXPECT_TRUE(waiter.was_signalled);
+}
+
+TEST(Task, ASleeperThatAStepSignalsSleepsNoMore) {
+    simulation sim;
+    scripted sleeper;
+    sim.scheduler.post_wait(sleeper);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 0U);
+    EXPECT_FALSE(sim.scheduler.drain_for(0s));
+    scripted waker{[&](scripted&) { sleeper.signal(); }};
+    sim.scheduler.post(waker);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 2U);
+    EXPECT_TRUE(sim.scheduler.drain_for(0s));
+}
+
 TEST(Task, ManyWaitersCostNoDeadline) {
     simulation sim;
     std::deque<scripted> tasks(5'000);

@@ -144,8 +144,7 @@ public:
     [[nodiscard]] bool is_due() const noexcept {
         // A list gives one task at a time. It may be due although the lane has other kinds: the
         // deadline of a sleeper is not `immediately`.
-        return shared_ ? kind_ <= post_kind::again
-                       : task_access::deadline_of(*list_.front()) == immediately;
+        return shared_ ? kind_ <= post_kind::again : task_access::runs_at_once(*list_.front());
     }
 
     // Whether there are posts for the lease of this home, and none needs a round: for the default
@@ -160,7 +159,7 @@ public:
     [[nodiscard]] bool is_leased_due(const home& of) const noexcept {
         if (!of.grouped()) return is_due();
         if (shared_) return leased_kind_ <= post_kind::again;
-        return task_access::deadline_of(*leased_list_.front()) == immediately;
+        return task_access::runs_at_once(*leased_list_.front());
     }
 
     // Takes all tasks of a front, oldest first, or the oldest of a list. Empty: a round was faster.

@@ -84,6 +84,12 @@ public:
     [[nodiscard]] static bool stays_awake(const basic_task& task) noexcept {
         return task.state_.stays_awake(task.deaf_);
     }
+    // Whether a task of a post is to run: it is due, or what it listens to has happened before the
+    // role could put it to sleep. Else the role decides.
+    [[nodiscard]] static bool runs_at_once(const basic_task& task) noexcept {
+        return task.deadline_ == immediately ||
+               (task.deadline_ == never && is_fresh(task) && stays_awake(task));
+    }
     // False: a waker was faster, and brings the task through the front.
     [[nodiscard]] static bool unpark(basic_task& task) noexcept { return task.state_.unpark(); }
 
