@@ -98,9 +98,11 @@ WorkerSteals(w) ==
           /\ First(Rest(run[v], skipped), Len(tasks)) = tasks
           /\ run' = [run EXCEPT ![v] = Without(@, tasks), ![w] = @ \o tasks]
     /\ UNCHANGED <<front, ready, own, rest_of_taking>> /\ Returns(w)
+\* What runs without the role: a post that is due, or that was notified before it could sleep.
+RunsAtOnce(t) == due[t] = 0 \/ (place[t] = "new" /\ due[t] = Never /\ word[t] \cap Events # {})
 WorkerTakesOwn(w) ==
-    /\ \/ Calls(w, "take_own") /\ Said(w, 1) = In(w)
-       \/ Calls(w, "take_one") /\ Said(w, 1) = First(In(w), 1)
+    /\ \/ Calls(w, "take_own") /\ Said(w, 1) = In(w) /\ \A i \in DOMAIN Said(w, 1) : due[Said(w, 1)[i]] = 0
+       \/ Calls(w, "take_one") /\ Said(w, 1) = First(In(w), 1) /\ \A i \in DOMAIN Said(w, 1) : RunsAtOnce(Said(w, 1)[i])
     /\ front' = Without(front, Said(w, 1)) /\ Takes(w, Said(w, 1))
     /\ UNCHANGED <<ready, own, rest_of_taking>> /\ Returns(w)
 

@@ -54,6 +54,34 @@ TEST(Lease, AChainRunsManyStepsInATurn) {
     EXPECT_LE(stats.turns, 40U);  // the first are short, as the length of a step is not known
 }
 
+// The first has been signalled when the worker comes to it; a hundred tasks behind it go to sleep.
+TEST(Lease, OfWhatWaitsOnlyWhatIsWokenRuns) {
+    simulation sim;
+    group one{sim.scheduler};
+    scripted woken;
+    std::deque<scripted> asleep(100);
+    scripted last;
+    scripted first{[&](scripted&) {
+        one.post_wait(woken);
+        woken.signal();
+        for (scripted& each : asleep) one.post_wait(each);
+        one.post(last);
+    }};
+    one.post(first);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 3U);
+    EXPECT_EQ(woken.runs, 1);
+    EXPECT_FALSE(woken.was_expired);
+    EXPECT_EQ(last.runs, 1);
+    EXPECT_EQ(one.stats().steps, 3U);
+    EXPECT_EQ(one.stats().tasks, 100U);
+    EXPECT_FALSE(sim.scheduler.drain_for(0s));
+    for (scripted& each : asleep) each.wakeup();
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 100U);
+    EXPECT_EQ(one.stats().steps, 103U);
+    EXPECT_EQ(one.stats().tasks, 0U);
+    EXPECT_TRUE(sim.scheduler.drain_for(0s));
+}
+
 // A turn is 100 us, and the clock is looked at after a quarter of it.
 TEST(Lease, TwoChainsTakeTurns) {
     simulation sim;

@@ -154,6 +154,21 @@ TEST(Stop, TellsTasksThatGoToSleepLater) {
     EXPECT_TRUE(told);
 }
 
+TEST(Stop, TellsATaskThatIsWokenBeforeItSleeps) {
+    simulation sim;
+    bool told = false;
+    scripted late{[&](scripted& self) { told = self.stop_requested(); }};
+    scripted waker{[&](scripted&) { late.signal(); }};
+    scripted first{[&](scripted&) {
+        sim.scheduler.post(waker);
+        sim.scheduler.post_wait(late);  // behind its waker
+    }};
+    sim.scheduler.post_wait(first);
+    sim.scheduler.run_until_idle();
+    EXPECT_TRUE(sim.scheduler.stop(1s).clean());
+    EXPECT_TRUE(told);
+}
+
 // A task that never sleeps, because it only yields, must be able to learn of the stop, too.
 TEST(Stop, TellsTasksThatOnlyYield) {
     simulation sim;

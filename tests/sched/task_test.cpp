@@ -369,6 +369,26 @@ TEST(Task, TheDeafSleepThroughSignalsAndRememberThem) {
     EXPECT_EQ(sim.scheduler.run_until_idle(), 1U);
 }
 
+TEST(Task, AnIgnoredSignalBeforeItSleepsDoesNotKeepItAwake) {
+    simulation sim;
+    scripted waiter{[&](scripted& self) {
+        if (self.runs != 1) return;
+        self.ignore_signals();
+        sim.scheduler.post_wait(self);
+    }};
+    scripted waker{[&](scripted&) { waiter.signal(); }};
+    scripted first{[&](scripted&) {
+        sim.scheduler.post(waiter);
+        sim.scheduler.post(waker);
+    }};
+    sim.scheduler.post(first);
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 3U);
+    EXPECT_FALSE(sim.scheduler.drain_for(0s)) << "it sleeps";
+    waiter.wakeup();
+    EXPECT_EQ(sim.scheduler.run_until_idle(), 1U);
+    EXPECT_TRUE(waiter.was_signalled);
+}
+
 TEST(Task, ACompletionBeforeThePostIsRemembered) {
     simulation sim;
     scripted task;

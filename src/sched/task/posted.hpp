@@ -7,7 +7,7 @@ namespace fairlead::sched {
 
 // How much must be done before the tasks of a post run or sleep. Kinds up to `again` need no role.
 // For kinds up to `sleeps` the holder of the role takes the task from the sleepers, or puts it
-// there. The other kinds need a round.
+// there, unless a single worker finds it woken before. The other kinds need a round.
 enum class post_kind : std::uint8_t {
     plain,   // a fresh task, due at once
     again,   // a task that has run, due at once: it has had its turn

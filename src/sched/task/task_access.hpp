@@ -2,8 +2,9 @@
 // `basic_task`.
 //
 // Only the state word is shared. The other members belong to one thread at a time: to the thread
-// that posts the task, then to the holder of the role while the task is in a front or asleep, and
-// then to the worker that takes the task. `park` and `unpark` decide between the role and a waker.
+// that posts the task, then to the holder of the role while the task is in a front or asleep, or to
+// the worker whose list the task is in, and then to the worker that takes the task. `park` and
+// `unpark` decide between the role and a waker.
 #pragma once
 
 #include <fairlead/sched/task.hpp>

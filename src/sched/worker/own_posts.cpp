@@ -108,7 +108,7 @@ template <bool Shared>
         return nullptr;
     }
     slot_.outbox.assume_shared(Shared);
-    if (!slot_.outbox.is_leased_due(turn.tasks())) return admit_leased<Shared>(from);
+    if (!slot_.outbox.is_leased_due(turn.tasks())) return admit_leased(from);
     const std::uint64_t before = slot_.direct.value();
     basic_task* const task = take_due(Shared, from);
     if (task == nullptr) return nullptr;
@@ -133,19 +133,21 @@ void own_posts::give_chunk_to_role() noexcept {
                                    slot_.finished.value()));
 }
 
-// What the role puts to sleep, or takes from the sleepers. If all of it sleeps, what comes next.
-template <bool Shared>
+// Up to the first that is to run, as `admit`.
 [[gnu::noinline]] basic_task* own_posts::admit_leased(lane from) noexcept {
     if (!core_.role.try_acquire()) return nullptr;
     trace("begin_own");
-    const basic_task::chain taken = slot_.outbox.take(from);
-    left_ -= std::min(left_, static_cast<unsigned>(taken.size()));
-    const admitted run = admit_into_run(taken);
-    trace("deal_own", std::size_t{0});
     lease& turn = charges_.turn_lease();
+    admitted run;
+    while (run.first == nullptr && left_ != 0 && slot_.outbox.has_leased(turn.tasks())) {
+        const basic_task::chain taken = slot_.outbox.take(from);
+        left_ -= std::min(left_, static_cast<unsigned>(taken.size()));
+        run = admit_into_run(taken);
+    }
+    trace("deal_own", std::size_t{0});
     if (turn.is_of_group() && run.first != nullptr) turn.begin_steps(1 + run.behind);
     release();
-    return run.first != nullptr ? run.first : take_leased<Shared>();
+    return run.first;
 }
 
 // No round: nothing has gone to ready, and what has gone to the run is ordered by [ID2]. So the

@@ -95,7 +95,6 @@ private:
     template <bool Shared>
     [[nodiscard]] basic_task* admit() noexcept;
     [[nodiscard]] inline bool lease_goes_on(const lease& turn, bool of_group) const noexcept;
-    template <bool Shared>
     [[nodiscard]] basic_task* admit_leased(lane from) noexcept;
     struct admitted {
         basic_task* first = nullptr;
@@ -109,8 +108,8 @@ private:
     slot& slot_;
     charging& charges_;
     const stuck_search& stuck_;
-    // With several workers: how many of this row are left, how many rows have ended since the last
-    // round, and how many rounds there were when the last of them ended.
+    // How many of this row are left; a single worker counts under a lease only. With several
+    // workers: how many rows have ended since the last round, and how many rounds there were then.
     unsigned left_ = in_a_row_max;
     std::size_t rows_ = 0;
     std::uint64_t seen_rounds_ = 0;
