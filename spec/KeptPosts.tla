@@ -2,8 +2,9 @@
 (* Posts that a step keeps for its own worker, and who watches them: sched/{worker,idle,slot}, docs/adr/0014.
 
    What a step posts stays in its slot, in case the step ends soon, as long as no more than one of it is to run
-   now; tasks that go to sleep do not count. Nobody is woken for it, unless nobody watches: a watcher is a sleeper that wakes up after a while and takes, in a round, what a step that still
-   runs has kept. A worker that never sleeps looks now and then at those who do not get on. The word of `idle`
+   now; tasks that go to sleep do not count. Nobody is woken for it, unless nobody watches: a watcher is a sleeper that
+   wakes up after a while and takes, in a round, what a step that still runs has kept. A worker watches also if others
+   have posted since it went to sleep the last time; in the code for four watches more. A worker that never sleeps looks now and then at those who do not get on. The word of `idle`
    changes in one step, and who looks for work sees all places in one step, as nothing relies on that before
    the worker has counted itself as asleep.
 
@@ -37,6 +38,7 @@ VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its
           searching, parked, watched, told,    \* idle
           pc, back, search,                    \* of each worker: where it is, where it goes after a round
           watching, still,                     \* whether it watches; who has not finished a step since it began
+          news,                                \* the workers that were awake since a step of another posted
           due, seen,                           \* the time to look for those that are stuck; likewise
           kept, new,                           \* the post of its step: whether it is kept; which task
           local, older                         \* with Stealing: its deque; whether it may take something older
@@ -45,7 +47,7 @@ tasks == <<front, ready, state>>
 rounds == <<role, taken, todo>>
 idle == <<searching, parked, watched, told>>
 looks == <<due, seen>>
-watch == <<watching, still>>
+watch == <<watching, still, news>>
 post == <<kept, new, local, older>>
 vars == <<slots, tasks, rounds, idle, pc, back, search, watch, looks, post>>
 
@@ -58,7 +60,7 @@ Begin(posts) ==
     /\ role = None /\ taken = {} /\ todo = {}
     /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
     /\ pc = All("look") /\ back = All("look") /\ search = All(FALSE)
-    /\ watching = All(FALSE) /\ still = All({}) /\ due = All(FALSE) /\ seen = All({})
+    /\ watching = All(FALSE) /\ still = All({}) /\ news = {} /\ due = All(FALSE) /\ seen = All({})
     /\ kept = All(FALSE) /\ new = All(None) /\ local = All({}) /\ older = All(TRUE)
 Init == Begin({CHOOSE t \in Tasks : TRUE} \cup Chain)
 
@@ -172,11 +174,12 @@ WakeAnother(w) == /\ pc[w] = "after"
                   /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
 
 \* --- going to sleep: sleeper::sleep, park --------------------------------------------------------------------------------
-Sleep(w) == /\ pc[w] = "sleep" /\ Go(w, IF WatcherWanted THEN "watch" ELSE "last round")
-            /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
+Sleep(w) == /\ pc[w] = "sleep" /\ Go(w, IF WatcherWanted \/ w \in news THEN "watch" ELSE "last round")
+            /\ news' = IF Bug = 15 THEN news ELSE news \ {w}                                \* bug 15: for ever
+            /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watching, still, looks, post>>
 BeginWatch(w) == /\ pc[w] = "watch" /\ watched' = TRUE /\ Go(w, "last round")
                  /\ watching' = [watching EXCEPT ![w] = ~watched] /\ still' = [still EXCEPT ![w] = Workers]
-                 /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, looks, post>>
+                 /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, news, looks, post>>
 LastRound(w) == /\ pc[w] = "last round"
                 /\ IF role = None THEN /\ role' = w /\ todo' = Workers /\ Go(w, "take")
                                        /\ back' = [back EXCEPT ![w] = "park"]
@@ -207,7 +210,7 @@ EndWatch(w) == /\ pc[w] = "awake"
                /\ IF watching[w] /\ Bug # 3                                                \* bug 3: does not say so
                   THEN watched' = FALSE /\ Go(w, "rescue") ELSE Go(w, "look") /\ UNCHANGED watched
                /\ watching' = [watching EXCEPT ![w] = FALSE]
-               /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, still, looks, post>>
+               /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, still, news, looks, post>>
 RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
                   /\ LET stuck == {v \in still[w] : HasKeptPost(v)}
                          next == {v \in stuck : local[v] # {} /\ Bug # 10}                 \* bug 10: not from deques
@@ -219,7 +222,7 @@ RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
                         THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = to]
                              /\ Go(w, IF Bug = 13 THEN "take" ELSE "take all")            \* bug 13: rescues nothing
                         ELSE Go(w, to) /\ UNCHANGED <<role, todo, back>>
-                  /\ UNCHANGED <<posted, keeps, run, hand, tasks, taken, idle, search, watching, looks, kept, new, older>>
+                  /\ UNCHANGED <<posted, keeps, run, hand, tasks, taken, idle, search, watching, news, looks, kept, new, older>>
 
 \* --- a step: worker::execute, post --------------------------------------------------------------------------------------
 BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] = "ran"] /\ Go(w, "step")
@@ -249,7 +252,8 @@ PushPost(w) == /\ pc[w] = "push"
                   \/ kept[w] /\ run[w] = {} /\ local[w] = {} /\ local' = local /\ Go(w, "last post")
                /\ new' = [new EXCEPT ![w] = None]
                /\ current' = [current EXCEPT ![w] = IF @ = new[w] THEN None ELSE @]
-               /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watch, looks, kept, older>>
+               /\ news' = news \cup (Workers \ {w})
+               /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watching, still, looks, kept, older>>
 \* Bug 8: for a kept post it wakes nobody. Bug 9: nor for one that goes to sleep.
 LookAtWord(w) == /\ pc[w] = "look at word"
                  /\ Go(w, IF IF kept[w] THEN NeedsWatcher /\ Bug # 8 /\ (Bug = 9 => ~(posted[w] \subseteq Later)) ELSE SomebodyToWake THEN "post, wake"
@@ -260,7 +264,7 @@ PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push
 EndStep(w) == /\ pc[w] \in {"step", "last post"} /\ current' = [current EXCEPT ![w] = None] /\ Go(w, "look")
               /\ still' = [v \in Workers |-> still[v] \ {w}] /\ seen' = [v \in Workers |-> seen[v] \ {w}]
               /\ kept' = [kept EXCEPT ![w] = FALSE]
-              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, due, new, local, older>>
+              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, news, due, new, local, older>>
 
 Working(w) == \/ TakeLocal(w) \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginRound(w) \/ LookForStuck(w)
               \/ Put(w) \/ PutWake(w) \/ Turn(w) \/ EndSearch(w) \/ LastLooks(w) \/ Nothing(w)

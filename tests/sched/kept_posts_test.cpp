@@ -64,6 +64,38 @@ TEST(KeptPosts, AChainOfShortStepsStaysOnItsWorker) {
     EXPECT_LT(wakeups, 100 + 2 * watches);
 }
 
+// A worker that has watched goes on for some watches of 1 ms each. Otherwise each of these steps
+// would have to wake a worker, as no post is kept while the step of 100 us runs.
+TEST(KeptPosts, AChainOfLongStepsWakesAWorkerRarely) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2}};
+    const auto wakeups = [&scheduler] {
+        std::uint64_t sum = 0;
+        for (const auto& each : scheduler.stats()) sum += each.wakeups;
+        return sum;
+    };
+    int left = 2'000;
+    scripted chain{[&](scripted& self) {
+        const time_point begin = clock::now();
+        while (clock::now() - begin < 100us) {
+        }
+        if (--left != 0) scheduler.post(self);
+    }};
+    const time_point begin = clock::now();
+    scheduler.post(chain);
+    scheduler.drain();
+    const auto watches = static_cast<std::uint64_t>((clock::now() - begin) / 1ms);
+    EXPECT_LT(wakeups(), 50 + 4 * watches);  // 4: watches are shorter after a step that took long
+
+    // Soon no worker watches any more.
+    std::uint64_t before = 0;
+    test::await([&] {
+        before = wakeups();
+        std::this_thread::sleep_for(50ms);
+        return wakeups() == before;
+    });
+}
+
 // A round takes what all slots have. So it comes from time to time, and the more rarely the more
 // workers there are: each takes 256 posts of its own for each worker.
 TEST(KeptPosts, NeedARoundAfter256ForEachWorker) {

@@ -237,6 +237,9 @@ public:
         return !nothing_in_fronts() && (!is_kept() || kept_after_.read() != finished.read());
     }
 
+    // How many steps had finished when the first post came since the fronts were empty.
+    [[nodiscard]] std::uint64_t kept_after() const noexcept { return kept_after_.read(); }
+
 private:
     [[nodiscard]] bool nothing_in_fronts() const noexcept {
         return everyone_.empty() && groups_.empty();
@@ -291,9 +294,7 @@ private:
 
     // Written by the owner: before the push, and again before it parks.
     sync::atomic<bool> keeps_{false};
-
-    // How many steps had finished when the oldest post came. Written before the push.
-    counter kept_after_;
+    counter kept_after_;  // written before the push
 };
 
 }  // namespace fairlead::sched

@@ -1,16 +1,13 @@
 #include "sched/worker/sleeper.hpp"
 
 #include "sched/runtime/core.hpp"
-#include "sched/worker/thief.hpp"
 
 #include <fairlead/detail/os/cpu.hpp>
-
-#include <algorithm>
 
 namespace fairlead::sched {
 
 sleeper::sleeper(core& in, slot& own, thief& thief)
-    : core_{in}, slot_{own}, thief_{thief}, watched_finished_(in.options.workers) {}
+    : core_{in}, slot_{own}, watch_{in, own, thief} {}
 
 void sleeper::spin() noexcept {
     const time_point until = clock::now() + core_.options.spin;
@@ -22,36 +19,11 @@ void sleeper::spin() noexcept {
 }
 
 bool sleeper::sleep() noexcept {
-    const bool watching = core_.watcher_wanted() && core_.idle.begin_watch();
-    if (watching) begin_watch();
-    const time_point limit = watching ? clock::now() + watch_interval_ : never;
+    const bool watching = watch_.begin();
+    const time_point limit = watching ? clock::now() + watch_.interval() : never;
     if (!sleep_in_driver(limit)) park(limit);
     core_.monitor.notice_awake();
-    return watching && end_watch();
-}
-
-// --- the watch -----------------------------------------------------------------------------------
-
-void sleeper::begin_watch() noexcept {
-    for (unsigned i = 0; i != core_.width(); ++i) {
-        watched_finished_[i] = core_.slots[i]->finished.read();
-    }
-}
-
-// Takes what a step has kept that runs since the watch began. If the steps are short after all, the
-// next watch can be longer.
-bool sleeper::end_watch() noexcept {
-    core_.idle.end_watch();
-    bool stuck = false;
-    for (unsigned i = 0; i != core_.width(); ++i) {
-        slot& each = *core_.slots[i];
-        if (!each.outbox.keeps_some() || each.finished.read() != watched_finished_[i]) continue;
-        stuck = true;
-        if (slot_.next == nullptr) slot_.next = thief_.steal_posts(each);
-    }
-    trace("rescue", stuck);
-    watch_interval_ = stuck ? watch_min : std::min(watch_interval_ * 2, watch_max);
-    return stuck;
+    return watching && watch_.end();
 }
 
 // --- in the driver -------------------------------------------------------------------------------

@@ -5,12 +5,11 @@
 #pragma once
 
 #include "sched/slot/slot.hpp"
+#include "sched/worker/post_watch.hpp"
 
 #include <fairlead/base/time.hpp>
 
-#include <chrono>
 #include <cstdint>
-#include <vector>
 
 namespace fairlead::sched {
 
@@ -49,19 +48,13 @@ private:
     [[nodiscard]] in_driver enter_driver(time_point limit) noexcept;
     void park(time_point limit) noexcept;
     void answer_drain() noexcept;
-    void begin_watch() noexcept;
-    [[nodiscard]] bool end_watch() noexcept;
 
     static constexpr int relaxed_between_looks = 8;  // each some 40 cycles
-    static constexpr duration watch_min = std::chrono::microseconds{100};
-    static constexpr duration watch_max = std::chrono::milliseconds{1};
 
     core& core_;
     slot& slot_;
-    thief& thief_;
+    post_watch watch_;
     bool in_loop_ = false;
-    duration watch_interval_ = watch_min;
-    std::vector<std::uint64_t> watched_finished_;  // of each slot, when the watch began
 };
 
 }  // namespace fairlead::sched
