@@ -1,5 +1,7 @@
 #include "postgres/answer.hpp"
 
+#include <fairlead/detail/sync/recycler.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,8 +22,8 @@ namespace {
 }  // namespace
 
 rows rows_of(answer got) {
-    return rows{std::shared_ptr<void>{got.release(),
-                                      [](void* gone) { PQclear(static_cast<PGresult*>(gone)); }}};
+    const auto clear = [](void* gone) { PQclear(static_cast<PGresult*>(gone)); };
+    return rows{{got.release(), clear, sync::recycling_allocator<char>{}}};
 }
 
 error error_of(const PGresult& said) {

@@ -26,13 +26,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace fairlead::postgres::detail {
 
 class copying {
 public:
-    copying(link& over, std::string sql, std::shared_ptr<flow> with)
-        : link_{over}, sql_{std::move(sql)}, flow_{std::move(with)} {}
+    copying(link& over, std::string_view sql, std::shared_ptr<flow> with)
+        : link_{over}, sql_{sql}, flow_{std::move(with)} {}
 
     /// Does what can be done now. `end`: it has ended, and the connection is in pipeline mode.
     /// False: the connection is lost, see `loss`.

@@ -14,12 +14,6 @@ namespace fairlead::postgres {
 namespace detail {
 namespace {
 
-[[nodiscard]] std::vector<statement> alone(statement what) {
-    std::vector<statement> one;
-    one.push_back(std::move(what.unprepared()));
-    return one;
-}
-
 // A copy has no parameters.
 [[nodiscard]] std::optional<error> refusal_of(flow::kind what, const statement& sql) noexcept {
     const bool is_copy = what != flow::kind::rows;
@@ -43,7 +37,7 @@ namespace {
 flowing::flowing(std::shared_ptr<lease> of, flow::kind what, statement sql)
     : of_{std::move(of)},
       flow_{std::make_shared<flow>(what, of_->at(), of_->pool().options().stream_bytes)},
-      asked_{of_->pool(), alone(std::move(sql)), of_->at(), flow_} {}
+      asked_{of_->pool(), alone(std::move(sql.unprepared())), of_->at(), flow_} {}
 
 result<std::unique_ptr<flowing>> flowing::begin(std::shared_ptr<lease> of, flow::kind what,
                                                 statement sql) {

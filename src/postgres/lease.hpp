@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace fairlead::postgres::detail {
 
@@ -26,9 +25,8 @@ public:
     void hold(std::shared_ptr<seat> at) noexcept { at_ = std::move(at); }
 
     /// Executes statements in their order.
-    [[nodiscard]] static task<result<std::vector<rows>>> ask(std::shared_ptr<lease> of,
-                                                             std::vector<statement> all,
-                                                             time_point deadline);
+    [[nodiscard]] static task<result<row_sets>> ask(std::shared_ptr<lease> of, statements all,
+                                                    time_point deadline);
     /// Waits for a connection.
     [[nodiscard]] static task<result<std::shared_ptr<lease>>> take(std::shared_ptr<pool_state> of,
                                                                    time_point deadline);

@@ -81,7 +81,7 @@ bool pipeline::send(const statement& what, bool may_evict, batch& of) {
 }
 
 bool pipeline::send_unprepared(const statement& what) {
-    return PQsendQueryParams(&link_.get(), what.sql().c_str(), static_cast<int>(values_.size()),
+    return PQsendQueryParams(&link_.get(), what.sql_with_zero(), static_cast<int>(values_.size()),
                              nullptr, values_.data(), lengths_.data(), formats_.data(),
                              text_format) != 0;
 }

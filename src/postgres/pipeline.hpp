@@ -11,13 +11,12 @@
 #pragma once
 
 #include "postgres/answer.hpp"
+#include "postgres/batch.hpp"
 #include "postgres/flow.hpp"
 #include "postgres/link.hpp"
 #include "postgres/statement_cache.hpp"
 
 #include <fairlead/postgres/error.hpp>
-#include <fairlead/postgres/rows.hpp>
-#include <fairlead/postgres/statement.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +32,7 @@ namespace fairlead::postgres::detail {
 
 /// How a batch has ended.
 struct batch_end {
-    std::vector<rows> all;         // of each statement, if there is no failure
+    row_sets all;                  // of each statement, if there is no failure
     std::optional<error> failure;  // the first one
     /// A prepared statement did not fit any more, and was forgotten: it fits when it is sent again.
     bool is_stale = false;
@@ -77,7 +76,7 @@ private:
         statement_cache::entry uses;      // null: the statement is not prepared
     };
     struct batch {
-        std::vector<step> steps;
+        recycled_vector<step> steps;
         std::size_t done = 0;
         bool is_own = false;  // its end is not told
         std::shared_ptr<flow> into;
@@ -93,7 +92,7 @@ private:
     link& link_;
     statement_cache cache_;
     const bool prepares_;
-    std::deque<batch> batches_;
+    std::deque<batch, sync::recycling_allocator<batch>> batches_;
     std::optional<error> loss_;
     std::uint64_t prepared_ = 0;
 

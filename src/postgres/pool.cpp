@@ -15,7 +15,7 @@
 namespace fairlead::postgres {
 namespace {
 
-[[nodiscard]] std::optional<error> refusal_of(const std::vector<statement>& all) noexcept {
+[[nodiscard]] std::optional<error> refusal_of(const detail::statements& all) noexcept {
     for (const statement& each : all) {
         if (!each.is_valid()) return error{errc::invalid_parameter};
         if (detail::kind_of(each.sql()) != detail::statement_kind::plain) {
@@ -37,23 +37,29 @@ pool::pool(executor where, std::string conninfo, pool_options options)
 
 pool::~pool() { state_->shut(); }
 
+// Each is a coroutine of its own: to await a common one would take one more frame.
+
 task<result<std::vector<rows>>> pool::query_all(std::vector<statement> all, time_point deadline) {
     if (all.empty()) co_return std::vector<rows>{};
-    std::optional<error> refused = refusal_of(all);
+    auto batch = detail::moved_into<detail::statements>(std::move(all));
+    std::optional<error> refused = refusal_of(batch);
     if (refused) co_return std::unexpected{std::move(*refused)};
     const std::shared_ptr<detail::pool_state> state = state_;
-    detail::request asked{*state, std::move(all)};
+    detail::request asked{*state, std::move(batch)};
     result<void> done = co_await asked.finish(deadline);
     if (!done) co_return std::unexpected{std::move(done.error())};
-    co_return std::move(asked.results());
+    co_return detail::moved_into<std::vector<rows>>(std::move(asked.results()));
 }
 
 task<result<rows>> pool::query(statement what, time_point deadline) {
-    std::vector<statement> one;
-    one.push_back(std::move(what));
-    auto done = co_await query_all(std::move(one), deadline);
+    detail::statements one = detail::alone(std::move(what));
+    std::optional<error> refused = refusal_of(one);
+    if (refused) co_return std::unexpected{std::move(*refused)};
+    const std::shared_ptr<detail::pool_state> state = state_;
+    detail::request asked{*state, std::move(one)};
+    result<void> done = co_await asked.finish(deadline);
     if (!done) co_return std::unexpected{std::move(done.error())};
-    co_return std::move(done->front());
+    co_return std::move(asked.results().front());
 }
 
 task<result<transaction>> pool::begin(transaction_options how, time_point deadline) {
@@ -61,9 +67,8 @@ task<result<transaction>> pool::begin(transaction_options how, time_point deadli
     for (;;) {
         auto own = co_await detail::lease::take(state, deadline);
         if (!own) co_return std::unexpected{std::move(own.error())};
-        std::vector<statement> first;
-        first.push_back(detail::begin_of(how));
-        auto begun = co_await detail::lease::ask(*own, std::move(first), deadline);
+        auto begun =
+            co_await detail::lease::ask(*own, detail::alone(detail::begin_of(how)), deadline);
         if (begun) co_return transaction{std::move(*own)};
         // A connection that has just ended: nothing was done.
         if (begun.error().code() != errc::connection_lost) {

@@ -2,12 +2,11 @@
 // of its task, and allocates nothing to wait.
 #pragma once
 
+#include "postgres/batch.hpp"
 #include "postgres/flow.hpp"
 
 #include <fairlead/coro/task.hpp>
 #include <fairlead/postgres/error.hpp>
-#include <fairlead/postgres/rows.hpp>
-#include <fairlead/postgres/statement.hpp>
 #include <fairlead/wait/event.hpp>
 
 #include <cstddef>
@@ -15,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace fairlead::postgres::detail {
 
@@ -34,16 +32,15 @@ public:
     };
 
     /// A batch on any connection.
-    request(pool_state& of, std::vector<statement> batch) noexcept
-        : batch_{std::move(batch)}, of_{of} {}
+    request(pool_state& of, statements batch) noexcept : batch_{std::move(batch)}, of_{of} {}
     /// A batch on one connection, of which the caller has the lease.
-    request(pool_state& of, std::vector<statement> batch, std::shared_ptr<seat> on) noexcept
+    request(pool_state& of, statements batch, std::shared_ptr<seat> on) noexcept
         : batch_{std::move(batch)}, at_{std::move(on)}, is_bound_{true}, of_{of} {}
     /// A connection for itself.
     explicit request(pool_state& of) noexcept : is_for_seat_{true}, of_{of} {}
     /// A stream or a copy on one connection, of which the caller has the lease. It is not awaited:
     /// the flow hears of its end.
-    request(pool_state& of, std::vector<statement> one, std::shared_ptr<seat> on,
+    request(pool_state& of, statements one, std::shared_ptr<seat> on,
             std::shared_ptr<flow> into) noexcept
         : batch_{std::move(one)},
           at_{std::move(on)},
@@ -62,7 +59,7 @@ public:
     [[nodiscard]] task<result<void>> finish(time_point deadline);
 
     /// Of a batch, afterwards.
-    [[nodiscard]] std::vector<rows>& results() noexcept { return results_; }
+    [[nodiscard]] row_sets& results() noexcept { return results_; }
     /// The connection, afterwards, which the caller must give back.
     [[nodiscard]] std::shared_ptr<seat> take_seat() noexcept { return std::move(at_); }
 
@@ -77,8 +74,8 @@ public:
         done_.set();
     }
 
-    std::vector<statement> batch_;  // moved into the slot when it is sent
-    std::vector<rows> results_;
+    statements batch_;  // moved into the slot when it is sent
+    row_sets results_;
     std::shared_ptr<seat> at_;          // where it is bound, assigned or in flight
     const std::shared_ptr<flow> flow_;  // null: the results come as a whole
     const bool is_bound_ = false;

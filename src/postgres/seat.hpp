@@ -11,14 +11,13 @@
 #include <deque>
 #include <memory>
 #include <stop_token>
-#include <vector>
 
 namespace fairlead::postgres::detail {
 
 /// A batch that is in flight.
 struct slot {
     request* of = nullptr;        // null: it was given up, or is of the owner
-    std::vector<statement> what;  // of the owner of the connection alone
+    statements what;              // of the owner of the connection alone
     std::shared_ptr<flow> into;   // null: the results come as a whole
     time_point deadline = never;  // of the request
     bool is_again = false;        // it was sent before, with a statement that was stale
@@ -45,7 +44,7 @@ struct seat : std::enable_shared_from_this<seat> {
     bool has_rolled_back = false;
 
     request_list assigned;
-    std::deque<slot> in_flight;
+    std::deque<slot, sync::recycling_allocator<slot>> in_flight;
     std::uint64_t first_slot = 0;  // the number of the first one in flight
     std::size_t live = 0;          // how many in flight have a request
     std::size_t given_up = 0;      // how many in flight have none any more

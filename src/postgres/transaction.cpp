@@ -10,18 +10,8 @@
 
 namespace fairlead::postgres {
 namespace detail {
-namespace {
 
-[[nodiscard]] std::vector<statement> alone(statement what) {
-    std::vector<statement> one;
-    one.push_back(std::move(what));
-    return one;
-}
-
-}  // namespace
-
-task<result<std::vector<rows>>> lease::ask(std::shared_ptr<lease> of, std::vector<statement> all,
-                                           time_point deadline) {
+task<result<row_sets>> lease::ask(std::shared_ptr<lease> of, statements all, time_point deadline) {
     request asked{*of->pool_, std::move(all), of->at_};
     result<void> done = co_await asked.finish(deadline);
     if (!done) co_return std::unexpected{std::move(done.error())};
@@ -60,17 +50,14 @@ statement begin_of(const transaction_options& how) {
 
 }  // namespace detail
 
-transaction::transaction(std::shared_ptr<detail::lease> of) noexcept : of_{std::move(of)} {}
-transaction::transaction(transaction&& other) noexcept = default;
-transaction& transaction::operator=(transaction&& other) noexcept = default;
-transaction::~transaction() = default;
+namespace {
 
-task<result<std::vector<rows>>> transaction::query_all(std::vector<statement> all,
-                                                       time_point deadline) {
+// `of`: null after the end of the transaction.
+task<result<detail::row_sets>> ask_of_user(std::shared_ptr<detail::lease> of,
+                                           detail::statements all, time_point deadline) {
     using detail::statement_kind;
-    const std::shared_ptr<detail::lease> of = of_;
     if (of == nullptr) co_return std::unexpected{error{errc::transaction_over}};
-    if (all.empty()) co_return std::vector<rows>{};
+    if (all.empty()) co_return detail::row_sets{};
     if (!std::ranges::all_of(all, &statement::is_valid)) {
         co_return std::unexpected{error{errc::invalid_parameter}};
     }
@@ -84,8 +71,23 @@ task<result<std::vector<rows>>> transaction::query_all(std::vector<statement> al
     co_return co_await detail::lease::ask(of, std::move(all), deadline);
 }
 
+}  // namespace
+
+transaction::transaction(std::shared_ptr<detail::lease> of) noexcept : of_{std::move(of)} {}
+transaction::transaction(transaction&& other) noexcept = default;
+transaction& transaction::operator=(transaction&& other) noexcept = default;
+transaction::~transaction() = default;
+
+task<result<std::vector<rows>>> transaction::query_all(std::vector<statement> all,
+                                                       time_point deadline) {
+    auto batch = detail::moved_into<detail::statements>(std::move(all));
+    auto done = co_await ask_of_user(of_, std::move(batch), deadline);
+    if (!done) co_return std::unexpected{std::move(done.error())};
+    co_return detail::moved_into<std::vector<rows>>(std::move(*done));
+}
+
 task<result<rows>> transaction::query(statement what, time_point deadline) {
-    auto done = co_await query_all(detail::alone(std::move(what)), deadline);
+    auto done = co_await ask_of_user(of_, detail::alone(std::move(what)), deadline);
     if (!done) co_return std::unexpected{std::move(done.error())};
     co_return std::move(done->front());
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <fairlead/detail/base/language.hpp>
+#include <fairlead/detail/sync/recycler.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -120,7 +121,7 @@ public:
     }
 
     /// The text.
-    [[nodiscard]] const std::string& sql() const noexcept { return sql_; }
+    [[nodiscard]] std::string_view sql() const noexcept { return sql_; }
     /// How many parameters there are.
     [[nodiscard]] std::size_t parameters() const noexcept { return values_.size(); }
     /// Whether the connection may keep it prepared.
@@ -136,14 +137,17 @@ public:
         bool is_binary;
     };
     [[nodiscard]] std::span<const value> values() const noexcept { return values_; }
+    [[nodiscard]] const char* sql_with_zero() const noexcept { return sql_.c_str(); }
     [[nodiscard]] const char* bytes() const noexcept { return bytes_.data(); }
     [[nodiscard]] bool is_valid() const noexcept;
     /// @endcond
 
 private:
-    std::string sql_;
-    std::string bytes_;  // of the values, each with a zero behind
-    std::vector<value> values_;
+    using text = std::basic_string<char, std::char_traits<char>, sync::recycling_allocator<char>>;
+
+    text sql_;
+    text bytes_;  // of the values, each with a zero behind
+    std::vector<value, sync::recycling_allocator<value>> values_;
     bool is_too_large_ = false;  // then a part of it is missing
     bool is_prepared_ = true;
 };

@@ -24,9 +24,9 @@ bool post_watch::begin() noexcept {
     return true;
 }
 
-// Whether the worker watches although no post is kept now: steps on other slots have kept some since
-// it last went to sleep, or not long before. Otherwise each such step would have to wake a worker:
-// in a chain of steps of 1 ms no post is kept while a step runs.
+// Whether the worker watches although no post is kept now: steps on other slots have kept some
+// since it last went to sleep, or not long before. Otherwise each such step would have to wake a
+// worker: in a chain of steps of 1 ms no post is kept while a step runs.
 bool post_watch::goes_on() noexcept {
     bool news = false;
     for (unsigned i = 0; i != core_.width(); ++i) {

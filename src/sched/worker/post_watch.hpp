@@ -1,7 +1,8 @@
-// How a worker that sleeps watches the posts that steps keep, in case a step takes long: it wakes up
-// after a while and takes what a step that still runs has kept. One worker watches at a time.
+// How a worker that sleeps watches the posts that steps keep, in case a step takes long: it wakes
+// up after a while and takes what a step that still runs has kept. One worker watches at a time.
 //
-// On the thread of the worker alone. Which posts are kept: outbox.hpp; who must watch: idle.hpp.
+// On the thread of the worker alone. Which posts are kept: outbox.hpp; when a worker must watch:
+// idle.hpp.
 #pragma once
 
 #include "sched/slot/slot.hpp"
@@ -24,12 +25,13 @@ public:
     post_watch(const post_watch&) = delete;
     post_watch& operator=(const post_watch&) = delete;
 
-    // Before each sleep of the worker. True: it watches, so it must sleep for `interval` at most, and
-    // then call `end`.
+    // Before each sleep of the worker. True: it watches, so it must sleep for `interval` at most,
+    // and then call `end`.
     [[nodiscard]] bool begin() noexcept;
     [[nodiscard]] duration interval() const noexcept { return interval_; }
 
-    // True: a step that runs still has kept posts since the watch began, so a round is to take them.
+    // True: a step that runs still has kept posts since the watch began, so a round is to take
+    // them.
     [[nodiscard]] bool end() noexcept;
 
 private:
