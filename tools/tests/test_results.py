@@ -222,8 +222,12 @@ class Page(unittest.TestCase):
             result_of("b", fairlead=[2], trivial=[1], asio=[3]),
             result_of("c", fairlead=[4], trivial=[3], asio=[2]),
             result_of("d", fairlead=[4], serial=[1], fairlead_stealing=[2], asio=[4]),
+            result_of("e", fairlead=[4], fairlead_stealing=[2], asio=[1]),
+            result_of("a", "W4", fairlead=[1], asio=[2]),
             result_of("a", "W5", fairlead=[2], serial=[1])))
-        self.assertIn("| [W1](../../bench/results/box.md#w1) | 2 of 4 | trivial: b (0.50); asio: c (0.50) |\n", text)
+        self.assertIn("| [W1](../../bench/results/box.md#w1) | 2 of 5 | 1 of 2 | "
+                      "trivial: b (0.50); asio: e (0.25), c (0.50) |\n", text)
+        self.assertIn("| [W4](../../bench/results/box.md#w4) | 1 of 1 |  |  |\n", text)
         self.assertNotIn("W5", text)
 
 
