@@ -86,7 +86,7 @@ private:
             slot_.direct.publish(slot_.direct.value() - 1);
             return nullptr;
         }
-        task_access::set_expired(*first, task_access::deadline_of(*first) == immediately);
+        task_access::set_expired(*first, shared || task_access::deadline_of(*first) == immediately);
         if (shared) --left_;
         if (!taken.empty()) put_due_into_run(taken);
         return first;
