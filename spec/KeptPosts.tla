@@ -3,8 +3,8 @@
 
    What a step posts stays in its slot, in case the step ends soon, as long as no more than one of it is to run
    now; tasks that go to sleep do not count. Nobody is woken for it, unless nobody watches: a watcher is a sleeper that
-   wakes up after a while and takes, in a round, what a step that still runs has kept. A worker watches also if others
-   have posted since it went to sleep the last time; in the code for four watches more. A worker that never sleeps looks now and then at those who do not get on. The word of `idle`
+   wakes up after a while and takes, in a round, what a step that still runs has kept. A worker may also linger: it
+   watches a few times more although no post is kept now, after a step has posted. A worker that never sleeps looks now and then at those who do not get on. The word of `idle`
    changes in one step, and who looks for work sees all places in one step, as nothing relies on that before
    the worker has counted itself as asleep.
 
@@ -31,6 +31,7 @@ CONSTANTS Workers,
           Bug
 
 None == "none"
+Lingers == 1                                   \* in the code four times 1 ms after the last post
 VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its worker carries to its run
           front, ready, state,                 \* tasks; of each: "new", "posted", or "ran", its step having begun
           role, taken,                         \* its holder, what it has taken
@@ -38,7 +39,7 @@ VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its
           searching, parked, watched, told,    \* idle
           pc, back, search,                    \* of each worker: where it is, where it goes after a round
           watching, still,                     \* whether it watches; who has not finished a step since it began
-          news,                                \* the workers that were awake since a step of another posted
+          lingers,                             \* of each worker: how often it may watch though no post is kept
           due, seen,                           \* the time to look for those that are stuck; likewise
           kept, new,                           \* the post of its step: whether it is kept; which task
           local, older                         \* with Stealing: its deque; whether it may take something older
@@ -47,7 +48,7 @@ tasks == <<front, ready, state>>
 rounds == <<role, taken, todo>>
 idle == <<searching, parked, watched, told>>
 looks == <<due, seen>>
-watch == <<watching, still, news>>
+watch == <<watching, still, lingers>>
 post == <<kept, new, local, older>>
 vars == <<slots, tasks, rounds, idle, pc, back, search, watch, looks, post>>
 
@@ -60,7 +61,7 @@ Begin(posts) ==
     /\ role = None /\ taken = {} /\ todo = {}
     /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
     /\ pc = All("look") /\ back = All("look") /\ search = All(FALSE)
-    /\ watching = All(FALSE) /\ still = All({}) /\ news = {} /\ due = All(FALSE) /\ seen = All({})
+    /\ watching = All(FALSE) /\ still = All({}) /\ lingers = All(0) /\ due = All(FALSE) /\ seen = All({})
     /\ kept = All(FALSE) /\ new = All(None) /\ local = All({}) /\ older = All(TRUE)
 Init == Begin({CHOOSE t \in Tasks : TRUE} \cup Chain)
 
@@ -174,12 +175,14 @@ WakeAnother(w) == /\ pc[w] = "after"
                   /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
 
 \* --- going to sleep: sleeper::sleep, park --------------------------------------------------------------------------------
-Sleep(w) == /\ pc[w] = "sleep" /\ Go(w, IF WatcherWanted \/ w \in news THEN "watch" ELSE "last round")
-            /\ news' = IF Bug = 15 THEN news ELSE news \ {w}                                \* bug 15: for ever
+Sleep(w) == /\ pc[w] = "sleep"
+            /\ \/ Go(w, IF WatcherWanted THEN "watch" ELSE "last round") /\ UNCHANGED lingers
+               \/ /\ ~watched /\ lingers[w] > 0 /\ Go(w, "watch")
+                  /\ lingers' = [lingers EXCEPT ![w] = IF Bug = 15 THEN @ ELSE @ - 1]       \* bug 15: for ever
             /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watching, still, looks, post>>
 BeginWatch(w) == /\ pc[w] = "watch" /\ watched' = TRUE /\ Go(w, "last round")
                  /\ watching' = [watching EXCEPT ![w] = ~watched] /\ still' = [still EXCEPT ![w] = Workers]
-                 /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, news, looks, post>>
+                 /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, lingers, looks, post>>
 LastRound(w) == /\ pc[w] = "last round"
                 /\ IF role = None THEN /\ role' = w /\ todo' = Workers /\ Go(w, "take")
                                        /\ back' = [back EXCEPT ![w] = "park"]
@@ -210,7 +213,7 @@ EndWatch(w) == /\ pc[w] = "awake"
                /\ IF watching[w] /\ Bug # 3                                                \* bug 3: does not say so
                   THEN watched' = FALSE /\ Go(w, "rescue") ELSE Go(w, "look") /\ UNCHANGED watched
                /\ watching' = [watching EXCEPT ![w] = FALSE]
-               /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, still, news, looks, post>>
+               /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, still, lingers, looks, post>>
 RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
                   /\ LET stuck == {v \in still[w] : HasKeptPost(v)}
                          next == {v \in stuck : local[v] # {} /\ Bug # 10}                 \* bug 10: not from deques
@@ -222,7 +225,7 @@ RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
                         THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = to]
                              /\ Go(w, IF Bug = 13 THEN "take" ELSE "take all")            \* bug 13: rescues nothing
                         ELSE Go(w, to) /\ UNCHANGED <<role, todo, back>>
-                  /\ UNCHANGED <<posted, keeps, run, hand, tasks, taken, idle, search, watching, news, looks, kept, new, older>>
+                  /\ UNCHANGED <<posted, keeps, run, hand, tasks, taken, idle, search, watching, lingers, looks, kept, new, older>>
 
 \* --- a step: worker::execute, post --------------------------------------------------------------------------------------
 BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] = "ran"] /\ Go(w, "step")
@@ -252,7 +255,7 @@ PushPost(w) == /\ pc[w] = "push"
                   \/ kept[w] /\ run[w] = {} /\ local[w] = {} /\ local' = local /\ Go(w, "last post")
                /\ new' = [new EXCEPT ![w] = None]
                /\ current' = [current EXCEPT ![w] = IF @ = new[w] THEN None ELSE @]
-               /\ news' = news \cup (Workers \ {w})
+               /\ lingers' = [v \in Workers |-> IF v = w THEN lingers[v] ELSE Lingers]
                /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watching, still, looks, kept, older>>
 \* Bug 8: for a kept post it wakes nobody. Bug 9: nor for one that goes to sleep.
 LookAtWord(w) == /\ pc[w] = "look at word"
@@ -264,7 +267,7 @@ PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push
 EndStep(w) == /\ pc[w] \in {"step", "last post"} /\ current' = [current EXCEPT ![w] = None] /\ Go(w, "look")
               /\ still' = [v \in Workers |-> still[v] \ {w}] /\ seen' = [v \in Workers |-> seen[v] \ {w}]
               /\ kept' = [kept EXCEPT ![w] = FALSE]
-              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, news, due, new, local, older>>
+              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, lingers, due, new, local, older>>
 
 Working(w) == \/ TakeLocal(w) \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginRound(w) \/ LookForStuck(w)
               \/ Put(w) \/ PutWake(w) \/ Turn(w) \/ EndSearch(w) \/ LastLooks(w) \/ Nothing(w)

@@ -23,10 +23,8 @@ using row_sets = recycled_vector<rows>;
     return one;
 }
 
-/// The elements of `from` in a container of another kind.
-template <class To, class From>
-[[nodiscard]] To moved_into(From&& from) {
-    return To(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+[[nodiscard]] inline statements moved(std::vector<statement>&& from) {
+    return {std::make_move_iterator(from.begin()), std::make_move_iterator(from.end())};
 }
 
 }  // namespace fairlead::postgres::detail

@@ -9,6 +9,7 @@
 #include <fairlead/coro/spawn.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -41,14 +42,17 @@ pool::~pool() { state_->shut(); }
 
 task<result<std::vector<rows>>> pool::query_all(std::vector<statement> all, time_point deadline) {
     if (all.empty()) co_return std::vector<rows>{};
-    auto batch = detail::moved_into<detail::statements>(std::move(all));
+    detail::statements batch = detail::moved(std::move(all));
     std::optional<error> refused = refusal_of(batch);
     if (refused) co_return std::unexpected{std::move(*refused)};
     const std::shared_ptr<detail::pool_state> state = state_;
+    std::vector<rows> found;
+    found.reserve(batch.size());  // before anything is sent: later a failure would tell a lie
     detail::request asked{*state, std::move(batch)};
     result<void> done = co_await asked.finish(deadline);
     if (!done) co_return std::unexpected{std::move(done.error())};
-    co_return detail::moved_into<std::vector<rows>>(std::move(asked.results()));
+    std::ranges::move(asked.results(), std::back_inserter(found));
+    co_return found;
 }
 
 task<result<rows>> pool::query(statement what, time_point deadline) {

@@ -5,6 +5,7 @@
 #include "postgres/statement_kind.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -80,10 +81,12 @@ transaction::~transaction() = default;
 
 task<result<std::vector<rows>>> transaction::query_all(std::vector<statement> all,
                                                        time_point deadline) {
-    auto batch = detail::moved_into<detail::statements>(std::move(all));
-    auto done = co_await ask_of_user(of_, std::move(batch), deadline);
+    std::vector<rows> found;
+    found.reserve(all.size());  // before anything is sent: later a failure would tell a lie
+    auto done = co_await ask_of_user(of_, detail::moved(std::move(all)), deadline);
     if (!done) co_return std::unexpected{std::move(done.error())};
-    co_return detail::moved_into<std::vector<rows>>(std::move(*done));
+    std::ranges::move(*done, std::back_inserter(found));
+    co_return found;
 }
 
 task<result<rows>> transaction::query(statement what, time_point deadline) {

@@ -237,9 +237,6 @@ public:
         return !nothing_in_fronts() && (!is_kept() || kept_after_.read() != finished.read());
     }
 
-    // How many steps had finished when the first post came since the fronts were empty.
-    [[nodiscard]] std::uint64_t kept_after() const noexcept { return kept_after_.read(); }
-
 private:
     [[nodiscard]] bool nothing_in_fronts() const noexcept {
         return everyone_.empty() && groups_.empty();

@@ -80,6 +80,8 @@ struct alignas(base::cache_line) slot {
     alignas(base::cache_line) counter finished;  // steps, each counted after what it posted
     // Tasks that need no round, counted before the owner takes them, or opens them to thieves.
     counter direct;
+    // Posts that its worker keeps, but for those with which a step ends: a sleeper must watch them.
+    counter kept_posts;
     counter rounds;
     counter wakeups;
     counter stolen;

@@ -14,37 +14,37 @@ post_watch::post_watch(core& in, slot& own, thief& thief)
       slot_{own},
       thief_{thief},
       finished_(in.options.workers),
-      seen_kept_(in.options.workers) {}
+      seen_posts_(in.options.workers) {}
 
 bool post_watch::begin() noexcept {
-    if (core_.width() == 1) return false;
-    const bool on = goes_on();
-    if ((!on && !core_.watcher_wanted()) || !core_.idle.begin_watch()) return false;
+    if (core_.width() == 1 || core_.idle.is_watched()) return false;
+    is_due_ = core_.watcher_wanted();
+    if ((!is_due_ && !lingers()) || !core_.idle.begin_watch()) return false;
+    limit_ = is_due_ ? clock::now() + interval_ : lingers_until_;
     for (unsigned i = 0; i != core_.width(); ++i) finished_[i] = core_.slots[i]->finished.read();
     return true;
 }
 
-// Whether the worker watches although no post is kept now: steps on other slots have kept some
-// since it last went to sleep, or not long before. Otherwise each such step would have to wake a
-// worker: in a chain of steps of 1 ms no post is kept while a step runs.
-bool post_watch::goes_on() noexcept {
+// A sleep that was cut short goes on with the same limit: so the driver keeps its timer.
+bool post_watch::lingers() noexcept {
+    const bool goes_on = quiet_left_ != 0 && clock::now() + interval_min < lingers_until_;
+    if (goes_on) return true;
     bool news = false;
     for (unsigned i = 0; i != core_.width(); ++i) {
-        if (i == slot_.index) continue;
-        const slot& each = *core_.slots[i];
-        // Both only grow: the first for posts in a front, the second for those in a local deque.
-        const std::uint64_t kept = each.outbox.kept_after() + each.direct.read();
-        news |= std::exchange(seen_kept_[i], kept) != kept;
+        const std::uint64_t posts = core_.slots[i]->kept_posts.read();
+        news |= std::exchange(seen_posts_[i], posts) != posts && i != slot_.index;
     }
     if (news) {
         quiet_left_ = quiet_max;
     } else if (quiet_left_ != 0) {
         --quiet_left_;
     }
-    return quiet_left_ != 0;
+    if (quiet_left_ == 0) return false;
+    lingers_until_ = clock::now() + interval_max;
+    return true;
 }
 
-// If the steps turn out to be short, the next watch can be longer.
+// If the steps turn out to be short, the next watch that is due can be longer.
 bool post_watch::end() noexcept {
     core_.idle.end_watch();
     bool stuck = false;
@@ -55,7 +55,11 @@ bool post_watch::end() noexcept {
         if (slot_.next == nullptr) slot_.next = thief_.steal_posts(each);
     }
     trace("rescue", stuck);
-    interval_ = stuck ? interval_min : std::min(interval_ * 2, interval_max);
+    if (stuck) {
+        interval_ = interval_min;
+    } else if (is_due_) {
+        interval_ = std::min(interval_ * 2, interval_max);
+    }
     return stuck;
 }
 

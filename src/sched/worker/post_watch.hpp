@@ -1,6 +1,11 @@
 // How a worker that sleeps watches the posts that steps keep, in case a step takes long: it wakes
 // up after a while and takes what a step that still runs has kept. One worker watches at a time.
 //
+// A watch is *due* if a step keeps a post now. The worker also lingers: it goes on watching while
+// steps on other slots keep a post now and then, and for some milliseconds after that. Otherwise
+// each of these steps would have to wake a worker: in a chain of steps of 1 ms no post is kept
+// while a step runs.
+//
 // On the thread of the worker alone. Which posts are kept: outbox.hpp; when a worker must watch:
 // idle.hpp.
 #pragma once
@@ -25,17 +30,16 @@ public:
     post_watch(const post_watch&) = delete;
     post_watch& operator=(const post_watch&) = delete;
 
-    // Before each sleep of the worker. True: it watches, so it must sleep for `interval` at most,
+    // Before each sleep of the worker. True: it watches, so it must sleep until `limit` at most,
     // and then call `end`.
     [[nodiscard]] bool begin() noexcept;
-    [[nodiscard]] duration interval() const noexcept { return interval_; }
+    [[nodiscard]] time_point limit() const noexcept { return limit_; }
 
-    // True: a step that runs still has kept posts since the watch began, so a round is to take
-    // them.
+    // True: a step that has run since the watch began keeps a post, so a round is to take it.
     [[nodiscard]] bool end() noexcept;
 
 private:
-    [[nodiscard]] bool goes_on() noexcept;
+    [[nodiscard]] bool lingers() noexcept;
 
     static constexpr duration interval_min = std::chrono::microseconds{100};
     static constexpr duration interval_max = std::chrono::milliseconds{1};
@@ -44,10 +48,13 @@ private:
     core& core_;
     slot& slot_;
     thief& thief_;
-    duration interval_ = interval_min;
-    int quiet_left_ = 0;                    // how many watches follow if no step keeps a post
-    std::vector<std::uint64_t> finished_;   // of each slot, when the watch began
-    std::vector<std::uint64_t> seen_kept_;  // of each slot, when the worker last went to sleep
+    bool is_due_ = false;                  // the watch that has begun
+    time_point limit_{};                   // of the watch that has begun
+    time_point lingers_until_{};           // and then looks whether it lingers on
+    duration interval_ = interval_min;     // of the next watch that is due
+    int quiet_left_ = 0;                   // how often it lingers on although no step keeps a post
+    std::vector<std::uint64_t> finished_;  // of each slot, when the watch began
+    std::vector<std::uint64_t> seen_posts_;  // of each slot: `kept_posts` when it looked last
 };
 
 }  // namespace fairlead::sched

@@ -20,18 +20,20 @@ inline bool seat::goes_to_thieves(const basic_task& task, posted how) const noex
            !core_.role.turns().are_given() && &task != running_;
 }
 
-// The worker looks at what it has posted when the step and its run are done. Another worker can
-// take it before, in a round.
-//
-// The worker wakes no other worker for one task to run, which it will take itself, nor for tasks
-// that go to sleep, if a sleeper watches in case the step takes long, or if the step ends with this
-// post. For a second task to run it does.
+// The worker looks at its posts when the step and its run are done; another worker can take them
+// before, in a round. No other worker is woken for one task to run, nor for tasks that go to sleep,
+// if a sleeper watches in case the step takes long, or if the step ends with this post. For a
+// second task to run one is.
 [[gnu::always_inline]] inline void seat::post_at_slot(lane to, basic_task& newest,
                                                       basic_task& oldest, posted how,
                                                       std::uint64_t step, bool leased) noexcept {
     wake_duty duty = slot_.outbox.push(to, newest, oldest, how.kind, step, leased);
-    if (duty == wake_duty::watch && how.last && slot_.runs.empty() && !slot_.outbox.has_open()) {
-        duty = wake_duty::none;  // the worker looks at once
+    if (duty == wake_duty::watch) {
+        if (how.last && slot_.runs.empty() && !slot_.outbox.has_open()) {
+            duty = wake_duty::none;  // the worker looks at once
+        } else {
+            slot_.kept_posts.add(1);
+        }
     }
     step_.leave_slot();
     core_.see_to(duty);
@@ -72,6 +74,7 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (!enter()) return core_.push(lane::everyone, newest, oldest);
     if (goes_to_thieves(newest, how)) {
         if (const auto duty = slot_.outbox.push_open(newest, slot_.direct)) {
+            if (*duty == wake_duty::watch) slot_.kept_posts.add(1);
             step_.leave_slot();
             return core_.see_to(*duty);
         }

@@ -20,7 +20,7 @@ void sleeper::spin() noexcept {
 
 bool sleeper::sleep() noexcept {
     const bool watching = watch_.begin();
-    const time_point limit = watching ? clock::now() + watch_.interval() : never;
+    const time_point limit = watching ? watch_.limit() : never;
     if (!sleep_in_driver(limit)) park(limit);
     core_.monitor.notice_awake();
     return watching && watch_.end();
