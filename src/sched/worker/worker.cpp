@@ -276,7 +276,7 @@ basic_task* worker::search() noexcept {
 }
 
 basic_task* worker::take_from_elsewhere() noexcept {
-    // First, as the run may never be empty.
+    // Before the run, which may be long.
     if (!alone_ && stuck_.is_due(slot_.finished.value())) {
         if (basic_task* const task = take_over_stuck()) return task;
     }
