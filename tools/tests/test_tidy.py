@@ -17,6 +17,9 @@ class Commands(unittest.TestCase):
                          "c++ -O2 -c x.cpp")
         self.assertEqual(tidy.for_clang("c++ -include config.h -c x.cpp"), "c++ -include config.h -c x.cpp")
 
+    def test_a_name_of_the_standard_that_clang_16_knows(self):
+        self.assertEqual(tidy.for_clang("c++ -std=c++23 -c x.cpp"), "c++ -std=c++2b -c x.cpp")
+
     def test_the_command_of_the_library_comes_first(self):
         for commands in (["c++ -DFAIRLEAD_ATOMIC_HEADER=a -c x.cpp", "c++ -O2 -c x.cpp"],
                          ["c++ -O2 -c x.cpp", "c++ -DFAIRLEAD_TRACE_HEADER=a -c x.cpp"]):

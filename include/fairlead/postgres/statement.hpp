@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +58,7 @@ public:
     template <std::floating_point T>
         requires(sizeof(T) <= sizeof(double))
     parameter(T number) noexcept {
-        if (number != number) {
+        if (std::isnan(number)) {
             bytes_ = "NaN";
         } else {
             size_ = static_cast<std::size_t>(
