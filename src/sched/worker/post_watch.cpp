@@ -16,19 +16,17 @@ post_watch::post_watch(core& in, slot& own, thief& thief)
       finished_(in.options.workers),
       seen_posts_(in.options.workers) {}
 
-bool post_watch::begin() noexcept {
-    if (core_.width() == 1 || core_.idle.is_watched()) return false;
+time_point post_watch::begin() noexcept {
+    if (core_.width() == 1 || core_.idle.is_watched()) return never;
     is_due_ = core_.watcher_wanted();
-    if ((!is_due_ && !lingers()) || !core_.idle.begin_watch()) return false;
-    limit_ = is_due_ ? clock::now() + interval_ : lingers_until_;
+    if ((!is_due_ && !lingers()) || !core_.idle.begin_watch()) return never;
     for (unsigned i = 0; i != core_.width(); ++i) finished_[i] = core_.slots[i]->finished.read();
-    return true;
+    return is_due_ ? clock::now() + interval_ : lingers_until_;
 }
 
 // A sleep that was cut short goes on with the same limit: so the driver keeps its timer.
 bool post_watch::lingers() noexcept {
-    const bool goes_on = quiet_left_ != 0 && clock::now() + interval_min < lingers_until_;
-    if (goes_on) return true;
+    if (quiet_left_ != 0 && clock::now() + interval_min < lingers_until_) return true;
     bool news = false;
     for (unsigned i = 0; i != core_.width(); ++i) {
         const std::uint64_t posts = core_.slots[i]->kept_posts.read();

@@ -30,10 +30,9 @@ public:
     post_watch(const post_watch&) = delete;
     post_watch& operator=(const post_watch&) = delete;
 
-    // Before each sleep of the worker. True: it watches, so it must sleep until `limit` at most,
-    // and then call `end`.
-    [[nodiscard]] bool begin() noexcept;
-    [[nodiscard]] time_point limit() const noexcept { return limit_; }
+    // Before each sleep of the worker. It must not sleep longer than until the result, and then
+    // call `end`. `never`: it does not watch.
+    [[nodiscard]] time_point begin() noexcept;
 
     // True: a step that has run since the watch began keeps a post, so a round is to take it.
     [[nodiscard]] bool end() noexcept;
@@ -49,7 +48,6 @@ private:
     slot& slot_;
     thief& thief_;
     bool is_due_ = false;                  // the watch that has begun
-    time_point limit_{};                   // of the watch that has begun
     time_point lingers_until_{};           // and then looks whether it lingers on
     duration interval_ = interval_min;     // of the next watch that is due
     int quiet_left_ = 0;                   // how often it lingers on although no step keeps a post

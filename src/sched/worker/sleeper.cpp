@@ -19,11 +19,10 @@ void sleeper::spin() noexcept {
 }
 
 bool sleeper::sleep() noexcept {
-    const bool watching = watch_.begin();
-    const time_point limit = watching ? watch_.limit() : never;
+    const time_point limit = watch_.begin();
     if (!sleep_in_driver(limit)) park(limit);
     core_.monitor.notice_awake();
-    return watching && watch_.end();
+    return limit != never && watch_.end();
 }
 
 // --- in the driver -------------------------------------------------------------------------------
