@@ -244,7 +244,15 @@ Answer(w) == /\ pc[w] \in {"answer", "answer, driver"} /\ role = None
              /\ UNCHANGED <<task, sent, queues, hands, rounds, sleepers, users, now>>
 
 \* --- a step -----------------------------------------------------------------------------------------------------------------------
-\* It receives its signal, and ends, or posts itself again. Asked to stop it ends.
+\* It receives its signal, and ends, or posts itself again. Asked to stop it ends. Without a deadline it sleeps at once,
+\* unless it was woken, or a stop has told the sleepers (SleeperGate). Bug 14: also then.
+SleepsNow(w, t) == /\ pc[w] = "step" /\ current[w] = t /\ current' = [current EXCEPT ![w] = None] /\ Go(w, "look")
+                   /\ (~Stopping \/ (~told_stop /\ "stopping" \notin word[t]) \/ Bug = 14) /\ "woken" \notin word[t]
+                   /\ word' = [word EXCEPT ![t] = (@ \ {"signalled"}) \cup {"waiting"}]
+                   /\ due' = [due EXCEPT ![t] = Never] /\ place' = [place EXCEPT ![t] = "asleep"]
+                   /\ expired' = [expired EXCEPT ![t] = FALSE]
+                   /\ UNCHANGED <<posted, steps, sent, queues, run, rounds, sleepers, world>>
+Sleep(w) == pc[w] = "step" /\ steps[current[w]] < Steps /\ SleepsNow(w, current[w])
 Step(w) ==
     /\ pc[w] = "step" /\ current' = [current EXCEPT ![w] = None]
     /\ LET t == current[w] IN
@@ -279,11 +287,11 @@ Ended == /\ phase = "halts" /\ (\A w \in Workers : pc[w] = "ended" \/ Stuck(w)) 
          /\ UNCHANGED <<sleepers, wanted, rest>>
 Stopper == Drain \/ TimeOut \/ Halt \/ Ended
 
-Next == \/ \E w \in Workers : Working(w) \/ Step(w)
+Next == \/ \E w \in Workers : Working(w) \/ Step(w) \/ Sleep(w)
         \/ \E u \in Users : Push(u) \/ Announce(u) \/ \E t \in Tasks : Post(u, t) \/ Wake(u, t) \/ Signal(u, t)
         \/ Tick \/ Stop \/ Stopper
 Fair == /\ \A w \in Workers : WF_vars(Working(w))
-        /\ \A w \in Workers \ Long : WF_vars(Step(w))
+        /\ \A w \in Workers \ Long : WF_vars(Step(w) \/ Sleep(w))
         /\ \A u \in Users : WF_vars(Push(u) \/ Announce(u))
         /\ WF_vars(Tick) /\ WF_vars(Stopper)
 Spec == Init /\ [][Next]_vars /\ Fair

@@ -103,6 +103,8 @@ def sections(machines):
         "chains": cases("epyc", "chains", "fair", STEPS),
         "chains stealing": cases("epyc", "chains", "stealing", STEPS[1:3]),
         "chains xeon": cases("xeon", "chains", "fair", STEPS[1:3]),
+        "chains sixteen": cases("sixteen", "chains", "fair", STEPS[:3]),
+        "pairs sixteen": cases("sixteen", "pairs", "fair", STEPS[1:3], 4),
         "few chains": cases("epyc", "chains", "fair", (10_000,), 0.5),
         "posts": cases("epyc", "posts", "fair", (200, 1_000)),
         "bursts": cases("epyc", "bursts", "fair", (1_000,), 1),
@@ -240,8 +242,8 @@ def facts(build, machines):
                         yield f"{case.name()}: two seeds make no difference"
 
 
-# So much of their time workers spend in steps, at least. Below it most workers sleep, as all tasks
-# pass through the role.
+# So much of their time workers spend in steps, at least. Below it rounds collect what workers could
+# run themselves; far below it most workers sleep, as all tasks pass through the role.
 FLOORS = {Case("epyc", "chains", "fair", 200, 16): 0.3, Case("epyc", "chains", "fair", 1_000, 64): 0.2}
 
 

@@ -84,6 +84,10 @@ StepPosts(w) ==
        /\ where' = [where EXCEPT ![t] = IF Calls(w, "push") THEN Shared ELSE w] /\ UNCHANGED <<arrived, in_line>>
     /\ Returns(w)
 
+\* The recorded step may have received its signal before.
+StepSleeps(w) == /\ Calls(w, "asleep") /\ "signalled" \notin word[Said(w, 1)] /\ SleepsNow(w, Said(w, 1))
+                 /\ UNCHANGED own /\ Returns(w)
+
 \* --- where a worker takes tasks from -------------------------------------------------------------------
 Takes(w, tasks) == run' = [run EXCEPT ![w] = @ \o tasks]
 rest_of_taking == <<task, sent, pending, batch, current, rounds, pc, sleepers, world>>
@@ -101,8 +105,9 @@ WorkerSteals(w) ==
 \* What runs without the role: a post that is due, or that was notified before it could sleep.
 RunsAtOnce(t) == due[t] = 0 \/ (place[t] = "new" /\ due[t] = Never /\ word[t] \cap Events # {})
 WorkerTakesOwn(w) ==
-    /\ \/ Calls(w, "take_own") /\ Said(w, 1) = In(w) /\ \A i \in DOMAIN Said(w, 1) : due[Said(w, 1)[i]] = 0
-       \/ Calls(w, "take_one") /\ Said(w, 1) = First(In(w), 1) /\ \A i \in DOMAIN Said(w, 1) : RunsAtOnce(Said(w, 1)[i])
+    /\ \/ Calls(w, "take_own") /\ Said(w, 1) = In(w)
+       \/ Calls(w, "take_one") /\ Said(w, 1) = First(In(w), 1)
+    /\ \A i \in DOMAIN Said(w, 1) : RunsAtOnce(Said(w, 1)[i])
     /\ front' = Without(front, Said(w, 1)) /\ Takes(w, Said(w, 1))
     /\ UNCHANGED <<ready, own, rest_of_taking>> /\ Returns(w)
 
@@ -129,7 +134,12 @@ OwnTakes(w) ==
 RoundTells(w) ==
     \/ /\ Calls(w, "tell")
        /\ LET t == Said(w, 1) IN
-          /\ t \in Untold /\ TellOne(w) /\ "stopping" \in word'[t] /\ Said(w, 2) = (place'[t] = "none")
+          \/ /\ t \in Untold /\ TellOne(w) /\ "stopping" \in word'[t] /\ Said(w, 2) = (place'[t] = "none")
+          \* It is about to go to sleep.
+          \/ /\ \E v \in Workers : current[v] = t
+             /\ Stopping /\ ~told_stop /\ Said(w, 2) = FALSE /\ Stays(w, "expire")
+             /\ word' = [word EXCEPT ![t] = @ \cup {"stopping", "woken"}]
+             /\ UNCHANGED <<due, place, expired, posted, steps, sent, queues, hands, rounds, sleepers, world>>
        /\ UNCHANGED own /\ Returns(w)
     \/ /\ Calls(w, "told") /\ Stopping /\ Untold = {} /\ Stays(w, "expire") /\ told_stop' = TRUE
        /\ UNCHANGED <<task, sent, queues, hands, role, seen, wanted, sleepers, world, own>> /\ Returns(w)
@@ -172,7 +182,7 @@ RoundEnds(w) ==
 AnswersDrain(w) == Calls(w, "answer") /\ HadEnded(Said(w, 1)) /\ Returns(w)
 
 User(u) == AnnounceFirst(u) \/ UserPushes(u) \/ UserNotifies(u) \/ UserDrains(u) \/ UserStops(u)
-Worker(w) == \/ WorkerBeginsStep(w) \/ StepReceives(w) \/ StepEnds(w) \/ StepPosts(w)
+Worker(w) == \/ WorkerBeginsStep(w) \/ StepReceives(w) \/ StepEnds(w) \/ StepPosts(w) \/ StepSleeps(w)
              \/ WorkerClaims(w) \/ WorkerSteals(w) \/ WorkerTakesOwn(w)
              \/ OwnBegins(w) \/ OwnTakes(w)
              \/ RoundBegins(w) \/ RoundTells(w) \/ RoundLooks(w) \/ RoundOvertakes(w) \/ RoundTakes(w)

@@ -23,7 +23,6 @@ void begin(short_mutex& guards) {
 
 // [FM1] What an owner does is seen by the next one.
 TEST(ModelFutexMutex, OneThreadAtATimeHasIt) {
-    const model::relieved barriers_matter{0};
     model::expect_passes({.preemptions = 2}, [] {
         short_mutex guards;
         begin(guards);
@@ -40,7 +39,6 @@ TEST(ModelFutexMutex, OneThreadAtATimeHasIt) {
 }
 
 TEST(ModelFutexMutex, ATryFailsOnlyWhileAThreadHasIt) {
-    const model::relieved barriers_matter{0};
     model::expect_passes([] {
         short_mutex guards;
         begin(guards);
@@ -63,7 +61,6 @@ TEST(ModelFutexMutex, ATryFailsOnlyWhileAThreadHasIt) {
 
 // The first unlock is the last touch of its thread.
 TEST(ModelFutexMutex, TheNextOwnerMayDestroyIt) {
-    const model::relieved barriers_matter{0};
     model::expect_passes({.spurious = 1}, [] {
         auto guards = std::make_unique<short_mutex>();
         short_mutex& shared = *guards;

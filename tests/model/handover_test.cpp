@@ -40,7 +40,6 @@ using model::thread;
 
 // The protocol alone: one thread at a time has the slot.
 TEST(ModelHandover, TheStepOrTheTakerHasTheSlot) {
-    const relieved these{0};
     model::expect_passes([] {
         plain<int> slot{0};
         sched::slot_owner<int> owner;
@@ -103,8 +102,6 @@ TEST(ModelHandover, NothingIsLostOfWhatTheStepPosts) {
 // The tasks that the step waits for can run only after its slot is passed on. That must need no
 // time-out.
 TEST(ModelHandover, AStepThatBlocksInPlaceWaitsForOthers) {
-    const relieved never{0};
-    model::barriers_matter = true;
     for (const unsigned workers : {1U, 2U}) {
         model::expect_passes_though_stopped_patiently([=](stops how) {
             scheduler scheduler{{.workers = workers, .blocked_after = 5ms}};
@@ -219,8 +216,6 @@ TEST(ModelHandover, ForksOfTwoAreRunOnce) {
 // A worker without a slot has posted. It gets a slot again, and loses it again. No wake-up needs a
 // time-out.
 TEST(ModelHandover, AWorkerIsUsedAgain) {
-    const relieved never{0};
-    model::barriers_matter = true;
     model::expect_passes_by_priorities([] {
         scheduler scheduler{{.workers = 1}};
         std::array<sync::signal, 3> ended;

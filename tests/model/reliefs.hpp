@@ -1,8 +1,6 @@
 // Lets steps of a scenario lose their slot at any moment.
 #pragma once
 
-#include "model/checker/atomic.hpp"
-
 namespace fairlead::model {
 
 /// How often the monitor tries to relieve a worker.
@@ -11,16 +9,10 @@ inline unsigned reliefs = 0;
 /// Turns reliefs on for explorations while the object exists.
 class relieved {
 public:
-    explicit relieved(unsigned times) {
-        reliefs = times;
-        barriers_matter = true;
-    }
+    explicit relieved(unsigned times) { reliefs = times; }
     relieved(const relieved&) = delete;
     relieved& operator=(const relieved&) = delete;
-    ~relieved() {
-        reliefs = 0;
-        barriers_matter = false;
-    }
+    ~relieved() { reliefs = 0; }
 };
 
 }  // namespace fairlead::model

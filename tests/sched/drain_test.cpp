@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -63,6 +64,27 @@ TEST(Drain, IsExactOnThreads) {
             }
             scheduler.drain();
             for (const int each : plain) ASSERT_EQ(each, 2) << "round " << round;
+        }
+    }
+}
+
+TEST(Drain, IsExactThoughTasksSleepAndAreWoken) {
+    test::watchdog guard;
+    for (const unsigned workers : {2U, 4U}) {
+        scheduler scheduler{{.workers = workers}};
+        for (int round = 0; round != 2'000; ++round) {
+            int plain[4] = {};  // not atomic: drain orders it
+            std::deque<scripted> tasks;
+            for (int& each : plain) {
+                scripted& sleeper = tasks.emplace_back([&scheduler, &each](scripted& self) {
+                    if (!self.receive_signal()) return scheduler.post_wait(self);
+                    ++each;
+                });
+                scheduler.post(sleeper);
+                scheduler.post(tasks.emplace_back([&sleeper](scripted&) { sleeper.signal(); }));
+            }
+            scheduler.drain();
+            for (const int each : plain) ASSERT_EQ(each, 1) << "round " << round;
         }
     }
 }

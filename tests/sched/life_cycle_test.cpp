@@ -154,6 +154,27 @@ TEST(Stop, TellsTasksThatGoToSleepLater) {
     EXPECT_TRUE(told);
 }
 
+// The step puts the task to sleep when the stop has looked for sleepers.
+TEST(Stop, TellsTasksThatAnotherWorkerPutsToSleepLater) {
+    test::watchdog guard;
+    scheduler scheduler{{.workers = 2}};
+    std::atomic<bool> asleep{false};
+    std::atomic<bool> has_looked{false};
+    std::atomic<bool> told{false};
+    scripted sleeper{[&](scripted&) { has_looked = true; }};
+    scripted late{[&](scripted& self) { told = self.stop_requested(); }};
+    scripted first{[&](scripted&) {
+        scheduler.post_wait(sleeper);
+        asleep = true;
+        while (!has_looked) std::this_thread::yield();
+        scheduler.post_wait(late);
+    }};
+    scheduler.post(first);
+    while (!asleep) std::this_thread::yield();
+    EXPECT_TRUE(scheduler.stop(10s).clean());
+    EXPECT_TRUE(told);
+}
+
 TEST(Stop, TellsATaskThatIsWokenBeforeItSleeps) {
     simulation sim;
     bool told = false;

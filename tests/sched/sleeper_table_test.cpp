@@ -1,4 +1,4 @@
-#include "sched/round/sleeper_table.hpp"
+#include "sched/slot/sleeper_table.hpp"
 
 #include "support/tasks.hpp"
 
@@ -13,28 +13,42 @@
 namespace fairlead::sched {
 namespace {
 
-TEST(SleeperTable, IsEmptyAtFirst) {
-    sleeper_table table;
-    EXPECT_EQ(table.size(), 0U);
-    table.for_each([](basic_task&) { FAIL(); });
+std::set<basic_task*> visited(const sleeper_table& table) {
+    std::set<basic_task*> found;
+    table.for_each([&](basic_task& each) { EXPECT_TRUE(found.insert(&each).second); });
+    return found;
 }
 
-TEST(SleeperTable, ReusesHoles) {
+TEST(SleeperTable, IsEmptyAtFirst) {
+    sleeper_table table;
+    EXPECT_TRUE(table.empty());
+    EXPECT_TRUE(visited(table).empty());
+}
+
+TEST(SleeperTable, HasWhatWasInsertedAndNotErased) {
     sleeper_table table;
     std::vector<test::scripted> tasks(3);
-    const auto first = table.insert(tasks[0]);
-    const auto second = table.insert(tasks[1]);
+    sleeper_place* const first = table.insert(tasks[0]);
+    sleeper_place* const second = table.insert(tasks[1]);
     EXPECT_NE(first, second);
-    table.erase(first);
-    EXPECT_EQ(table.insert(tasks[2]), first);
-    EXPECT_EQ(table.size(), 2U);
-    table.erase(first);
-    table.erase(second);
-    EXPECT_EQ(table.size(), 0U);
-    EXPECT_EQ(table.insert(tasks[0]), second);  // the last to be free, also when all are
-    EXPECT_EQ(table.insert(tasks[1]), first);
-    table.erase(first);
-    table.erase(second);
+    EXPECT_FALSE(table.empty());
+    EXPECT_EQ(visited(table), (std::set<basic_task*>{&tasks[0], &tasks[1]}));
+    sleeper_table::erase(*first);
+    EXPECT_EQ(visited(table), (std::set<basic_task*>{&tasks[1]}));
+    sleeper_table::erase(*second);
+    EXPECT_TRUE(table.empty());
+}
+
+TEST(SleeperTable, FillsEmptyPlacesBeforeItGrows) {
+    sleeper_table table;
+    test::scripted task;
+    std::set<sleeper_place*> places;
+    for (int i = 0; i != 1'000; ++i) {
+        sleeper_place* const place = table.insert(task);
+        places.insert(place);
+        sleeper_table::erase(*place);
+    }
+    EXPECT_LT(places.size(), 100U);  // one chunk
 }
 
 TEST(SleeperTable, DoesWhatAMapDoes) {
@@ -42,30 +56,67 @@ TEST(SleeperTable, DoesWhatAMapDoes) {
         SCOPED_TRACE(seed);
         std::mt19937 random{seed};
         sleeper_table table;
-        std::vector<test::scripted> tasks(500);
-        std::map<std::int32_t, basic_task*> reference;
+        std::vector<test::scripted> tasks(2'000);
+        std::map<sleeper_place*, basic_task*> reference;
         std::vector<basic_task*> free;
         for (auto& each : tasks) free.push_back(&each);
-        for (int step = 0; step != 20'000; ++step) {
-            if (!free.empty() && random() % 100 < (step / 2'000 % 2 == 0 ? 60U : 35U)) {
+        for (int step = 0; step != 50'000; ++step) {
+            // It grows, nearly empties, and grows again.
+            if (!free.empty() && random() % 100 < (step / 5'000 % 2 == 0 ? 75U : 25U)) {
                 basic_task* const task = free.back();
                 free.pop_back();
-                const auto place = table.insert(*task);
+                sleeper_place* const place = table.insert(*task);
+                ASSERT_NE(place, nullptr);
                 ASSERT_TRUE(reference.emplace(place, task).second) << "a place was given twice";
             } else if (!reference.empty()) {
                 const auto gone =
                     std::next(reference.begin(), static_cast<long>(random() % reference.size()));
-                table.erase(gone->first);
+                sleeper_table::erase(*gone->first);
                 free.push_back(gone->second);
                 reference.erase(gone);
             }
-            ASSERT_EQ(table.size(), reference.size());
+            if (step % 1'000 == 0) {
+                std::set<basic_task*> expected;
+                for (const auto& [place, task] : reference) expected.insert(task);
+                ASSERT_EQ(visited(table), expected);
+                ASSERT_EQ(table.empty(), expected.empty());
+            }
         }
-        std::set<basic_task*> visited;
-        table.for_each([&](basic_task& each) { EXPECT_TRUE(visited.insert(&each).second); });
-        EXPECT_EQ(visited.size(), reference.size());
-        for (const auto& [place, task] : reference) EXPECT_TRUE(visited.contains(task));
     }
+}
+
+// The memory of a burst goes back while later tasks come and go.
+TEST(SleeperTable, FreesEmptyChunks) {
+    sleeper_table table;
+    std::vector<test::scripted> tasks(10'000);
+    std::vector<sleeper_place*> places;
+    for (auto& each : tasks) places.push_back(table.insert(each));
+    for (sleeper_place* const each : places) sleeper_table::erase(*each);
+    // While all chunks are there, the owner goes round over 10,000 places.
+    std::set<sleeper_place*> seen;
+    for (int i = 0; i != 20'000; ++i) {
+        sleeper_place* const place = table.insert(tasks[0]);
+        if (i >= 10'000) seen.insert(place);
+        sleeper_table::erase(*place);
+    }
+    EXPECT_LT(seen.size(), 200U);
+}
+
+// A thread that looks at the table may be in any chunk.
+TEST(SleeperTable, KeepsEmptyChunksWhileTheGateIsClosed) {
+    const sleeper_gate closed{true};
+    sleeper_table table{&closed};
+    std::vector<test::scripted> tasks(200);
+    std::vector<sleeper_place*> places;
+    for (auto& each : tasks) places.push_back(table.insert(each));
+    for (sleeper_place* const each : places) sleeper_table::erase(*each);
+    std::set<sleeper_place*> seen;
+    for (int i = 0; i != 1'000; ++i) {
+        sleeper_place* const place = table.insert(tasks[0]);
+        if (i >= 500) seen.insert(place);
+        sleeper_table::erase(*place);
+    }
+    EXPECT_GE(seen.size(), 200U);
 }
 
 }  // namespace

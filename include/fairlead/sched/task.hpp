@@ -23,6 +23,7 @@ class scheduler;
 namespace sched {
 class task_access;
 struct home;
+using sleeper_place = sync::atomic<basic_task*>;
 }  // namespace sched
 
 /// What a kind of task does. One constant object for each kind.
@@ -141,7 +142,8 @@ private:
         not_waiting = -1,   // fresh from a post, or in ready
         in_transit = -2,    // it slept, and its waker brings it through the front
         dealt_before = -3,  // it was ready before, and is dealt again
-    };                      // >= 0: its index among the sleepers
+        in_table = -4,      // it sleeps until it is woken, in `place_`
+    };                      // >= 0: its index among the sleepers with a deadline
 
     // For a task that was posted with a permit in the queue of its group, until its step begins.
     enum : std::uint8_t {
@@ -154,7 +156,10 @@ private:
     task_state state_;
     std::int32_t index_ = not_waiting;
     sched::home* home_ = nullptr;  // where it was posted, while it is there
-    time_point deadline_ = immediately;
+    union {
+        time_point deadline_ = immediately;
+        sched::sleeper_place* place_;  // `in_table`: it has no deadline
+    };
     const task_kind* kind_;
     const char* name_;
     wait_source* source_ = nullptr;
@@ -163,6 +168,7 @@ private:
     bool expired_ = false;
     bool deferred_ : 1 = false;  // could not be given back yet
     std::uint8_t standing_ : 2 = needs_none;
+    bool only_woken_ : 1 = false;  // it sleeps in a table, and for nothing but a wake-up
     std::uint8_t told_ = 0;  // the stop during which its last step began, see role::stop_number
 
 public:

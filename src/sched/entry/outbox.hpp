@@ -107,7 +107,6 @@ public:
     [[nodiscard]] std::optional<wake_duty> push_open(basic_task& task, counter& direct) noexcept {
         const bool kept = local_->empty() && (nothing_in_fronts() || due_ == 0);
         // All before the push, which publishes it.
-        task_access::set_expired(task, true);
         direct.add(1);
         set_keeps(kept);
         if (!local_->push(task)) {

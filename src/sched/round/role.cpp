@@ -19,6 +19,9 @@ void fetch_ahead(const basic_task& task) noexcept {
 
 }  // namespace
 
+role::role(core& owner, std::size_t workers)
+    : core_{owner}, admit_max_{admitted_at_most(workers)}, turns_{owner}, sleepers_{owner.slots} {}
+
 void role::round(slot& own, occasion why) noexcept {
     own.rounds.add(1);
     ++number_;
@@ -267,15 +270,11 @@ bool role::admit_one(basic_task& task) noexcept {
 // A task from the front, a fresh post or a sleeper that was woken: whether it is to run.
 bool role::admit(basic_task& task, time_point& now) noexcept {
     if (!task_access::is_fresh(task)) {
-        if (!task_access::was_dealt(task)) task_access::set_expired(task, false);
         sleepers_.leave(task);
         return true;
     }
     ++entered_;
-    if (task_access::deadline_of(task) == immediately) {
-        task_access::set_expired(task, true);
-        return true;
-    }
+    if (task_access::deadline_of(task) == immediately) return true;
     return !sleeps_if_early(task, now);
 }
 
@@ -287,7 +286,6 @@ bool role::sleeps_if_early(basic_task& task, time_point& now) noexcept {
             return false;
         }
     }
-    task_access::set_expired(task, false);
     return sleeps(task);
 }
 
@@ -361,11 +359,12 @@ void role::keep_undealt(std::span<basic_task* const> tasks) noexcept {
 
 bool role::drained() const noexcept {
     // Every post that a round admitted, or that its worker took without one, ends with one finished
-    // step. A step is counted as finished after what it posted is visible, and a task as taken
-    // before it disappears from there. So if, read in this order, nothing waits for admission and
-    // the numbers are equal, nothing is left anywhere.
+    // step. A sleep without a round is like a step that ends when its task is posted by a waker. A
+    // step is counted as finished after what it posted is visible, and a task as taken before it
+    // disappears from there. So if, read in this order, nothing waits for admission and the numbers
+    // are equal, nothing is left anywhere.
     std::uint64_t finished = core_.handover.ended_steps();
-    for (const auto& each : core_.slots) finished += each->finished.read();
+    for (const auto& each : core_.slots) finished += each->finished.read() + each->roused.read();
     for (const auto& each : core_.slots) {
         // Its group does not know all yet.
         if (each->has_open_lease.load(sync::acquire)) return false;

@@ -41,8 +41,7 @@ class core;
 
 class role final : private event_sink {
 public:
-    role(core& owner, std::size_t workers)
-        : core_{owner}, admit_max_{admitted_at_most(workers)}, turns_{owner} {}
+    role(core& owner, std::size_t workers);
     role(const role&) = delete;
     role& operator=(const role&) = delete;
 
@@ -172,7 +171,7 @@ public:
         for (basic_task* task = held.front(); task != nullptr; task = task->*basic_task::link) {
             const bool is_late = index++ >= left_by_stop_ && task_access::is_fresh(*task);
             // The rest are among the sleepers still.
-            if (!task_access::has_index(*task)) visit(*task, is_late);
+            if (!task_access::is_listed(*task)) visit(*task, is_late);
         }
     }
 

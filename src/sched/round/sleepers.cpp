@@ -11,7 +11,7 @@ sleepers::outcome sleepers::put_to_sleep(basic_task& task) noexcept {
         task_access::forget_source(task);
         return outcome::is_ready;
     }
-    if (!give_index(task)) return sleep_without_index(task);
+    if (!list(task)) return sleep_without_index(task);
     const bool armed = task_access::arm_source(task);
     // Parked last: from then on a waker may push it, and this line is the role's last touch of it
     // until it comes back.
@@ -23,13 +23,13 @@ sleepers::outcome sleepers::put_to_sleep(basic_task& task) noexcept {
     return outcome::is_ready;
 }
 
-// False: there is no memory for one.
-bool sleepers::give_index(basic_task& task) noexcept {
+// False: there is no memory for it.
+bool sleepers::list(basic_task& task) noexcept {
     if (task_access::deadline_of(task) != never)
         return deadlines_.push(task, task_access::deadline_of(task));
-    const std::int32_t index = indexed_.insert(task);
-    if (index == sleeper_table::none) return false;
-    task.*task_access::index = index;
+    sleeper_place* const place = table_.insert(task);
+    if (place == nullptr) return false;
+    task_access::mark_in_table(task, *place);
     return true;
 }
 
@@ -56,12 +56,12 @@ basic_task::chain sleepers::take_unindexed() noexcept {
 }
 
 void sleepers::remove(basic_task& task) noexcept {
-    if (task_access::deadline_of(task) != never) {
-        deadlines_.erase(task);
+    if (task_access::is_in_table(task)) {
+        sleeper_table::erase(task_access::leave_table(task));
     } else {
-        indexed_.erase(task.*task_access::index);
+        deadlines_.erase(task);
+        task_access::mark_fresh(task);
     }
-    task_access::mark_fresh(task);
     task_access::leave_source(task);
 }
 
@@ -73,7 +73,7 @@ void sleepers::send_through_front(basic_task& task) noexcept {
 }
 
 void sleepers::leave(basic_task& task) noexcept {
-    if (task_access::has_index(task)) remove(task);
+    if (task_access::is_listed(task)) remove(task);
     if (task_access::is_in_transit(task)) --in_transit_;
     task_access::mark_fresh(task);
 }
@@ -93,11 +93,7 @@ basic_task* sleepers::take_due() noexcept {
 bool sleepers::take_fired(basic_task& task) noexcept {
     const bool ours = task_access::unpark(task);
     remove(task);
-    if (ours) {
-        task_access::set_expired(task, false);
-    } else {
-        send_through_front(task);
-    }
+    if (!ours) send_through_front(task);
     return ours;
 }
 
@@ -112,7 +108,6 @@ basic_task::chain sleepers::take_told() noexcept {
     trace("told");
     for (basic_task* task = woken.front(); task != nullptr; task = task->*basic_task::link) {
         remove(*task);
-        task_access::set_expired(*task, false);
     }
     return woken;
 }

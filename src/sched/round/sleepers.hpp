@@ -5,6 +5,11 @@
 //                         |    ---> take_told: a stop has woken it                  ---> ready
 //                         +-------- woken: its waker pushes it ---> front ---> leave ---> ready
 //
+// A task without a deadline and a source needs no role to sleep: its worker puts it into the table
+// of its slot, and a worker that wakes it takes it out. `seat::put_to_sleep`, sleeper_table.hpp.
+// Here such a task comes from other threads, from a single worker, from a step that has lost its
+// slot, without memory, and while the gate is closed.
+//
 // A waker and the role may both be about to take a sleeper. Its state word decides (`unpark`). If
 // the waker was faster the task is *in transit*: no sleeper any more, and on its way through the
 // front.
@@ -12,11 +17,11 @@
 // A task for which there is no memory sleeps in a chain, and is looked at again every
 // `retry_interval`.
 //
-// Only the holder of the role touches it. The `index_` of a sleeper is its index here; its deadline
-// tells in which of the two it is.
+// Only the holder of the role touches it. It visits the tables of the slots too, after a stop.
 #pragma once
 
-#include "sched/round/sleeper_table.hpp"
+#include "sched/slot/sleeper_table.hpp"
+#include "sched/slot/slot.hpp"
 #include "sched/task/task_access.hpp"
 
 #include <fairlead/base/time.hpp>
@@ -26,11 +31,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <memory>
+#include <vector>
 
 namespace fairlead::sched {
 
 class sleepers {
 public:
+    explicit sleepers(const std::vector<std::unique_ptr<slot>>& slots) noexcept : slots_{slots} {}
+
     enum class outcome : bool { sleeps, is_ready };
 
     // Puts the task to sleep, unless something happened that it listens to.
@@ -77,16 +86,18 @@ public:
         return std::min(retry_at_, deadlines_.next());
     }
 
-    // Whether a task sleeps, or is in transit.
+    // Whether a task sleeps, or is in transit. Once the workers have ended.
     [[nodiscard]] bool empty() const noexcept {
-        return in_transit_ == 0 && deadlines_.empty() && indexed_.size() == 0;
+        return in_transit_ == 0 && deadlines_.empty() && table_.empty() &&
+               std::ranges::all_of(slots_, [](const auto& each) { return each->sleepers.empty(); });
     }
 
-    // Calls visit(task) for each.
+    // Calls visit(task) for each. After a stop has begun.
     template <class Visit>
     void for_each(Visit&& visit) const {
         deadlines_.for_each(visit);
-        indexed_.for_each(visit);
+        table_.for_each(visit);
+        for (const auto& each : slots_) each->sleepers.for_each(visit);
         for (basic_task* task = unindexed_.front(); task != nullptr;
              task = task->*basic_task::link) {
             visit(*task);
@@ -96,13 +107,14 @@ public:
 private:
     static constexpr duration retry_interval = std::chrono::milliseconds{1};
 
-    [[nodiscard]] bool give_index(basic_task& task) noexcept;
+    [[nodiscard]] bool list(basic_task& task) noexcept;
     [[nodiscard]] outcome sleep_without_index(basic_task& task) noexcept;
     void remove(basic_task& task) noexcept;
     void send_through_front(basic_task& task) noexcept;
 
+    const std::vector<std::unique_ptr<slot>>& slots_;
     timer::deadline_heap<basic_task, task_access::index> deadlines_;
-    sleeper_table indexed_;
+    sleeper_table table_;
     basic_task::chain unindexed_;
     time_point retry_at_ = never;
     std::size_t in_transit_ = 0;

@@ -88,8 +88,8 @@ core::core(scheduler& owned_by, scheduler_options given)
       monitor{*this},
       blocking{options.name, options.blocking_threads} {
     for (unsigned i = 0; i != options.workers; ++i) {
-        slots.push_back(
-            std::make_unique<slot>(ready, i, options.workers, options.policy == policy::stealing));
+        slots.push_back(std::make_unique<slot>(ready, gate, i, options.workers,
+                                               options.policy == policy::stealing));
         workers.push_back(std::make_unique<worker>(*this, *slots.back(), false));
         workers.back()->seat().take();
     }

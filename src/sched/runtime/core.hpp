@@ -258,6 +258,9 @@ public:
 
     group_list groups;
 
+    // Open until a stop begins.
+    sleeper_gate gate{options.workers != 1};
+
     // The holder of the role pushes, workers claim.
     ready_queue ready;
     sched::role role;

@@ -13,8 +13,6 @@
 
 namespace fairlead {
 
-using sched::post_kind;
-using sched::task_access;
 using sched::worker;
 
 namespace {
@@ -46,115 +44,6 @@ scheduler::~scheduler() {
     FAIRLEAD_ASSERT(core_->groups.empty(), "a group was not destroyed before its scheduler");
 }
 
-// --- posting -------------------------------------------------------------------------------------
-
-namespace {
-
-// The tasks have a deadline or a source: workers that have tasks to run are to look at them soon.
-[[gnu::noinline]] void enqueue_timed(sched::core& core, basic_task& newest, basic_task& oldest,
-                                     sched::posted how) noexcept {
-    worker* const here = worker::current();
-    if (here == nullptr || &here->owner() != &core) return core.push_timed(newest, oldest);
-    here->seat().post(newest, oldest, how);
-    core.role.call_attention();
-}
-
-// It reads worker::current(), so only functions that are not inline call it.
-inline void enqueue_for_everyone(sched::core& core, basic_task& newest, basic_task& oldest,
-                                 sched::posted how) noexcept {
-    if (how.kind == post_kind::timed) return enqueue_timed(core, newest, oldest, how);
-    worker* const here = worker::current();
-    if (here != nullptr && &here->owner() == &core) {
-        here->seat().post(newest, oldest, how);
-    } else {
-        core.push(sched::lane::everyone, newest, oldest);
-    }
-}
-
-[[gnu::noinline]] void enqueue_for_group(const sched::group_state& group, basic_task& newest,
-                                         basic_task& oldest, sched::posted how) noexcept {
-    worker* const here = worker::current();
-    if (here != nullptr && &here->owner() == &group.in) {
-        here->seat().post_to_group(group, newest, oldest, how);
-    } else {
-        group.in.push_to_group(group, newest, oldest);
-    }
-}
-
-inline void enqueue(sched::home& home, bool grouped, basic_task& newest, basic_task& oldest,
-                    sched::posted how) noexcept {
-    if (grouped) [[unlikely]] {
-        enqueue_for_group(static_cast<sched::group_state&>(home), newest, oldest, how);
-    } else {
-        enqueue_for_everyone(static_cast<sched::core&>(home), newest, oldest, how);
-    }
-}
-
-}  // namespace
-
-[[gnu::noinline]] void post_target::post(basic_task& task) const noexcept {
-    const bool grouped = accept(task, immediately);
-    enqueue(*home_, grouped, task, task, {.kind = post_kind::plain, .last = false});
-}
-
-void post_target::post_deadline(basic_task& task, time_point deadline) const noexcept {
-    submit(task, deadline, false);
-}
-
-void post_target::post_last(basic_task& task, time_point deadline) const noexcept {
-    submit(task, deadline, true);
-}
-
-void post_target::post_delay(basic_task& task, time_span delay) const noexcept {
-    post_deadline(task, after(home_->in().now(), delay));
-}
-
-// Whether the task belongs to a group other than the default group.
-inline bool post_target::accept(basic_task& task, time_point deadline) const noexcept {
-    task_access::enter(task, *home_, deadline);
-    // What an earlier stop of any scheduler told the task does not count. Relaxed: a step that was
-    // told posts its task again on the thread that has seen the stop.
-    if (task_access::was_told_of_any(task) && !home_->in().stopping.load(sync::relaxed)) {
-        task_access::forget_stops(task);
-    }
-    if (!home_->grouped()) [[likely]]
-        return false;
-    FAIRLEAD_ASSERT(home_ != &sched::nowhere,
-                    "a task was posted to an executor that refers to nothing");
-    worker* const here = worker::current();
-    if (here == nullptr || !here->charges().turn_lease().gives_hold(*home_)) {
-        static_cast<sched::group_state*>(home_)->hold_for_task();
-    }
-    return true;
-}
-
-[[gnu::noinline]] void post_target::submit(basic_task& task, time_point deadline,
-                                           bool last) const noexcept {
-    const bool grouped = accept(task, deadline);
-    post_kind kind = post_kind::timed;
-    if (deadline == immediately) kind = post_kind::again;
-    if (deadline == never && !task_access::has_source(task)) kind = post_kind::sleeps;
-    enqueue(*home_, grouped, task, task, {.kind = kind, .last = last});
-}
-
-[[gnu::noinline]] void post_target::post(std::span<basic_task* const> tasks) const noexcept {
-    if (tasks.empty()) return;
-    basic_task* newest = nullptr;
-    bool grouped = false;
-    for (basic_task* const task : tasks) {
-        grouped = accept(*task, immediately);
-        task->*basic_task::link = newest;
-        newest = task;
-    }
-    const post_kind kind = tasks.size() == 1 ? post_kind::plain : post_kind::batch;
-    enqueue(*home_, grouped, *newest, *tasks.front(), {.kind = kind, .last = false});
-}
-
-[[gnu::noinline]] void sched::home::enqueue_woken(basic_task& task) noexcept {
-    trace("duty", &task);
-    enqueue(*this, grouped(), task, task, {.kind = post_kind::woken, .last = false});
-}
-
 // --- life cycle ----------------------------------------------------------------------------------
 
 void scheduler::start() {
@@ -168,6 +57,7 @@ void scheduler::start() {
     for (const auto& each : core_->workers) each->seat().take();
     core_->role.forget_stop();
     core_->role.overtaking().forget(core_->slots);
+    core_->gate.open();
     core_->stopping.store(false, sync::release);  // pairs with stopping()
     core_->halting.store(false, sync::release);   // the threads do not run yet
     core_->halted->begin_workers();
@@ -249,6 +139,7 @@ stop_report scheduler::end_workers(duration limit) {
     const time_point deadline = after(clock::system_now(), limit);
     core_->steps_need_more.store(true,
                                  sync::release);  // first: a thread that sees the stop sees this
+    core_->gate.close();                          // before a round may tell the sleepers
     core_->stopping.store(true, sync::release);   // pairs with stopping() and with role::round
     core_->role.want_round();                     // the round tells the sleepers
     core_->idle.wake_all();

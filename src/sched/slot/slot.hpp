@@ -4,6 +4,8 @@
 #pragma once
 
 #include "sched/entry/outbox.hpp"
+#include "sched/slot/sleeper_gate.hpp"
+#include "sched/slot/sleeper_table.hpp"
 #include "sched/slot/slot_owner.hpp"
 #include "sched/task/counter.hpp"
 
@@ -33,8 +35,13 @@ enum class occasion : std::uint8_t {
 
 struct alignas(base::cache_line) slot {
     // Of `width` slots.
-    slot(ready_queue& ready, unsigned its_index, std::size_t width, bool steals)
-        : ready_consumer{ready}, offers{width - 1}, index{its_index}, outbox{width != 1, steals} {}
+    slot(ready_queue& ready, const sleeper_gate& gate, unsigned its_index, std::size_t width,
+         bool steals)
+        : ready_consumer{ready},
+          offers{width - 1},
+          index{its_index},
+          sleepers{&gate},
+          outbox{width != 1, steals} {}
 
     run_queue runs;
     ready_queue::consumer ready_consumer;
@@ -65,6 +72,9 @@ struct alignas(base::cache_line) slot {
     time_point measured_from{};
     std::uint32_t measured_in = 0;
 
+    // Tasks that have gone to sleep here until they are woken. The owner puts them in.
+    sleeper_table sleepers;
+
     // What steps on this slot post or wake.
     sched::outbox outbox;
 
@@ -78,8 +88,11 @@ struct alignas(base::cache_line) slot {
 
     // Written by the owner, read by other threads, on a line of their own.
     alignas(base::cache_line) counter finished;  // steps, each counted after what it posted
-    // Tasks that need no round, counted before the owner takes them, or opens them to thieves.
+    // Tasks that need no round, counted before the owner takes them, opens them to thieves, or puts
+    // them to sleep.
     counter direct;
+    // Sleeps that steps here have ended, and that `direct` has counted: see role::drained.
+    counter roused;
     // Posts that its worker keeps, but for those with which a step ends: a sleeper must watch them.
     counter kept_posts;
     counter rounds;

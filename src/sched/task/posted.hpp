@@ -10,9 +10,9 @@ namespace fairlead::sched {
 // there, unless a single worker finds it woken before. The other kinds need a round.
 enum class post_kind : std::uint8_t {
     plain,   // a fresh task, due at once
-    again,   // a task that has run, due at once: it has had its turn
-    woken,   // a sleeper that was woken
-    sleeps,  // goes to sleep without a deadline and a source
+    again,   // a task that has run or slept, due at once: it has had its turn
+    woken,   // a sleeper that was woken, and that the role must take from the sleepers
+    sleeps,  // goes to sleep without a deadline and a source, but not without the role
     timed,   // with a deadline or a source
     batch,   // several tasks that are due at once
 };

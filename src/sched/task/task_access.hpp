@@ -22,9 +22,11 @@ public:
         FAIRLEAD_ASSERT(task.home_ == nullptr, "a task was posted that is posted already");
         task.home_ = &of;
         task.deadline_ = deadline;
+        task.expired_ = deadline == immediately;
     }
 
     [[nodiscard]] static home& home_of(const basic_task& task) noexcept { return *task.home_; }
+    // Not of a task in a table.
     [[nodiscard]] static time_point deadline_of(const basic_task& task) noexcept {
         return task.deadline_;
     }
@@ -57,24 +59,49 @@ public:
         task.expired_ = true;
     }
 
-    // --- a sleep: the holder of the role ---------------------------------------------------------
+    // --- a sleep: the holder of the role, or without a deadline a worker -------------------------
 
-    // The sleeper's index in the heap of deadlines or in the table.
+    // The index of a sleeper in the heap of deadlines.
     static constexpr auto index = &basic_task::index_;
 
     [[nodiscard]] static bool is_fresh(const basic_task& task) noexcept {
         return task.index_ == basic_task::not_waiting;
     }
-    [[nodiscard]] static bool has_index(const basic_task& task) noexcept {
+    [[nodiscard]] static bool is_in_heap(const basic_task& task) noexcept {
         return task.index_ >= 0;
+    }
+    [[nodiscard]] static bool is_in_table(const basic_task& task) noexcept {
+        return task.index_ == basic_task::in_table;
+    }
+    [[nodiscard]] static bool is_listed(const basic_task& task) noexcept {
+        return is_in_heap(task) || is_in_table(task);
     }
     [[nodiscard]] static bool is_in_transit(const basic_task& task) noexcept {
         return task.index_ == basic_task::in_transit;
     }
-    [[nodiscard]] static bool was_dealt(const basic_task& task) noexcept {
-        return task.index_ == basic_task::dealt_before;
-    }
     static void mark_fresh(basic_task& task) noexcept { task.index_ = basic_task::not_waiting; }
+    // From now on its deadline is `never`, and not asked for.
+    static void mark_in_table(basic_task& task, sleeper_place& place) noexcept {
+        task.index_ = basic_task::in_table;
+        task.place_ = &place;
+        task.only_woken_ = task.source_ == nullptr;
+    }
+    // Asked by a waker that has ended the sleep. Of a task with a deadline or a source the role may
+    // write the other members meanwhile.
+    [[nodiscard]] static bool was_only_to_be_woken(const basic_task& task) noexcept {
+        return task.only_woken_;
+    }
+    // The place that the task leaves: it is as if it had not been put to sleep yet.
+    [[nodiscard]] static sleeper_place& leave_table(basic_task& task) noexcept {
+        sleeper_place& place = *task.place_;
+        // A waker may be about to read it, of a task with a source.
+        if (task.only_woken_) task.only_woken_ = false;
+        task.deadline_ = never;
+        task.index_ = basic_task::not_waiting;
+        return place;
+    }
+    // A task without a deadline that was woken: it is to run as if it were posted now.
+    static void make_due(basic_task& task) noexcept { task.deadline_ = immediately; }
     static void mark_in_transit(basic_task& task) noexcept { task.index_ = basic_task::in_transit; }
     static void mark_dealt(basic_task& task) noexcept { task.index_ = basic_task::dealt_before; }
 
@@ -88,8 +115,8 @@ public:
     // Whether a task of a post is to run: it is due, or what it listens to has happened before the
     // role could put it to sleep. Else the role decides.
     [[nodiscard]] static bool runs_at_once(const basic_task& task) noexcept {
-        return task.deadline_ == immediately ||
-               (task.deadline_ == never && is_fresh(task) && stays_awake(task));
+        return is_fresh(task) &&
+               (task.deadline_ == immediately || (task.deadline_ == never && stays_awake(task)));
     }
     // False: a waker was faster, and brings the task through the front.
     [[nodiscard]] static bool unpark(basic_task& task) noexcept { return task.state_.unpark(); }

@@ -31,7 +31,6 @@ namespace fairlead::sched {
     std::array<basic_task*, run_queue::capacity> rest;
     std::size_t count = 0;
     while (basic_task* const task = tasks.pop_front()) {
-        task_access::set_expired(*task, true);
         rest[count++] = task;
     }
     core_.put_into_run(slot_, {rest.data(), count});

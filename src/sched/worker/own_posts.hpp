@@ -4,8 +4,9 @@
 // A worker takes them itself while nothing that is known to wait is older, and only so many between
 // two rounds: a round takes the posts of the slots, and deals them evenly. The more workers there
 // are, the more a round costs. So the limit is a row of 256 posts for each worker, and a round of
-// another worker counts as well. A post that sleeps needs the role for a moment, unless the only
-// worker finds it woken before; a post with a deadline or a source needs a round.
+// another worker counts as well. A post that sleeps, or a sleeper that was woken, needs the role
+// for a moment, where the step could not do without it: see posted.hpp. A post with a deadline or a
+// source needs a round.
 //
 // `take` is compiled twice, for an outbox that is shared and for an outbox of the only worker:
 // between two steps every instruction counts.
@@ -86,7 +87,6 @@ private:
             slot_.direct.publish(slot_.direct.value() - 1);
             return nullptr;
         }
-        task_access::set_expired(*first, shared || task_access::deadline_of(*first) == immediately);
         if (shared) --left_;
         if (!taken.empty()) put_due_into_run(taken);
         return first;

@@ -115,6 +115,54 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (!core_.role.turns().are_given()) looks_.be_due_next();
 }
 
+[[gnu::noinline]] std::optional<post_kind> seat::put_to_sleep(basic_task& task) noexcept {
+    if (task_access::stays_awake(task)) {
+        task_access::make_due(task);
+        return post_kind::again;
+    }
+    const bool has_slot = enter_at_once();
+    sleeper_place* const place = has_slot ? slot_.sleepers.insert(task) : nullptr;
+    if (place == nullptr) {
+        step_.leave_slot();
+        return post_kind::sleeps;
+    }
+    if (!core_.gate.is_open()) {  // [SL1]
+        sleeper_table::erase(*place);
+        step_.leave_slot();
+        return post_kind::sleeps;
+    }
+    task_access::mark_in_table(task, *place);
+    slot_.direct.add(1);
+    // The last touch of the task: from then on a waker may post it.
+    if (task_access::park(task)) {
+        trace("asleep", &task);
+        step_.leave_slot();
+        return std::nullopt;
+    }
+    slot_.roused.add(1);
+    sleeper_table::erase(task_access::leave_table(task));
+    step_.leave_slot();
+    // Not without the role if a stop looks at the task.
+    if (!core_.gate.is_open()) return post_kind::sleeps;  // [SL1]
+    task_access::make_due(task);
+    return post_kind::again;
+}
+
+// The task counts as begun. Its step does so, too, and so the sleep ends here. The step that runs
+// has not ended, so it does not matter that the task is not posted yet. A driver may wake a task
+// between two steps: then it does matter.
+[[gnu::noinline]] post_kind seat::take_woken(basic_task& task) noexcept {
+    if (!enter_at_once() || step_.name() == nullptr) {
+        step_.leave_slot();
+        return post_kind::woken;
+    }
+    slot_.roused.add(1);
+    step_.leave_slot();
+    sleeper_table::erase(task_access::leave_table(task));
+    task_access::make_due(task);
+    return core_.gate.is_open() ? post_kind::again : post_kind::woken;  // [SL1]
+}
+
 // Where another worker takes the forks of the step, the slot stays with it until it ends.
 offered_forks& seat::offers() noexcept {
     const bool has_slot = enter();

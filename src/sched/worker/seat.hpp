@@ -22,6 +22,7 @@
 #include <fairlead/sched/task.hpp>
 
 #include <cstdint>
+#include <optional>
 
 namespace fairlead::sched {
 
@@ -61,6 +62,18 @@ public:
     // Posts to a group that is not the default one.
     void post_to_group(const group_state& group, basic_task& newest, basic_task& oldest,
                        posted how) noexcept;
+
+    // Whether the step may put a task to sleep without the role. The task of an only worker waits
+    // in the list: mostly it is woken before its turn, and does not go to sleep at all.
+    [[nodiscard]] bool may_put_to_sleep() const noexcept { return slot_.outbox.is_shared(); }
+
+    // Then: puts a task without a deadline and a source to sleep, in the table of the slot. Else it
+    // is to be posted, and the post is of this kind: it was woken before, or needs the role.
+    [[nodiscard]] std::optional<post_kind> put_to_sleep(basic_task& task) noexcept;
+
+    // The step has woken this task, which was only to be woken: takes it out of its table, if it
+    // has its slot, and says of which kind its post is.
+    [[nodiscard]] post_kind take_woken(basic_task& task) noexcept;
 
     // Where the step may offer forks; it keeps the slot from now on.
     [[nodiscard]] offered_forks& offers() noexcept;

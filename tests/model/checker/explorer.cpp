@@ -545,6 +545,13 @@ void explorer::fence(order how) {
     memory_.fence(known(), how);
 }
 
+void explorer::fence_of_all() {
+    const outside_scenario outside{*this};
+    for (std::size_t i = 0; i != 2 * thread_count_; ++i) {
+        memory_.fence(threads_[i % thread_count_].known, order::seq_cst);
+    }
+}
+
 // --- what it writes down -------------------------------------------------------------------------
 
 void explorer::note(const std::string& line) {

@@ -201,6 +201,9 @@ public:
     [[nodiscard]] bool exchange_if(std::size_t location, std::uint64_t& expected,
                                    std::uint64_t desired, order success, order failure, bool weak);
     void fence(order how);
+    /// Each thread passes a sequentially consistent fence now, twice: the first threads see what
+    /// the last ones have written.
+    void fence_of_all();
 
     // --- what it writes down ---------------------------------------------------------------------
 

@@ -45,7 +45,10 @@ int thread_id() noexcept { return 0; }
 bool has_heavy_barrier() noexcept { return true; }
 
 bool heavy_barrier() noexcept {
-    model::fence(sync::seq_cst);
+    model::explorer& model = *model::explorer::running();
+    model.visible({model::step::everything});
+    if (model.tracing()) model.note("barrier of all threads");
+    model.fence_of_all();
     return true;
 }
 

@@ -2,8 +2,8 @@
 // word are here.
 //
 //     bit         set by                     cleared by                meaning
-//     waiting     the role, park             what ends the sleep       asleep
-//     deaf        the role, park             what ends the sleep       asleep, but not for signals
+//     waiting     park                       what ends the sleep       asleep
+//     deaf        park                       what ends the sleep       asleep, but not for signals
 //     woken       any thread, wake           begin_run                 runs at least once more
 //     signalled   any thread, signal         the task, take_signal     a signal is not received yet
 //     completed   the operation it awaits    the task, take_completed  the operation has ended
@@ -42,7 +42,7 @@ namespace fairlead {
 
 class task_state {
 public:
-    // --- the role: it holds the task, and no other thread parks or unparks ----------------------
+    // --- the role, or the worker of its step: no other thread parks or unparks the task ----------
 
     /// Puts the task to sleep, unless something that it listens to has happened. True: it waits
     /// now. `is_deaf`: signals are remembered, but do not keep it awake.
