@@ -14,8 +14,8 @@ namespace fairlead::sched {
 }
 
 // The row has ended: whether another may begin without a round. The run has room for one row.
-[[gnu::noinline]] bool own_posts::begin_row() noexcept {
-    if (slot_.outbox.posts() > in_a_row_max) return false;
+[[gnu::noinline]] bool own_posts::begin_row(lane from) noexcept {
+    if (slot_.outbox.posts(from) > in_a_row_max) return false;
     const std::uint64_t rounds = core_.role.rounds();
     if (rows_ != 0 && rounds != seen_rounds_) rows_ = 0;  // another worker has run one
     seen_rounds_ = rounds;
@@ -102,10 +102,9 @@ template <bool Shared>
     const bool of_group = turn.is_of_group();
     const lane from = of_group ? lane::groups : lane::everyone;
     slot_.outbox.assume_shared(Shared);
-    if (left_ == 0 || slot_.outbox.posts(from) > left_ || !slot_.outbox.has_leased(turn.tasks()) ||
-        !lease_goes_on(turn, of_group)) {
-        return nullptr;
-    }
+    if (!slot_.outbox.has_leased(turn.tasks()) || !lease_goes_on(turn, of_group)) return nullptr;
+    slot_.outbox.assume_shared(Shared);
+    if (Shared ? row_is_over(from) : left_ == 0) return nullptr;
     slot_.outbox.assume_shared(Shared);
     if (!slot_.outbox.is_leased_due(turn.tasks())) return admit_leased(from);
     const std::uint64_t before = slot_.direct.value();

@@ -71,10 +71,12 @@ private:
     // While steps are long what another worker keeps since an earlier step is older, by much: then
     // a round takes all of it, of this worker or of the holder of the role.
     [[nodiscard]] bool older_come_first() noexcept {
-        return (slot_.outbox.posts() > left_ && !begin_row()) ||
-               (stuck_.steps_are_long() && others_keep_older());
+        return row_is_over(lane::everyone) || (stuck_.steps_are_long() && others_keep_older());
     }
-    [[nodiscard]] bool begin_row() noexcept;
+    [[nodiscard]] bool row_is_over(lane from) noexcept {
+        return slot_.outbox.posts(from) > left_ && !begin_row(from);
+    }
+    [[nodiscard]] bool begin_row(lane from) noexcept;
     [[nodiscard]] bool others_keep_older() const noexcept;
 
     [[gnu::always_inline]] basic_task* take_due(bool shared, lane from = lane::everyone) noexcept {

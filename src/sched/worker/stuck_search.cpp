@@ -7,9 +7,14 @@ namespace fairlead::sched {
 bool stuck_search::clock_says_so(std::uint64_t finished) noexcept {
     if (finished - looked_at_step_ < run_queue::capacity) {
         const time_point now = clock::now();
-        stride_ = now - clock_ > stuck_after / 4 ? 1 : std::min(stride_ * 2, stride_max);
+        const duration passed = now - clock_;
+        stride_ = passed > long_step ? 1 : std::min(stride_ * 2, stride_max);
         looks_to_clock_ = stride_;
+        if (const std::uint64_t steps = finished - clock_step_; steps != 0) {
+            steps_are_long_ = passed > long_step * static_cast<std::int64_t>(steps);
+        }
         clock_ = now;
+        clock_step_ = finished;
         if (now - looked_at_ < stuck_after) return false;
         looked_at_ = now;
     }

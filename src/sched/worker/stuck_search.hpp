@@ -31,7 +31,8 @@ public:
         return clock_says_so(finished);
     }
 
-    [[nodiscard]] bool steps_are_long() const noexcept { return stride_ == 1; }
+    // Whether a step takes longer than 25 us, on average since the clock was read before.
+    [[nodiscard]] bool steps_are_long() const noexcept { return steps_are_long_; }
 
     struct found {
         slot* with_tasks = nullptr;  // that any worker may take
@@ -43,13 +44,16 @@ public:
 
 private:
     static constexpr duration stuck_after = std::chrono::microseconds{100};
+    static constexpr duration long_step = stuck_after / 4;
     static constexpr unsigned stride_max = 16;
 
     [[nodiscard]] bool clock_says_so(std::uint64_t finished) noexcept;
 
     unsigned stride_ = 1;
     unsigned looks_to_clock_ = 1;
-    time_point clock_{};
+    time_point clock_{};  // when it was read, and how many steps had ended then
+    std::uint64_t clock_step_ = 0;
+    bool steps_are_long_ = true;
     std::uint64_t looked_at_step_ = 0;
     time_point looked_at_{};
     std::vector<std::uint64_t> seen_finished_;  // of each slot, at the last look

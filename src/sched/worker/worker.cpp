@@ -197,7 +197,12 @@ void worker::wake_thief() noexcept {
     basic_task* task = stuck_.is_due(slot_.finished.value()) ? take_over_stuck() : nullptr;
     if (task == nullptr) {
         if (basic_task* const own = own_.take(true)) return own;
-        task = look_elsewhere();
+        task = claim();
+        // What was in ready, and older, other workers have claimed meanwhile.
+        if (task == nullptr) {
+            if (basic_task* const own = own_.take(true)) return own;
+            task = look_elsewhere();
+        }
     }
     // It turns to something else than the post that it has kept.
     if (task != nullptr && !slot_.outbox.empty()) core_.see_to(wake_duty::watch);
