@@ -1,6 +1,5 @@
 // The mutex in one word: exclusion, sleeps and wake-ups, and its end.
 #include "model/explore.hpp"
-#include "model/reliefs.hpp"
 
 #include <fairlead/detail/sync/futex_mutex.hpp>
 

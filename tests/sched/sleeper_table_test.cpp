@@ -85,38 +85,32 @@ TEST(SleeperTable, DoesWhatAMapDoes) {
     }
 }
 
-// The memory of a burst goes back while later tasks come and go.
-TEST(SleeperTable, FreesEmptyChunks) {
-    sleeper_table table;
-    std::vector<test::scripted> tasks(10'000);
+// A burst of so many tasks sleeps and is woken; then tasks sleep one after the other. The number of
+// places that these use, once the owner has gone round over all places of the burst.
+std::size_t places_used_after_a_burst(sleeper_table& table, std::size_t count) {
+    std::vector<test::scripted> tasks(count);
     std::vector<sleeper_place*> places;
     for (auto& each : tasks) places.push_back(table.insert(each));
     for (sleeper_place* const each : places) sleeper_table::erase(*each);
-    // While all chunks are there, the owner goes round over 10,000 places.
-    std::set<sleeper_place*> seen;
-    for (int i = 0; i != 20'000; ++i) {
+    std::set<sleeper_place*> used;
+    for (std::size_t i = 0; i != 3 * count; ++i) {
         sleeper_place* const place = table.insert(tasks[0]);
-        if (i >= 10'000) seen.insert(place);
+        if (i >= count) used.insert(place);
         sleeper_table::erase(*place);
     }
-    EXPECT_LT(seen.size(), 200U);
+    return used.size();
+}
+
+TEST(SleeperTable, FreesTheChunksOfABurstWhileLaterTasksComeAndGo) {
+    sleeper_table table;
+    EXPECT_LT(places_used_after_a_burst(table, 10'000), 200U);
 }
 
 // A thread that looks at the table may be in any chunk.
 TEST(SleeperTable, KeepsEmptyChunksWhileTheGateIsClosed) {
     const sleeper_gate closed{true};
     sleeper_table table{&closed};
-    std::vector<test::scripted> tasks(200);
-    std::vector<sleeper_place*> places;
-    for (auto& each : tasks) places.push_back(table.insert(each));
-    for (sleeper_place* const each : places) sleeper_table::erase(*each);
-    std::set<sleeper_place*> seen;
-    for (int i = 0; i != 1'000; ++i) {
-        sleeper_place* const place = table.insert(tasks[0]);
-        if (i >= 500) seen.insert(place);
-        sleeper_table::erase(*place);
-    }
-    EXPECT_GE(seen.size(), 200U);
+    EXPECT_GE(places_used_after_a_burst(table, 200), 200U);
 }
 
 }  // namespace

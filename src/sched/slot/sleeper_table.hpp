@@ -8,9 +8,9 @@
 //                              ^ at_, next_: where the owner looks for an empty place
 //
 // The owner goes round over the chunks and fills the empty places. Where it finds none among 32 it
-// adds a chunk there, and it frees chunks that are empty. So a sleep takes O(1) on average, and the
-// memory follows the number of the sleepers: about 8 bytes for each, up to 16 times as much after
-// a burst.
+// adds a chunk there. So a sleep takes O(1) on average, and each sleeper about 8 bytes. The owner
+// frees the empty chunks that it comes by: a chunk stays as long as one of its tasks sleeps, and
+// after a burst until other tasks go to sleep.
 //
 // Another thread may visit the tasks only while the gate is closed: sleeper_gate.hpp.
 #pragma once

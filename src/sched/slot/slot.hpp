@@ -91,7 +91,7 @@ struct alignas(base::cache_line) slot {
     // Tasks that need no round, counted before the owner takes them, opens them to thieves, or puts
     // them to sleep.
     counter direct;
-    // Sleeps that steps here have ended, and that `direct` has counted: see role::drained.
+    // Sleeps that steps here have ended. Each was counted as begun: see role::drained.
     counter roused;
     // Posts that its worker keeps, but for those with which a step ends: a sleeper must watch them.
     counter kept_posts;

@@ -67,14 +67,12 @@ public:
     [[nodiscard]] static bool is_fresh(const basic_task& task) noexcept {
         return task.index_ == basic_task::not_waiting;
     }
-    [[nodiscard]] static bool is_in_heap(const basic_task& task) noexcept {
-        return task.index_ >= 0;
-    }
     [[nodiscard]] static bool is_in_table(const basic_task& task) noexcept {
         return task.index_ == basic_task::in_table;
     }
+    // Whether it is in the heap or in a table.
     [[nodiscard]] static bool is_listed(const basic_task& task) noexcept {
-        return is_in_heap(task) || is_in_table(task);
+        return task.index_ >= 0 || is_in_table(task);
     }
     [[nodiscard]] static bool is_in_transit(const basic_task& task) noexcept {
         return task.index_ == basic_task::in_transit;
