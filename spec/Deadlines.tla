@@ -1,6 +1,6 @@
 ---------------------------- MODULE Deadlines -----------------------------
 (* Sleepers with deadlines, on a clock: the role's heap (sched/round/sleepers.hpp), the sleeper in the driver and
-   its plan (role::plan_sleep, hurry_sleeper, put_off_sleeper), wakers that cancel a deadline.
+   its plan (sleep_plan::begin, hurry, put_off), wakers that cancel a deadline.
 
    Only the holder of the role touches the heap. A waker marks the task and brings it through the front. The
    sleeper in the driver sleeps until the deadline that was planned; a round that adds an earlier one hurries

@@ -28,12 +28,13 @@ CONSTANTS Workers,
           Later,      \* of all these: those that are posted with a deadline
           Long,       \* workers whose steps may never end
           Stealing,
+          Behind,     \* whether steps may post to the shared front, behind what is there: inbox::push_behind
           Bug
 
 None == "none"
 Lingers == 1                                   \* in the code four times 1 ms after the last post
 VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its worker carries to its run
-          front, ready, state,                 \* tasks; of each: "new", "posted", or "ran", its step having begun
+          front, behind, ready, state,         \* tasks; of each: "new", "posted", or "ran", its step having begun
           role, taken,                         \* its holder, what it has taken
           todo,                                \* the slots that it has not looked at
           searching, parked, watched, told,    \* idle
@@ -44,7 +45,7 @@ VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its
           kept, new,                           \* the post of its step: whether it is kept; which task
           local, older                         \* with Stealing: its deque; whether it may take something older
 slots == <<posted, keeps, run, hand, current>>
-tasks == <<front, ready, state>>
+tasks == <<front, behind, ready, state>>
 rounds == <<role, taken, todo>>
 idle == <<searching, parked, watched, told>>
 looks == <<due, seen>>
@@ -56,7 +57,7 @@ All(x) == [w \in Workers |-> x]
 \* These tasks are posted already.
 Begin(posts) ==
     /\ posted = All({}) /\ keeps = All(FALSE) /\ run = All({}) /\ hand = All({}) /\ current = All(None)
-    /\ front = posts
+    /\ front = posts /\ behind = {}
     /\ ready = {} /\ state = [t \in Tasks \cup Chain |-> IF t \in front THEN "posted" ELSE "new"]
     /\ role = None /\ taken = {} /\ todo = {}
     /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
@@ -71,7 +72,7 @@ Go(w, to) == pc' = [pc EXCEPT ![w] = to]
 HasOpenPosts(v) == posted[v] # {} /\ ~keeps[v]
 HasKeptPost(v) == (posted[v] # {} \/ local[v] # {}) /\ keeps[v]
 HasOpenLocal(v) == local[v] # {} /\ ~keeps[v]
-Arrivals(w) == front # {} \/ posted[w] # {} \/ \E v \in Workers : HasOpenPosts(v)
+Arrivals(w) == front # {} \/ (behind # {} /\ Bug # 16) \/ posted[w] # {} \/ \E v \in Workers : HasOpenPosts(v)
 WatcherWanted == ~watched /\ \E v \in Workers : HasKeptPost(v)
 Runnable == ready # {} \/ \E v \in Workers : run[v] # {} \/ HasOpenLocal(v)
 TasksVisible == Runnable \/ WatcherWanted
@@ -113,23 +114,25 @@ RemoveLate(w) == /\ Bug = 4 /\ pc[w] = "turn" /\ posted[w] # {}
 Claim(w) == /\ pc[w] = "look" /\ run[w] = {} /\ MayTakeOlder(w) /\ TakesOlder(w)
             /\ \E t \in ready : Has(w, t, ready \ {t}, "turn")
             /\ ready' = {}
-            /\ UNCHANGED <<posted, keeps, run, front, state, rounds, idle, back, search, watch, seen, local>>
+            /\ UNCHANGED <<posted, keeps, run, front, behind, state, rounds, idle, back, search, watch, seen, local>>
+\* role::take_behind: first what is to stand last.
+TakeBehind == taken' = behind /\ behind' = {}
 BeginRound(w) == /\ pc[w] = "look" /\ run[w] = {} /\ MayTakeOlder(w) /\ Arrivals(w) /\ role = None
-                 /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take")
-                 /\ UNCHANGED <<slots, tasks, taken, idle, search, watch, looks, post>>
+                 /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take") /\ TakeBehind
+                 /\ UNCHANGED <<slots, front, ready, state, idle, search, watch, looks, post>>
 \* worker::take_over_stuck. Another has not got on since this one looked last, and has something.
 LookForStuck(w) == /\ pc[w] = "look" /\ run[w] = {} /\ due[w] /\ Bug # 6                  \* bug 6: never looks
                    /\ MayTakeOlder(w) /\ seen' = [seen EXCEPT ![w] = Workers \ {w}]
-                   /\ IF (\E v \in seen[w] : posted[v] # {}) /\ role = None
+                   /\ IF (behind # {} \/ \E v \in seen[w] : posted[v] # {}) /\ role = None
                       THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take all")
-                           /\ due' = [due EXCEPT ![w] = FALSE] /\ UNCHANGED <<hand, current, post>>
-                      ELSE /\ UNCHANGED <<role, todo, back>>
+                           /\ due' = [due EXCEPT ![w] = FALSE] /\ TakeBehind /\ UNCHANGED <<hand, current, post>>
+                      ELSE /\ UNCHANGED <<role, todo, taken, behind, back>>
                            /\ IF (\E v \in seen[w] : local[v] # {}) /\ Bug # 12           \* bug 12: not at deques
                               THEN /\ TakesOlder(w)
                                    /\ \E v \in seen[w] : \E t \in local[v] : /\ Has(w, t, {}, "turn")
                                                                           /\ local' = [local EXCEPT ![v] = @ \ {t}]
                               ELSE due' = [due EXCEPT ![w] = FALSE] /\ UNCHANGED <<hand, current, pc, post>>
-                   /\ UNCHANGED <<posted, keeps, run, tasks, taken, idle, search, watch>>
+                   /\ UNCHANGED <<posted, keeps, run, front, ready, state, idle, search, watch>>
 \* core::put_into_run. In between nobody saw them.
 Put(w) == /\ pc[w] = "put" /\ run' = [run EXCEPT ![w] = @ \cup hand[w]] /\ hand' = [hand EXCEPT ![w] = {}]
           /\ Go(w, IF Bug = 5 THEN "turn" ELSE "put, wake")                               \* bug 5: wakes nobody
@@ -168,7 +171,7 @@ LeavePosts(w) == /\ pc[w] = "take"
                  /\ UNCHANGED <<slots, tasks, role, taken, idle, pc, back, search, watch, looks, post>>
 Deal(w) == /\ pc[w] \in {"take", "take all"} /\ todo = {} /\ ready' = ready \cup taken \cup front /\ front' = {} /\ taken' = {}
            /\ role' = None /\ Go(w, "after")
-           /\ UNCHANGED <<slots, state, todo, idle, back, search, watch, looks, post>>
+           /\ UNCHANGED <<slots, behind, state, todo, idle, back, search, watch, looks, post>>
 WakeAnother(w) == /\ pc[w] = "after"
                   /\ IF Arrivals(w) \/ TasksVisible THEN WakeOne ELSE UNCHANGED idle
                   /\ Go(w, IF back[w] = "park" /\ ready # {} THEN "awake" ELSE back[w])
@@ -185,9 +188,9 @@ BeginWatch(w) == /\ pc[w] = "watch" /\ watched' = TRUE /\ Go(w, "last round")
                  /\ UNCHANGED <<slots, tasks, rounds, searching, parked, told, back, search, lingers, looks, post>>
 LastRound(w) == /\ pc[w] = "last round"
                 /\ IF role = None THEN /\ role' = w /\ todo' = Workers /\ Go(w, "take")
-                                       /\ back' = [back EXCEPT ![w] = "park"]
-                                  ELSE Go(w, "park") /\ UNCHANGED <<role, todo, back>>
-                /\ UNCHANGED <<slots, tasks, taken, idle, search, watch, looks, post>>
+                                       /\ back' = [back EXCEPT ![w] = "park"] /\ TakeBehind
+                                  ELSE Go(w, "park") /\ UNCHANGED <<role, todo, taken, behind, back>>
+                /\ UNCHANGED <<slots, front, ready, state, idle, search, watch, looks, post>>
 \* Nobody needs to be woken for its own post otherwise.
 Park(w) == /\ pc[w] = "park" /\ keeps' = [keeps EXCEPT ![w] = FALSE] /\ Go(w, "count")
            /\ UNCHANGED <<posted, run, hand, current, tasks, rounds, idle, back, search, watch, looks, post>>
@@ -229,7 +232,7 @@ RescuePosts(w) == /\ pc[w] = "rescue" /\ still' = [still EXCEPT ![w] = {}]
 
 \* --- a step: worker::execute, post --------------------------------------------------------------------------------------
 BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] = "ran"] /\ Go(w, "step")
-                /\ UNCHANGED <<slots, front, ready, rounds, idle, back, search, watch, looks, post>>
+                /\ UNCHANGED <<slots, front, behind, ready, rounds, idle, back, search, watch, looks, post>>
 \* They differ in nothing but their names.
 Unposted == {t \in Tasks : state[t] = "new" /\ \A w \in Workers : new[w] # t}
 NextPost == IF Unposted = {} THEN {} ELSE {CHOOSE t \in Unposted : TRUE}
@@ -256,7 +259,7 @@ PushPost(w) == /\ pc[w] = "push"
                /\ new' = [new EXCEPT ![w] = None]
                /\ current' = [current EXCEPT ![w] = IF @ = new[w] THEN None ELSE @]
                /\ lingers' = [v \in Workers |-> IF v = w THEN lingers[v] ELSE Lingers]
-               /\ UNCHANGED <<keeps, run, hand, front, ready, rounds, idle, back, search, watching, still, looks, kept, older>>
+               /\ UNCHANGED <<keeps, run, hand, front, behind, ready, rounds, idle, back, search, watching, still, looks, kept, older>>
 \* Bug 8: for a kept post it wakes nobody. Bug 9: nor for one that goes to sleep.
 LookAtWord(w) == /\ pc[w] = "look at word"
                  /\ Go(w, IF IF kept[w] THEN NeedsWatcher /\ Bug # 8 /\ (Bug = 9 => ~(posted[w] \subseteq Later)) ELSE SomebodyToWake THEN "post, wake"
@@ -264,6 +267,13 @@ LookAtWord(w) == /\ pc[w] = "look at word"
                  /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
 PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push" ELSE "step")
                /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
+\* seat::post_to_inbox: the push that finds it empty announces. What is in front of it does not matter here.
+PostBehind(w, t) ==
+    /\ Behind /\ pc[w] = "step" /\ kept' = [kept EXCEPT ![w] = FALSE]
+    /\ behind' = behind \cup {t} /\ state' = [state EXCEPT ![t] = "posted"]
+    /\ Go(w, IF behind = {} THEN "look at word" ELSE "step")
+    /\ current' = [current EXCEPT ![w] = IF @ = t THEN None ELSE @]
+    /\ UNCHANGED <<posted, keeps, run, hand, front, ready, rounds, idle, back, search, watch, looks, new, local, older>>
 EndStep(w) == /\ pc[w] \in {"step", "last post"} /\ current' = [current EXCEPT ![w] = None] /\ Go(w, "look")
               /\ still' = [v \in Workers |-> still[v] \ {w}] /\ seen' = [v \in Workers |-> seen[v] \ {w}]
               /\ kept' = [kept EXCEPT ![w] = FALSE]
@@ -277,7 +287,7 @@ Working(w) == \/ TakeLocal(w) \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Cl
               \/ BeginStep(w) \/ PushPost(w) \/ LookAtWord(w) \/ PostWake(w) \/ (EndStep(w) /\ pc[w] = "last post")
 Next == \E w \in Workers :
     \/ Working(w) \/ EndStep(w)
-    \/ \E t \in NextPost \cup {t \in Chain : t = current[w] /\ state[t] = "ran"} : BeginPost(w, t)
+    \/ \E t \in NextPost \cup {t \in Chain : t = current[w] /\ state[t] = "ran"} : BeginPost(w, t) \/ PostBehind(w, t)
 Fair == /\ \A w \in Workers : WF_vars(Working(w))
         /\ \A w \in Workers \ Long : WF_vars(EndStep(w))
 Spec == Init /\ [][Next]_vars /\ Fair
@@ -287,7 +297,7 @@ Places(t) == Cardinality({w \in Workers : t \in posted[w]}) + Cardinality({w \in
              + Cardinality({w \in Workers : t \in run[w]})
              + Cardinality({w \in Workers : t \in hand[w]})
              + Cardinality({w \in Workers : current[w] = t /\ pc[w] \notin {"step", "push", "look at word", "post, wake", "last post"}})
-             + Cardinality({s \in {front, ready, taken} : t \in s})
+             + Cardinality({s \in {front, behind, ready, taken} : t \in s})
 Once == \A t \in Tasks \cup Chain : Places(t) = IF state[t] = "posted" THEN 1 ELSE 0
 Runs == \A t \in Tasks \cup Chain : (state[t] = "posted") ~> (state[t] # "posted")
 Calm == <>[](\A t \in Tasks \cup Chain : state[t] # "posted") => <>[](~watched)

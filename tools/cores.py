@@ -244,7 +244,8 @@ def facts(build, machines):
 
 # So much of their time workers spend in steps, at least. Below it rounds collect what workers could
 # run themselves; far below it most workers sleep, as all tasks pass through the role.
-FLOORS = {Case("epyc", "chains", "fair", 200, 16): 0.65, Case("epyc", "chains", "fair", 1_000, 64): 0.8,
+FLOORS = {Case("epyc", "chains", "fair", 200, 16): 0.65, Case("epyc", "chains", "fair", 1_000, 64): 0.85,
+          Case("epyc", "chains", "fair", 200, 64): 0.6, Case("epyc", "chains", "fair", 200, 128): 0.02,
           Case("epyc", "pairs", "fair", 200, 16, 4): 0.55}
 
 

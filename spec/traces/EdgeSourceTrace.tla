@@ -38,7 +38,7 @@ StepCall(w) ==
              /\ Result(w) = CASE data[t] -> 1 [] end[t] -> 2 [] OTHER -> 0
              /\ data' = [data EXCEPT ![t] = FALSE] /\ Go(w, IF Result(w) = 2 THEN "close" ELSE "post")
           /\ UNCHANGED <<open, end, edge, sources, places, own, rounds, driver, task>>
-       \/ (Calls(w, "keep") \/ Calls(w, "push")) /\ task[w] = Said(w, 1) /\ Post(w)
+       \/ (\E how \in {"keep", "push", "push_behind"} : Calls(w, how)) /\ task[w] = Said(w, 1) /\ Post(w)
        \/ Calls(w, "close") /\ task[w] = Argument(w) /\ Close(w)
     /\ UNCHANGED firing /\ Returns(w)
 
@@ -46,7 +46,7 @@ StepCall(w) ==
 RoundCall(w) ==
     /\ \/ /\ Calls(w, "begin") /\ role = None /\ pc[w] = "look" /\ role' = w /\ Go(w, "admit")
           /\ UNCHANGED <<kernel, sources, places, own, asked, wanted, local, driver, task>>
-       \/ /\ Calls(w, "take") \/ Calls(w, "take_posts")
+       \/ /\ \E how \in {"take", "take_behind", "take_posts"} : Calls(w, how)
           /\ pc[w] = "admit" /\ Set(Said(w, 1)) \subseteq front
           /\ front' = front \ Set(Said(w, 1)) /\ pending' = pending \cup Set(Said(w, 1))
           /\ UNCHANGED <<kernel, sources, asleep, woken, ready, duty, own, rounds, driver, pc, task>>

@@ -57,9 +57,12 @@ DecideCall(w) ==
 FrontCall(t) ==
     /\ \/ /\ Calls(t, "push") /\ (IF t = User THEN TRUE ELSE pc[t] = "step") /\ Said(t, 2) = (front = {})
           /\ front' = front \cup {Said(t, 1)} /\ state[Said(t, 1)] = "new"
-          /\ state' = [state EXCEPT ![Said(t, 1)] = "posted"] /\ UNCHANGED own
+          /\ state' = [state EXCEPT ![Said(t, 1)] = "posted"] /\ UNCHANGED <<behind, own>>
+       \/ /\ Calls(t, "push_behind") /\ t # User /\ pc[t] = "step" /\ Said(t, 2) = (behind = {})
+          /\ behind' = behind \cup {Said(t, 1)} /\ state[Said(t, 1)] = "new"
+          /\ state' = [state EXCEPT ![Said(t, 1)] = "posted"] /\ UNCHANGED <<front, own>>
        \/ /\ Calls(t, "announce") /\ Said(t, 1) = SomebodyToWake /\ owes' = [owes EXCEPT ![t] = Said(t, 1)]
-          /\ UNCHANGED <<front, state, batch, inside>>
+          /\ UNCHANGED <<front, behind, state, batch, inside>>
     /\ UNCHANGED <<slots, ready, rounds, idle, pc, back, search, watch, looks, post>> /\ Returns(t)
 UserCall ==
     /\ \/ Calls(User, "drain") /\ (Result(User) => \A t \in Tasks : state[t] # "posted")
@@ -93,12 +96,12 @@ TakeCall(w) ==
           \/ /\ Calls(w, "take_own") /\ some = posted[w] /\ posted' = [posted EXCEPT ![w] = {}]
              /\ run' = [run EXCEPT ![w] = @ \cup some] /\ UNCHANGED ready
        /\ Go(w, CASE Cardinality(some) > 1 -> "put, wake" [] some = {} -> "look" [] OTHER -> "turn")
-    /\ UNCHANGED <<keeps, hand, current, front, state, rounds, idle, back, search, watch, looks, post, own>>
+    /\ UNCHANGED <<keeps, hand, current, front, behind, state, rounds, idle, back, search, watch, looks, post, own>>
     /\ Returns(w)
 
 \* --- a round ----------------------------------------------------------------------------------------------
 Deals(w, count) == /\ pc[w] = "take" /\ role = w /\ count <= Len(batch) /\ batch' = Rest(batch, count)
-                   /\ UNCHANGED <<posted, keeps, hand, current, front, state, rounds, idle, pc, back>>
+                   /\ UNCHANGED <<posted, keeps, hand, current, front, behind, state, rounds, idle, pc, back>>
                    /\ UNCHANGED <<search, watch, looks, post, owes, inside>> /\ Returns(w)
 RoundCall(w) ==
     \/ /\ Calls(w, "begin") /\ role = None /\ pc[w] \in {"look", "last round"}
@@ -106,7 +109,12 @@ RoundCall(w) ==
        /\ UNCHANGED <<slots, tasks, taken, idle, search, watch, looks, post, own>> /\ Returns(w)
     \/ /\ Calls(w, "take") /\ pc[w] = "take" /\ Set(Said(w, 1)) = front
        /\ taken' = taken \cup front /\ front' = {}
-       /\ UNCHANGED <<slots, ready, state, role, todo, idle, pc, back, search, watch, looks, post, own>> /\ Returns(w)
+       /\ UNCHANGED <<slots, behind, ready, state, role, todo, idle, pc, back, search, watch, looks, post, own>>
+       /\ Returns(w)
+    \/ /\ Calls(w, "take_behind") /\ pc[w] = "take" /\ Set(Said(w, 1)) = behind
+       /\ taken' = taken \cup behind /\ behind' = {}
+       /\ UNCHANGED <<slots, front, ready, state, role, todo, idle, pc, back, search, watch, looks, post, own>>
+       /\ Returns(w)
     \/ /\ Calls(w, "take_posts") /\ TakePosts(w)
        /\ \E v \in todo \ todo' : posted[v] = Set(Said(w, 1))
        /\ UNCHANGED own /\ Returns(w)

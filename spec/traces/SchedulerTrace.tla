@@ -9,12 +9,14 @@
    is woken is not looked at; Parking is about that. *)
 EXTENDS Scheduler, Trace
 
-VARIABLES where,     \* of each task in a front: whose that is, a worker's or Shared
+VARIABLES where,     \* of each task in a front: whose that is, a worker's, Shared, or BehindShared
           arrived,   \* taken from the shared front: it comes behind what the fronts of the workers have
+          behind,    \* likewise: what steps posted to it, while there was something in front of it
           in_line    \* whether the round has seen others stand in line, so that who is due may stay
-own == <<where, arrived, in_line>>
+own == <<where, arrived, behind, in_line>>
 
 Shared == 0
+BehindShared == -1
 Unread == -1   \* a time
 TraceDeadlines == 0..Never
 In(source) == SelectSeq(front, LAMBDA t : where[t] = source)
@@ -33,7 +35,7 @@ UserPushes(u) ==
     /\ LET t == Said(u, 1) IN
        /\ IF mine[u] = t THEN Push(u) ELSE Post(u, t) /\ due'[t] = Result(u)
        /\ Said(u, 2) = (In(Shared) = << >>)
-       /\ where' = [where EXCEPT ![t] = Shared] /\ UNCHANGED <<arrived, in_line>>
+       /\ where' = [where EXCEPT ![t] = Shared] /\ UNCHANGED <<arrived, behind, in_line>>
     /\ Returns(u)
 \* A second wake-up finds the first one; Scheduler leaves it out.
 WakesAgain(u) == /\ Calls(u, "wake") /\ Idle(u) /\ "woken" \in word[Argument(u)] /\ Result(u) = FALSE
@@ -77,11 +79,14 @@ StepEnds(w) == /\ Calls(w, "end") /\ LeavesStep(w, Argument(w))
                /\ UNCHANGED <<front, own>> /\ Returns(w)
 StepPosts(w) ==
     /\ \/ Calls(w, "push") /\ Said(w, 2) = (In(Shared) = << >>)
+       \/ Calls(w, "push_behind") /\ Said(w, 2) = (In(BehindShared) = << >>)
        \/ Calls(w, "keep")
     /\ LET t == Said(w, 1) IN
        /\ LeavesStep(w, t) /\ "stopping" \notin word[t]
        /\ due' = [due EXCEPT ![t] = Result(w)] /\ front' = Append(front, t) /\ UNCHANGED posted
-       /\ where' = [where EXCEPT ![t] = IF Calls(w, "push") THEN Shared ELSE w] /\ UNCHANGED <<arrived, in_line>>
+       /\ where' = [where EXCEPT ![t] = CASE Calls(w, "push") -> Shared [] Calls(w, "push_behind") -> BehindShared
+                                           [] OTHER -> w]
+       /\ UNCHANGED <<arrived, behind, in_line>>
     /\ Returns(w)
 
 \* The recorded step may have received its signal before.
@@ -119,7 +124,7 @@ RoundBegins(w) ==
        \/ pc[w] = "round" /\ Said(w, 1) \in {Unread} \cup ((now + 1)..MaxTime)
           /\ Tick /\ UNCHANGED own /\ ContinuesAlone(w)
        \/ /\ pc[w] = "round" /\ role = None /\ Begin(w) /\ Said(w, 1) \in {Unread, seen'}
-          /\ in_line' = FALSE /\ UNCHANGED <<where, arrived>> /\ Returns(w)
+          /\ in_line' = FALSE /\ UNCHANGED <<where, arrived, behind>> /\ Returns(w)
 \* What its steps have posted, one after the other.
 OwnBegins(w) ==
     /\ Calls(w, "begin_own")
@@ -145,18 +150,23 @@ RoundTells(w) ==
        /\ UNCHANGED <<task, sent, queues, hands, role, seen, wanted, sleepers, world, own>> /\ Returns(w)
 \* Thieves may have taken them since.
 RoundLooks(w) == /\ Calls(w, "in_line") /\ Stays(w, "expire") /\ in_line' = Said(w, 1)
-                 /\ UNCHANGED <<where, arrived, task, sent, queues, hands, rounds, sleepers, world>> /\ Returns(w)
+                 /\ UNCHANGED <<where, arrived, behind, task, sent, queues, hands, rounds, sleepers, world>> /\ Returns(w)
 RoundOvertakes(w) == /\ Calls(w, "overtake") /\ in_line /\ Overtakes(w, Said(w, 1)) /\ UNCHANGED own /\ Returns(w)
 RoundTakes(w) ==
     \/ /\ Calls(w, "take") /\ Stays(w, "expire") /\ Said(w, 1) = In(Shared)
        /\ arrived' = Said(w, 1) /\ front' = Without(front, Said(w, 1))
-       /\ UNCHANGED <<where, in_line, task, sent, pending, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
+       /\ UNCHANGED <<where, behind, in_line, task, sent, pending, batch, ready, hands, rounds, sleepers, world>>
+       /\ Returns(w)
+    \/ /\ Calls(w, "take_behind") /\ Stays(w, "expire") /\ Said(w, 1) = In(BehindShared)
+       /\ behind' = Said(w, 1) /\ front' = Without(front, Said(w, 1))
+       /\ UNCHANGED <<where, arrived, in_line, task, sent, pending, batch, ready, hands, rounds, sleepers, world>>
+       /\ Returns(w)
     \/ /\ Calls(w, "take_posts") /\ Stays(w, "expire")
        /\ IF Said(w, 1) = << >> THEN TRUE ELSE Said(w, 1) = In(where[Said(w, 1)[1]])
        /\ pending' = pending \o Said(w, 1) /\ front' = Without(front, Said(w, 1))
        /\ UNCHANGED <<task, sent, batch, ready, hands, rounds, sleepers, world, own>> /\ Returns(w)
     \/ /\ Calls(w, "arrived") /\ (Due = {} \/ in_line) /\ Then(w, "expire", "admit")
-       /\ pending' = pending \o arrived /\ arrived' = << >>
+       /\ pending' = pending \o arrived \o behind /\ arrived' = << >> /\ behind' = << >>
        /\ UNCHANGED <<where, in_line, task, sent, front, batch, ready, hands, rounds, sleepers, world>> /\ Returns(w)
 RoundAdmits(w) ==
     /\ \/ /\ Calls(w, "batch")
@@ -189,7 +199,8 @@ Worker(w) == \/ WorkerBeginsStep(w) \/ StepReceives(w) \/ StepEnds(w) \/ StepPos
              \/ RoundAdmits(w) \/ RoundDeals(w) \/ RoundEnds(w)
              \/ AnswersDrain(w)
 
-TraceInit == Init /\ InitTrace /\ where = [t \in Tasks |-> Shared] /\ arrived = << >> /\ in_line = FALSE
+TraceInit == Init /\ InitTrace /\ where = [t \in Tasks |-> Shared] /\ arrived = << >> /\ behind = << >>
+             /\ in_line = FALSE
 TraceNext == \E t \in Recorded : MayGo(t) /\ (User(t) \/ (t \in Workers /\ Worker(t)))
 TraceSpec == TraceInit /\ [][TraceNext]_<<vars, own, recorded>>
 =============================================================================

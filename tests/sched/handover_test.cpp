@@ -492,5 +492,38 @@ TEST(HandoverReport, IsPrinted) {
               "    to see its calls: fairlead::diagnostics::enable_stacks()\n");
 }
 
+// All of them stand behind a post from outside, those before the loss and that after it.
+TEST(Handover, PostsOfAStepKeepTheirOrderWhenItLosesItsSlot) {
+    test::watchdog guard;
+    constexpr std::size_t before_loss = 5'000;
+    scheduler scheduler{{.workers = 2, .blocked_after = 0ms}};
+    for (int round = 0; round != 10; ++round) {
+        std::latch in_steps{3};
+        std::latch posted_outside{1};
+        std::latch all_posted{1};
+        std::atomic<std::size_t> starts{0};
+        std::size_t outside_started = before_loss;
+        std::size_t last_started = 0;
+        scheduler.post([&] {
+            in_steps.arrive_and_wait();
+            posted_outside.wait();
+            for (std::size_t i = 0; i != before_loss; ++i) scheduler.post([&] { ++starts; });
+            block_in_place([] {});
+            scheduler.post([&] { last_started = starts; });
+            all_posted.count_down();
+        });
+        scheduler.post([&] {
+            in_steps.arrive_and_wait();
+            all_posted.wait();
+        });
+        in_steps.arrive_and_wait();
+        scheduler.post([&] { outside_started = starts; });
+        posted_outside.count_down();
+        scheduler.drain();
+        EXPECT_LE(outside_started, scheduler.order_bound());
+        EXPECT_GE(last_started + scheduler.order_bound(), before_loss);
+    }
+}
+
 }  // namespace
 }  // namespace fairlead

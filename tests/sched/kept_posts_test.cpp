@@ -381,5 +381,53 @@ TEST(KeptPosts, OfAStepKeepTheirOrderWhileARoundTakesTheFirst) {
     }
 }
 
+// The first post of the step stands behind a post from outside, and its later posts behind the
+// first, although a round has taken both. The other worker takes them while the step lasts: also if
+// it has tasks of its own, and long before it has run as many as it may between two rounds.
+TEST(KeptPosts, BehindAPostFromOutsideRunWhileTheirStepLasts) {
+    test::watchdog guard;
+    for (const bool busy : {false, true}) {
+        scheduler scheduler{{.workers = 2, .blocked_after = 0ms}};
+        for (int round = 0; round != (busy ? 5 : 100); ++round) {
+            std::latch in_steps{3};
+            std::latch posted_outside{1};
+            std::latch posted_first{1};
+            std::latch first_ran{2};
+            std::latch second_ran{1};
+            std::atomic<int> steps{0};
+            int steps_meanwhile = 0;
+            std::atomic<bool> over{false};
+            scripted chain{[&](scripted& self) {
+                for (const time_point end = clock::now() + 200us; clock::now() < end;) {
+                }
+                ++steps;
+                if (!over) scheduler.post(self);
+            }};
+            scheduler.post([&] {
+                in_steps.arrive_and_wait();
+                posted_outside.wait();
+                scheduler.post([&] { first_ran.count_down(); });
+                posted_first.count_down();
+                first_ran.wait();
+                const int before = steps;
+                scheduler.post([&] { second_ran.count_down(); });
+                second_ran.wait();
+                steps_meanwhile = steps - before;
+                over = true;
+            });
+            scheduler.post([&] {
+                in_steps.arrive_and_wait();
+                posted_first.wait();
+                if (busy) scheduler.post(chain);
+            });
+            in_steps.arrive_and_wait();
+            scheduler.post([&] { first_ran.count_down(); });
+            posted_outside.count_down();
+            scheduler.drain();
+            EXPECT_LT(steps_meanwhile, 100);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <memory>
+#include <vector>
+
 namespace fairlead::sched {
 namespace {
 
@@ -23,7 +27,7 @@ public:
 
 private:
     test::manual_clock clock_;
-    stuck_search search_{1};
+    stuck_search search_{1, 0};
     std::uint64_t finished_ = 0;
     bool was_long_ = false;
 };
@@ -43,6 +47,41 @@ TEST(StuckSearch, LongStepsAreLong) {
     worker.forget();
     for (int i = 0; i != 20; ++i) worker.run(1, 50us);
     EXPECT_TRUE(worker.was_long());
+}
+
+// A look is at 16 slots. So two looks are at all of 32, and a slot is stuck if no step has ended
+// there between two visits.
+TEST(StuckSearch, EachSlotHasItsTurn) {
+    constexpr unsigned width = 32;
+    constexpr unsigned own = 7;
+    for (unsigned stuck = 0; stuck != width; ++stuck) {
+        ready_queue ready;
+        const sleeper_gate gate{true};
+        callback_task task{[](callback_task&) {}};
+        std::vector<std::unique_ptr<slot>> slots;
+        for (unsigned i = 0; i != width; ++i) {
+            slots.push_back(std::make_unique<slot>(ready, gate, i, width, false));
+        }
+        std::array<basic_task*, 1> tasks{&task};
+        slots[stuck]->runs.push(tasks);
+
+        stuck_search search{width, own};
+        const auto found_in_two_looks = [&] {
+            int found = 0;
+            for (int look = 0; look != 2; ++look) {
+                slot* const with_tasks = search.find(slots, *slots[own]).with_tasks;
+                if (with_tasks == nullptr) continue;
+                EXPECT_EQ(with_tasks->index, stuck);
+                ++found;
+            }
+            return found;
+        };
+        for (const auto& each : slots) each->finished.add(1);
+        EXPECT_EQ(found_in_two_looks(), 0);
+        EXPECT_EQ(found_in_two_looks(), stuck == own ? 0 : 1);
+        for (const auto& each : slots) each->finished.add(1);
+        EXPECT_EQ(found_in_two_looks(), 0);
+    }
 }
 
 }  // namespace

@@ -437,7 +437,8 @@ void expect_within_bound(Round&& round) {
 
 constexpr std::size_t later_posts = 5'000;
 
-// A task that a step posted comes before any number of tasks that another thread posts after it.
+// While nothing waits in the inbox, a task that a step posts comes before any number of tasks that
+// another thread posts after it.
 std::size_t start_of_post_from_a_step(scheduler& scheduler) {
     std::latch both_busy{2};
     std::latch posted{1};

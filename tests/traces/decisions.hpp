@@ -109,7 +109,7 @@ public:
 
     [[nodiscard]] bool is_of_topic(std::string_view what) const {
         const auto is_one_of = [what](const auto&... names) { return ((what == names) || ...); };
-        const bool of_all = is_one_of("duty", "push", "take");
+        const bool of_all = is_one_of("duty", "push", "push_behind", "take", "take_behind");
         const bool of_destructor = is_one_of("unpark", "give_back", "defer", "all_left");
         const bool of_kept_posts =
             is_one_of("decide", "wake_one", "wake_all", "post", "finished", "begin_search",
@@ -154,13 +154,14 @@ public:
         // The role is also held, and the front emptied, without a round.
         if (what == "begin" || what == "begin_own") in_round_[thread] = true;
         if (what == "release" && !std::exchange(in_round_[thread], false)) return;
-        if ((what == "take" || what == "take_posts" || what == "arrived") && !in_round_[thread])
-            return;
+        const bool of_a_round =
+            what == "take" || what == "take_behind" || what == "take_posts" || what == "arrived";
+        if (of_a_round && !in_round_[thread]) return;
         if (what == "take_posts" && values == "<<>>") return;  // not known whose front was empty
         // The code reports these some accesses after the access that decided them.
         const bool exact = what != "claim" && what != "steal" && what != "answer" &&
                            what != "rescue" && what != "stay";
-        const bool is_post = what == "push" || what == "keep";
+        const bool is_post = what == "push" || what == "push_behind" || what == "keep";
         say(std::string{what}, "<<" + values + ">>", is_post ? tla_due(due_[thread]) : "0", exact);
     }
 

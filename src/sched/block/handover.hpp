@@ -3,7 +3,7 @@
 //
 // The number of slots stays, so as many steps run as before, and no more than the options ask for.
 // The exception is the step that has blocked: when it goes on, it runs beside the steps of the
-// slots. So it is asked to yield at once. It posts like a thread from outside. When it ends, its
+// slots. So it is asked to yield at once. It posts to the inbox. When it ends, its
 // worker has no slot and leaves its loop; a spare worker rests until a hand-over needs it again.
 //
 // A step loses its slot when it says that it is about to block, or when the monitor finds it

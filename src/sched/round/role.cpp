@@ -20,7 +20,11 @@ void fetch_ahead(const basic_task& task) noexcept {
 }  // namespace
 
 role::role(core& owner, std::size_t workers)
-    : core_{owner}, admit_max_{admitted_at_most(workers)}, turns_{owner}, sleepers_{owner.slots} {}
+    : core_{owner},
+      admit_max_{admitted_at_most(workers)},
+      turns_{owner},
+      sleep_plan_{*owner.options.driver, owner.idle},
+      sleepers_{owner.slots} {}
 
 void role::round(slot& own, occasion why) noexcept {
     own.rounds.add(1);
@@ -47,9 +51,8 @@ void role::round(slot& own, occasion why) noexcept {
     poll_events(now, asked, why);
     deal();
     if (!undealt_.empty()) {
-        basic_task::chain& pending = arrivals_of(lane::everyone).first;
-        undealt_.append(std::move(pending));
-        pending = std::exchange(undealt_, {});
+        undealt_.append(std::exchange(arrivals_of(lane::everyone).first, {}));
+        arrivals_of(lane::everyone).first = std::exchange(undealt_, {});
     }
     if (groups_) give_turns(own, now);
 
@@ -69,7 +72,7 @@ void role::round(slot& own, occasion why) noexcept {
     }
     const time_point due = next_deadline();
     if (next_due_.load(sync::relaxed) != due) next_due_.store(due, sync::relaxed);  // a hint
-    hurry_sleeper(due);
+    sleep_plan_.hurry(due);
     dealing_to_ = nullptr;
 }
 
@@ -130,24 +133,6 @@ void role::poll_events(time_point now, bool asked, occasion why) noexcept {
     if (now != immediately) last_poll_ = now;
 }
 
-void role::plan_sleep(time_point limit) noexcept {
-    sleep_limit_ = limit;
-    sleeper_wakes_at_ = std::min(limit, next_deadline());
-    // No thread waits yet.
-    static_cast<void>(core_.options.driver->set_deadline(sleeper_wakes_at_));
-}
-
-void role::hurry_sleeper(time_point due) noexcept {
-    // A worker that entered the driver before this round is seen here: it entered with the role.
-    if (due >= sleeper_wakes_at_ || !core_.idle.driver_taken()) return;
-    sleeper_wakes_at_ = due;
-    if (!core_.options.driver->set_deadline(sleeper_wakes_at_)) core_.options.driver->wake();
-}
-
-void role::put_off_sleeper() noexcept {
-    if (std::min(sleep_limit_, next_deadline()) > sleeper_wakes_at_) plan_sleep(sleep_limit_);
-}
-
 // A thread pushes something of a group, or that is timed, and then looks whether attention is
 // called. Either this exchange comes before that look, and the thread calls attention again, or
 // what it pushed is seen here [GR2].
@@ -166,13 +151,7 @@ bool role::others_want_round() const noexcept {
         (core_.inbox.has_grouped() || turns_.has_noticed() || posts(lane::groups))) {
         return true;
     }
-    return !core_.inbox.empty(lane::everyone) || posts(lane::everyone);
-}
-
-basic_task* role::take_inbox(lane from) noexcept {
-    basic_task* const arrived = core_.inbox.take(from);
-    if (arrived != nullptr) ++announced_pushes_;  // exactly one of its pushes found the inbox empty
-    return arrived;
+    return core_.inbox.has_ungrouped() || posts(lane::everyone);
 }
 
 // The outbox of the holder last: its last step has only just ended.
@@ -193,13 +172,17 @@ basic_task* role::take_inbox(lane from) noexcept {
 
 // The inbox, and the outboxes of the slots, behind what is still pending.
 void role::take_arrivals() noexcept {
-    basic_task* const arrived = take_inbox(lane::everyone);
+    // First what is to stand last: what it must stand behind is there by then.
+    basic_task* const behind = note_pushes(core_.inbox.take_behind());
+    basic_task* const arrived = note_pushes(core_.inbox.take(lane::everyone));
     // What a step keeps stays there while its worker is not in need of it: to take it would move
     // its task to another cache. But it must not stand behind newer ones.
-    const bool leaves_kept = leaves_kept_posts_ && arrived == nullptr && !has_pending();
-    // What is in an outbox is older than what is in the inbox: see seat::post.
+    const bool nothing_else = arrived == nullptr && behind == nullptr && !has_pending();
+    const bool leaves_kept = leaves_kept_posts_ && nothing_else;
+    // What is in an outbox is older than what is in the lane of the inbox: see seat::goes_to_inbox.
     take_posts(lane::everyone, leaves_kept);
     arrivals_of(lane::everyone).add(arrived);
+    arrivals_of(lane::everyone).add(behind);
     trace("arrived");
     if (groups_) take_arrivals_of_groups();
 }
@@ -211,11 +194,8 @@ void role::give_turns(slot& own, time_point& now) noexcept {
 }
 
 void role::take_arrivals_of_groups() noexcept {
-    if (!core_.inbox.empty(lane::control)) {
-        arrivals_of(lane::control).add(take_inbox(lane::control));
-    }
-    basic_task* const arrived =
-        core_.inbox.empty(lane::groups) ? nullptr : take_inbox(lane::groups);
+    arrivals_of(lane::control).add(note_pushes(core_.inbox.take(lane::control)));
+    basic_task* const arrived = note_pushes(core_.inbox.take(lane::groups));
     take_posts(lane::groups, false);
     arrivals_of(lane::groups).add(arrived);
 }
@@ -369,7 +349,7 @@ bool role::drained() const noexcept {
         // Its group does not know all yet.
         if (each->has_open_lease.load(sync::acquire)) return false;
     }
-    if (has_pending() || !core_.inbox.empty(lane::everyone)) return false;
+    if (has_pending() || core_.inbox.has_ungrouped()) return false;
     if (core_.has_groups() && core_.inbox.has_grouped()) return false;
     std::uint64_t begun = entered_;
     for (const auto& each : core_.slots) {

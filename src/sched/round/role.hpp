@@ -22,6 +22,7 @@
 #include "sched/groups/turns.hpp"
 #include "sched/round/overtaking.hpp"
 #include "sched/round/role_lock.hpp"
+#include "sched/round/sleep_plan.hpp"
 #include "sched/round/sleepers.hpp"
 #include "sched/slot/slot.hpp"
 #include "sched/task/task_access.hpp"
@@ -127,12 +128,11 @@ public:
     // was woken from such a sleep, or is due. Whether it is to run.
     [[nodiscard]] bool admit_one(basic_task& task) noexcept;
 
-    // Sets when the sleeper in the driver must wake up. A later round that makes it earlier says
-    // so.
-    void plan_sleep(time_point limit) noexcept;
+    // A worker enters the driver next, and waits until this time at most.
+    void plan_sleep(time_point limit) noexcept { sleep_plan_.begin(limit, next_deadline()); }
 
-    // No worker is awake: the sleeper need not wake up for a deadline that is gone meanwhile.
-    void put_off_sleeper() noexcept;
+    // No worker is awake.
+    void put_off_sleeper() noexcept { sleep_plan_.put_off(next_deadline()); }
 
     // Whether nothing is queued, runs or waits. Exact.
     [[nodiscard]] bool drained() const noexcept;
@@ -217,12 +217,15 @@ private:
 
     void take_arrivals() noexcept;
     void take_arrivals_of_groups() noexcept;
-    [[nodiscard]] basic_task* take_inbox(lane from) noexcept;
+    // What was taken from a front of the inbox: exactly one of its pushes found that empty.
+    [[nodiscard]] basic_task* note_pushes(basic_task* taken) noexcept {
+        if (taken != nullptr) ++announced_pushes_;
+        return taken;
+    }
     inline void take_posts(lane of, bool leaves_kept) noexcept;
     [[nodiscard]] basic_task::chain take_all_arrivals() noexcept;
     void update_attention(bool timed) noexcept;
     void poll_events(time_point now, bool asked, occasion why) noexcept;
-    void hurry_sleeper(time_point due) noexcept;
     void expire(slot& own, time_point now, occasion why) noexcept;
     void expire_in_line(slot& own, time_point now) noexcept;
     void give_turns(slot& own, time_point& now) noexcept;
@@ -260,9 +263,8 @@ private:
     std::uint64_t number_ = 0;   // of the last round
     std::uint64_t entered_ = 0;  // posts admitted, ever; each ends with one step
     time_point last_poll_{};
-    std::size_t last_fired_ = 0;           // tasks that the last poll has woken
-    time_point sleep_limit_ = never;       // of the one in the driver, whatever the deadlines are
-    time_point sleeper_wakes_at_ = never;  // the one in the driver, if it still sleeps
+    std::size_t last_fired_ = 0;  // tasks that the last poll has woken
+    sched::sleep_plan sleep_plan_;
     std::size_t batch_size_ = 0;
     basic_task::chain undealt_;  // of this round: ready has no memory for them
     // So many are held that are not late; SIZE_MAX: workers run.

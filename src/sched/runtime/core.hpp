@@ -49,7 +49,7 @@ class core : public home {
     }
     // Whether something waits in the inbox, in the outbox of `own`, or for the next round.
     [[nodiscard]] bool entries_visible(const slot& own, done_by whom) const noexcept {
-        if (!inbox.empty(lane::everyone) || role.has_backlog()) return true;
+        if (inbox.has_ungrouped() || role.has_backlog()) return true;
         if (has_groups() && (inbox.has_grouped() || !own.outbox.empty(lane::groups) ||
                              (whom == done_by::owner && own.has_bound_work()))) {
             return true;
@@ -76,6 +76,13 @@ public:
         if (duty == wake_duty::none) return;  // the last touch
         if (to != lane::everyone) role.call_attention();
         see_to(duty, rather);
+    }
+
+    // Pushes posts of a step behind those of other threads. An only worker would run its own posts
+    // for as long as there are some, before it looks there: its steps post to the lane itself.
+    void push_behind(basic_task& newest, basic_task& oldest) noexcept {
+        if (width() == 1) return push(lane::everyone, newest, oldest);
+        see_to(inbox.push_behind(newest, oldest));
     }
 
     // Pushes tasks with a deadline or a source, at which busy workers are to look soon. If another

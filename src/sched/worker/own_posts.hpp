@@ -1,12 +1,12 @@
 // What the last steps of a worker posted, taken without a round: the next task of a busy worker,
 // mostly.
 //
-// A worker takes them itself while nothing that is known to wait is older, and only so many between
-// two rounds: a round takes the posts of the slots, and deals them evenly. The more workers there
-// are, the more a round costs. So the limit is a row of 256 posts for each worker, and a round of
-// another worker counts as well. A post that sleeps, or a sleeper that was woken, needs the role
-// for a moment, where the step could not do without it: see posted.hpp. A post with a deadline or a
-// source needs a round.
+// A worker takes them itself while nothing that is known to wait is older, but for posts of other
+// steps, and only so many between two rounds: a round takes the posts of the slots, and deals them
+// evenly. The more workers there are, the more a round costs. So the limit is a row of 256 posts
+// for each worker, and a round of another worker counts as well. A post that sleeps, or a sleeper
+// that was woken, needs the role for a moment, where the step could not do without it: see
+// posted.hpp. A post with a deadline or a source needs a round.
 //
 // `take` is compiled twice, for an outbox that is shared and for an outbox of the only worker:
 // between two steps every instruction counts.

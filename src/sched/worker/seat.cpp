@@ -6,9 +6,9 @@
 
 namespace fairlead::sched {
 
-// A post goes to the outbox while the inbox is empty, so that what is in an outbox is older than
-// what is in the inbox. A post that comes after a post from outside stands behind it, and so do the
-// later posts of the step.
+// A post goes to the outbox while the lane of the inbox is empty, so that what is in an outbox is
+// older than what is there. A post that comes after a post from outside stands behind it, and so do
+// the later posts of the step.
 [[gnu::always_inline]] inline bool seat::goes_to_inbox(lane to, std::uint64_t step) const noexcept {
     return !core_.inbox.empty(to) || slot_.outbox.follows_inbox(step);
 }
@@ -71,7 +71,7 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
 // The slot may have gone, another thread has posted, or thieves come.
 [[gnu::noinline]] void seat::post_with_care(basic_task& newest, basic_task& oldest,
                                             posted how) noexcept {
-    if (!enter()) return core_.push(lane::everyone, newest, oldest);
+    if (!enter()) return core_.push_behind(newest, oldest);
     if (goes_to_thieves(newest, how)) {
         if (const auto duty = slot_.outbox.push_open(newest, slot_.direct)) {
             if (*duty == wake_duty::watch) slot_.kept_posts.add(1);
@@ -81,7 +81,9 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     }
     const std::uint64_t step = slot_.finished.value();
     if (goes_to_inbox(lane::everyone, step)) {
-        return post_to_inbox(lane::everyone, newest, oldest, step, idle::anybody);
+        slot_.outbox.follow_inbox(step);
+        step_.leave_slot();
+        return core_.push_behind(newest, oldest);
     }
     post_at_slot(lane::everyone, newest, oldest, how, step);
 }

@@ -2,7 +2,7 @@
 //
 //     post, post_to_group ---> a step without a slot -----------------------> inbox
 //                         ---> goes_to_thieves ---> the deque of the outbox
-//                         ---> goes_to_inbox ---> post_to_inbox ------------> inbox
+//                         ---> goes_to_inbox -------------------------------> inbox
 //                         ---> post_at_slot ---> a front or the list of the outbox
 //
 // What a step posts to the group of its turn goes the way of the default group: see lease.hpp.

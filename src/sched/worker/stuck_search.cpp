@@ -25,7 +25,9 @@ bool stuck_search::clock_says_so(std::uint64_t finished) noexcept {
 stuck_search::found stuck_search::find(std::span<const std::unique_ptr<slot>> slots,
                                        const slot& own) noexcept {
     found all;
-    for (std::size_t i = 0; i != slots.size(); ++i) {
+    for (std::size_t left = std::min(slots.size(), looked_at_once); left != 0; --left) {
+        const std::size_t i = next_;
+        next_ = next_ + 1 == slots.size() ? 0 : next_ + 1;
         slot& other = *slots[i];
         if (&other == &own) continue;
         const std::uint64_t finished = other.finished.read();

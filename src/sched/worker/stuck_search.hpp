@@ -21,8 +21,8 @@ namespace fairlead::sched {
 
 class stuck_search {
 public:
-    // Of `width` slots. Throws std::bad_alloc.
-    explicit stuck_search(std::size_t width) : seen_finished_(width) {}
+    // Of `width` slots; the first look begins at the slot of this index. Throws std::bad_alloc.
+    stuck_search(std::size_t width, std::size_t first) : next_{first}, seen_finished_(width) {}
 
     // Whether it is time to look: so many steps have ended on the slot of the calling worker.
     [[nodiscard]] bool is_due(std::uint64_t finished) noexcept {
@@ -38,7 +38,8 @@ public:
         slot* with_tasks = nullptr;  // that any worker may take
         bool some_keep_posts = false;
     };
-    // Looks at all slots but the own one.
+    // Looks at the next 16 slots, but for the own one. So what a look costs does not grow with the
+    // workers; how long a slot must have been stuck does.
     [[nodiscard]] found find(std::span<const std::unique_ptr<slot>> slots,
                              const slot& own) noexcept;
 
@@ -46,6 +47,7 @@ private:
     static constexpr duration stuck_after = std::chrono::microseconds{100};
     static constexpr duration long_step = stuck_after / 4;
     static constexpr unsigned stride_max = 16;
+    static constexpr std::size_t looked_at_once = 16;
 
     [[nodiscard]] bool clock_says_so(std::uint64_t finished) noexcept;
 
@@ -56,7 +58,8 @@ private:
     bool steps_are_long_ = true;
     std::uint64_t looked_at_step_ = 0;
     time_point looked_at_{};
-    std::vector<std::uint64_t> seen_finished_;  // of each slot, at the last look
+    std::size_t next_;                          // the slot at which the next look begins
+    std::vector<std::uint64_t> seen_finished_;  // of each slot, when it was looked at last
 };
 
 }  // namespace fairlead::sched

@@ -27,7 +27,8 @@ worker::worker(core& owner, slot& own, bool is_spare)
       slot_{own},
       is_spare_{is_spare},
       alone_{owner.options.workers == 1},
-      stuck_{owner.options.workers} {}
+      claim_min_{std::max<std::size_t>(owner.options.workers / 8, 1)},
+      stuck_{owner.options.workers, own.index} {}
 
 // --- the thread ----------------------------------------------------------------------------------
 
@@ -238,14 +239,14 @@ basic_task* worker::search() noexcept {
     return task;
 }
 
-// While turns are given it is the role that takes tasks from ready.
+// While turns are given it is the role that takes tasks from ready. A claim waits for the line of
+// the claim before: many workers take more at once than a small share. What is too much is stolen.
 [[gnu::noinline]] basic_task* worker::claim() noexcept {
     if (core_.role.turns().are_given()) return nullptr;
     std::array<basic_task*, core::claim_max> out;
     const std::size_t visible = slot_.ready_consumer.visible();
-    const std::size_t share = std::max<std::size_t>(core_.share_of(visible), 1);
-    const std::size_t wanted = std::min<std::size_t>(share, out.size());
-    const std::size_t count = slot_.ready_consumer.claim({out.data(), wanted});
+    const std::size_t share = std::max(core_.share_of(visible), claim_min_);
+    const std::size_t count = slot_.ready_consumer.claim({out.data(), std::min(share, out.size())});
     if (count == 0) return nullptr;
     trace("claim", std::span{out.data(), count});
     core_.put_into_run(slot_, {out.data() + 1, count - 1});
@@ -295,13 +296,13 @@ basic_task* worker::take_from_elsewhere() noexcept {
     const auto [victim, some_keep_posts] = stuck_.find(core_.slots, slot_);
     // The round may leave a task in `next`, which must run before any other. If the role is not
     // free, the next look sees to them.
-    if (some_keep_posts && round_if_free() && slot_.next != nullptr) {
+    const bool wants_round = some_keep_posts || core_.inbox.has_behind();
+    if (wants_round && round_if_free() && slot_.next != nullptr) {
         return std::exchange(slot_.next, nullptr);
     }
     if (victim == nullptr) return nullptr;
     if (basic_task* const task = thief_.steal_run(*victim)) return task;
-    // Each second time: the step may post for ever, and what comes from elsewhere has its turn
-    // between.
+    // Each second time, as the step may post for ever: what comes from elsewhere has its turn.
     if (std::exchange(took_stuck_posts_, false)) return nullptr;
     basic_task* const task = thief_.steal_posts(*victim);
     took_stuck_posts_ = task != nullptr;

@@ -129,8 +129,9 @@ private:
 
     core& core_;
     slot& slot_;
-    const bool is_spare_;    // made for a slot that another had
-    const bool alone_;       // the only slot
+    const bool is_spare_;  // made for a slot that another had
+    const bool alone_;     // the only slot
+    const std::size_t claim_min_;
     bool searches_ = false;  // it has nothing to do
     basic_task* bearer_ = nullptr;
     clock_looks looks_;
