@@ -267,7 +267,7 @@ LookAtWord(w) == /\ pc[w] = "look at word"
                  /\ UNCHANGED <<slots, tasks, rounds, idle, back, search, watch, looks, post>>
 PostWake(w) == /\ pc[w] = "post, wake" /\ WakeOne /\ Go(w, IF Bug = 1 THEN "push" ELSE "step")
                /\ UNCHANGED <<slots, tasks, rounds, back, search, watch, looks, post>>
-\* seat::post_to_inbox: the push that finds it empty announces. What is in front of it does not matter here.
+\* inbox::push_behind: the push that finds it empty announces. What is in front of it does not matter here.
 PostBehind(w, t) ==
     /\ Behind /\ pc[w] = "step" /\ kept' = [kept EXCEPT ![w] = FALSE]
     /\ behind' = behind \cup {t} /\ state' = [state EXCEPT ![t] = "posted"]

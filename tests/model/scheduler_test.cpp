@@ -275,38 +275,6 @@ TEST(ModelScheduler, AStepMayWaitForTwoThatItPosted) {
 
 // The waker's worker takes both from its outbox with the role. The other worker, which fails to get
 // the role meanwhile, must be woken for the second one.
-// The first post stands behind that of the other thread, if that is in the inbox still. A worker
-// has taken both when the step posts again.
-TEST(ModelScheduler, AStepMayWaitForWhatItPostsBehindAPostOfAnotherThread) {
-    model::expect_passes_though_stopped_patiently([](stops how) {
-        scheduler scheduler{{.workers = 2, .blocked_after = 0ms}};
-        sync::signal posted_outside;
-        sync::signal first_ran;
-        sync::signal second_ran;
-        sync::signal outer_ran;
-        task_of first{[&] { first_ran.send(); }};
-        task_of second{[&] { second_ran.send(); }};
-        task_of outer{[&] {
-            posted_outside.receive();
-            scheduler.post(first);
-            first_ran.receive();
-            scheduler.post(second);
-            second_ran.receive();
-            outer_ran.send();
-        }};
-        counter other;
-        scheduler.post(outer);
-        scheduler.post(other.task);
-        posted_outside.send();
-        const interruption stop{scheduler, how};
-        outer_ran.receive();
-        require_before(10ms);
-        scheduler.drain();
-        require(other.steps == 1, "the other ran");
-        require_before(1s);
-    });
-}
-
 TEST(ModelScheduler, AStepMayWaitForAnotherThatWasWokenWithIt) {
     model::expect_passes_though_stopped_patiently([](stops how) {
         scheduler scheduler{{.workers = 2}};

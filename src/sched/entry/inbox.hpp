@@ -58,9 +58,8 @@ public:
         return newest;
     }
     [[nodiscard]] basic_task* take_behind() noexcept {
-        if (!has_behind()) return nullptr;
         basic_task* const newest = behind_.take_reversed();
-        trace("take_behind", reversed_tasks{newest});
+        if (newest != nullptr) trace("take_behind", reversed_tasks{newest});
         return newest;
     }
 

@@ -129,10 +129,10 @@ private:
 
     core& core_;
     slot& slot_;
-    const bool is_spare_;  // made for a slot that another had
-    const bool alone_;     // the only slot
-    const std::size_t claim_min_;
-    bool searches_ = false;  // it has nothing to do
+    const bool is_spare_;          // made for a slot that another had
+    const bool alone_;             // the only slot
+    const std::size_t claim_min_;  // so many tasks it claims at least, if they are there
+    bool searches_ = false;        // it has nothing to do
     basic_task* bearer_ = nullptr;
     clock_looks looks_;
     sched::charging charges_{core_, slot_, looks_};
