@@ -29,6 +29,7 @@ CONSTANTS Workers,
           Long,       \* workers whose steps may never end
           Stealing,
           Behind,     \* whether steps may post to the shared front, behind what is there: inbox::push_behind
+          Leased,     \* whether a worker may keep more than one that is to run, for the lease of its turn: outbox::keeps
           Bug
 
 None == "none"
@@ -163,8 +164,8 @@ TakePosts(w) == /\ pc[w] \in {"take", "take all"} /\ UNCHANGED pc
                 /\ \E v \in todo : /\ todo' = todo \ {v} /\ taken' = taken \cup posted[v]
                                    /\ posted' = [posted EXCEPT ![v] = {}]
                 /\ UNCHANGED <<keeps, run, hand, current, tasks, role, idle, back, search, watch, looks, post>>
-\* role::take_arrivals, outbox::keeps_post_of_step. In the code only a worker that searches leaves it, and looks at the
-\* front as well, for the order.
+\* role::take_arrivals, outbox::keeps_post_of_step, keeps_lease. In the code a worker with tasks leaves only what is kept
+\* for a lease, and a round that finds something in the front leaves nothing, for the order.
 LeavePosts(w) == /\ pc[w] = "take"
                  /\ \E v \in todo \ {w} : /\ HasKeptPost(v) \/ (Bug = 14 /\ posted[v] # {})  \* bug 14: open ones, too
                                           /\ todo' = todo \ {v}
@@ -237,8 +238,9 @@ BeginStep(w) == /\ pc[w] = "begin step" /\ state' = [state EXCEPT ![current[w]] 
 Unposted == {t \in Tasks : state[t] = "new" /\ \A w \in Workers : new[w] # t}
 NextPost == IF Unposted = {} THEN {} ELSE {CHOOSE t \in Unposted : TRUE}
 \* Whether one at most is to run now, by what the slot has; written before the push. Those that a round took from
-\* beside others count still.
-Keeps(w, t) == LET all == Cardinality((posted[w] \cup local[w] \cup {t}) \ Later) <= 1 IN
+\* beside others count still. For a lease: as many as there are, or not.
+Keeps(w, t) == IF Leased THEN BOOLEAN ELSE
+               LET all == Cardinality((posted[w] \cup local[w] \cup {t}) \ Later) <= 1 IN
                {all, all /\ posted[w] = {}}
 BeginPost(w, t) ==
                 /\ pc[w] = "step"

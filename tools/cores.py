@@ -24,6 +24,7 @@ PAGE = pathlib.Path("docs/internals/many_cores.md")
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128)
 STEPS = (50, 200, 1_000, 10_000, 1_000_000)
+GROUPS = (1, 8, 64, 1_000)
 MANY = 16               # tasks of a worker
 LIMIT_S = 300
 REAL_RUNS = 15          # of which the best counts: other programs use the processors, too
@@ -45,16 +46,20 @@ class Case:
     step: int
     workers: int
     many: float = MANY
+    groups: int = 0         # of the scenario `grouped`
     seed: int = 1
 
     def name(self):
-        return f"{self.machine} {self.scenario} {self.policy} {self.step} ns W={self.workers} many={self.many:g}"
+        of_groups = f" groups={self.groups}" if self.groups else ""
+        return (f"{self.machine} {self.scenario} {self.policy} {self.step} ns W={self.workers} many={self.many:g}" +
+                of_groups)
 
     def arguments(self):
         # Every task has some turns before the window, and some in it.
         turn = max(self.many, 1) * self.step
         warm, window = max(4_000_000, 3 * turn), max(2_000_000, 6 * turn)
-        return [f"scenario={self.scenario}", f"policy={self.policy}", f"step={self.step}", f"workers={self.workers}",
+        of_groups = [f"groups={self.groups}"] if self.groups else []
+        return [*of_groups, f"scenario={self.scenario}", f"policy={self.policy}", f"step={self.step}", f"workers={self.workers}",
                 f"many={self.many}", f"seed={self.seed}", f"warm={warm}", f"window={window}"]
 
 
@@ -105,6 +110,10 @@ def sections(machines):
         "chains xeon": cases("xeon", "chains", "fair", STEPS[1:3]),
         "chains sixteen": cases("sixteen", "chains", "fair", STEPS[:3]),
         "pairs sixteen": cases("sixteen", "pairs", "fair", STEPS[1:3], 4),
+        "groups sixteen": [Case("sixteen", "grouped", "fair", 200, workers, MANY, groups)
+                           for groups in GROUPS for workers in fitting(machines, "sixteen")],
+        "groups": [Case("epyc", "grouped", "fair", 200, workers, MANY, groups)
+                   for groups in GROUPS for workers in fitting(machines, "epyc")],
         "few chains": cases("epyc", "chains", "fair", (10_000,), 0.5),
         "posts": cases("epyc", "posts", "fair", (200, 1_000)),
         "bursts": cases("epyc", "bursts", "fair", (1_000,), 1),
@@ -137,7 +146,10 @@ HEADS = ["step:", "workers:", "tasks, M/s:", "in steps:", "late, p50:", "p99:", 
 
 
 def figures_table(cases, figures):
-    return "\n" + tree.table(HEADS, [cells(case, figures[case.name()]) for case in cases]) + "\n"
+    rows = [cells(case, figures[case.name()]) for case in cases]
+    if not cases[0].groups:
+        return "\n" + tree.table(HEADS, rows) + "\n"
+    return "\n" + tree.table(["groups:", *HEADS], [[case.groups, *row] for case, row in zip(cases, rows)]) + "\n"
 
 
 def costs_table(sources, machines):
@@ -155,6 +167,7 @@ def compared():
             yield Case("here", "chains", "fair", step, workers)
         for step in (200, 1_000):
             yield Case("here", "pairs", "fair", step, workers, 1)
+        yield Case("here", "grouped", "fair", 200, workers, groups=8)
     yield Case("here", "chains", "stealing", 200, 1)
     yield Case("here", "chains", "stealing", 200, 2)
     yield Case("here", "posts", "fair", 1_000, 1)
@@ -174,7 +187,8 @@ def validation_table(figures):
     for case in compared():
         real, model = figures["real " + case.name()], figures[case.name()]
         one, other = busy(case, real), busy(case, model)
-        rows.append([case.scenario, case.policy, ns(case.step), case.workers, f"{real['used'] / real['window']:.2f}",
+        scenario = case.scenario if not case.groups else f"{case.scenario}, {case.groups} groups"
+        rows.append([scenario, case.policy, ns(case.step), case.workers, f"{real['used'] / real['window']:.2f}",
                      f"{one:.0f} ns", f"{other:.0f} ns", f"{other / one:.2f}", ns(real["p50"]), ns(model["p50"]),
                      f"{1e3 * real['rounds'] / real['tasks']:.1f}", f"{1e3 * model['rounds'] / model['tasks']:.1f}"])
     return "\n" + tree.table(["scenario", "policy", "step:", "workers:", "processors had:", "busy, a task, real:",
@@ -229,10 +243,11 @@ def best_of_real(build, case):
 
 def facts(build, machines):
     """What holds whatever the machine is."""
-    for scenario, many in (("chains", 16), ("posts", 4), ("bursts", 1), ("pairs", 1)):
+    for scenario, many, groups in (("chains", 16, 0), ("grouped", 16, 8), ("posts", 4, 0), ("bursts", 1, 0),
+                                   ("pairs", 1, 0)):
         for policy in ("fair", "stealing"):
             for workers in (1, 2, 8):
-                case = Case("epyc", scenario, policy, 200, workers, many)
+                case = Case("epyc", scenario, policy, 200, workers, many, groups)
                 found = simulate(build, machines, case)
                 yield from facts_of(case, found)
                 if workers == 2:
@@ -246,7 +261,10 @@ def facts(build, machines):
 # run themselves; far below it most workers sleep, as all tasks pass through the role.
 FLOORS = {Case("epyc", "chains", "fair", 200, 16): 0.65, Case("epyc", "chains", "fair", 1_000, 64): 0.85,
           Case("epyc", "chains", "fair", 200, 64): 0.6, Case("epyc", "chains", "fair", 200, 128): 0.02,
-          Case("epyc", "pairs", "fair", 200, 16, 4): 0.55}
+          Case("epyc", "pairs", "fair", 200, 16, 4): 0.55,
+          Case("sixteen", "grouped", "fair", 200, 4, groups=8): 0.45,
+          Case("sixteen", "grouped", "fair", 200, 8, groups=1): 0.4,
+          Case("sixteen", "grouped", "fair", 200, 16, groups=64): 0.3}
 
 
 def floors(build, machines):

@@ -18,7 +18,7 @@ const task_kind root::kind{.run = run_step,
                                return static_cast<const root&>(task).context().deadline();
                            }};
 
-void root::run_step(basic_task& task) noexcept {
+[[gnu::hot]] void root::run_step(basic_task& task) noexcept {
     auto& self = static_cast<root&>(task);
     self.offers_ = nullptr;
     if (const due now = self.due_now(); now != due::step) {
@@ -37,7 +37,7 @@ void root::run_step(basic_task& task) noexcept {
 }
 
 // Whether what woke the task is what its leaf waits for.
-root::due root::due_now() noexcept {
+[[gnu::hot]] root::due root::due_now() noexcept {
     switch (until_) {
         case until::start:
             return context_ && is_refused() ? due::end : due::step;
@@ -95,7 +95,7 @@ bool root::tell_stop_once() noexcept {
     return awaited_->interrupt(interruption::stop);
 }
 
-void root::run_coroutines() noexcept {
+[[gnu::hot]] void root::run_coroutines() noexcept {
     if (context_) [[unlikely]]
         sched::access::set_bearer(this);
     do {
@@ -205,7 +205,7 @@ void root::run_forks(root& outermost) noexcept {
 void root::post() noexcept { where_.post_last(*this, begin_wait()); }
 
 // Until when to wait.
-time_point root::begin_wait() noexcept {
+[[gnu::hot]] time_point root::begin_wait() noexcept {
     if (offers_ != nullptr) post_forks();
     if (has_forks_ && stop_reaches()) stop_forks();
     if (!hears_signals()) ignore_signals();

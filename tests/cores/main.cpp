@@ -39,6 +39,8 @@ void take(asked& how, std::string_view name, std::string_view text) {
         how.workers = static_cast<unsigned>(value);
     } else if (name == "many") {
         how.many = value;
+    } else if (name == "groups") {
+        how.groups = static_cast<unsigned>(value);
     } else if (name == "step") {
         how.step = static_cast<std::int64_t>(value);
     } else if (name == "gap") {

@@ -6,11 +6,13 @@
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/callback_task.hpp>
+#include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -134,19 +136,24 @@ struct chain : actor {
         ready_at = act();
         if (at.is_over.load(sync::relaxed)) return;
         ++posts;
-        at.home.post(*this);
+        to.post(*this);
     }
 
+    executor to{at.home};
     std::uint64_t posts = 0;
 };
 
-outcome play_chains(const asked& how) {
+// In so many groups; 0: in the default group.
+outcome play_chains(const asked& how, unsigned groups_wanted) {
     outcome found;
     stage on{how};
     const cast<chain> all{on, count_of(how), how.seed};
+    std::deque<group> groups;
+    for (unsigned i = 0; i != groups_wanted; ++i) groups.emplace_back(on.home);
     for (std::size_t i = 0; i != all.size(); ++i) {
+        if (!groups.empty()) all[i].to = groups[i % groups.size()];
         all[i].ready_at = now();
-        on.home.post(all[i]);
+        all[i].to.post(all[i]);
     }
     measure(how, on, found, sleep_until);
     found.begun = all.size();
@@ -270,7 +277,8 @@ outcome play_pairs(const asked& how) {
 }  // namespace
 
 outcome play(const asked& how) {
-    if (how.scenario == "chains") return play_chains(how);
+    if (how.scenario == "chains") return play_chains(how, 0);
+    if (how.scenario == "grouped") return play_chains(how, how.groups);
     if (how.scenario == "posts") return play_posts(how);
     if (how.scenario == "bursts") return play_bursts(how);
     if (how.scenario == "pairs") return play_pairs(how);

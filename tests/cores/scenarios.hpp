@@ -1,6 +1,7 @@
 // The scenarios: what the workers of a scheduler do all the time.
 //
 //     chains   tasks that post themselves, each with a step of `step` ns; `many` for each worker
+//     grouped  the same in `groups` groups, by turns
 //     posts    a thread beside the workers posts `many` tasks for each worker again and again, each
 //              as soon as it has run
 //     bursts   that thread sleeps, posts `many` tasks at once every `gap` ns, and sleeps again
@@ -22,6 +23,7 @@ struct asked {
     unsigned workers = 1;
     fairlead::policy policy = fairlead::policy::fair;
     double many = 16;
+    unsigned groups = 1;
     std::int64_t step = 1'000;
     std::int64_t gap = 100'000;
     std::int64_t warm = 200'000;      // ns before the window

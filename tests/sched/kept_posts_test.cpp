@@ -239,11 +239,11 @@ TEST(KeptPosts, AreTakenOverByAWorkerWithTurnsToo) {
 // Tasks whose steps end when the test says so, in the order in which they began.
 class relay {
 public:
-    relay(scheduler& home, int count) : home_{home}, turns_(static_cast<std::size_t>(count)) {
+    relay(const executor& home, int count) : home_{home}, turns_(static_cast<std::size_t>(count)) {
         for (int i = 0; i != count; ++i) {
             tasks_.emplace_back([this, i](scripted& self) { step(self, i); });
         }
-        for (scripted& each : tasks_) home.post(each);
+        for (scripted& each : tasks_) home_.post(each);
     }
 
     // Ends the step that goes on for the longest time, when `at_once` of them go on, and it was
@@ -260,10 +260,7 @@ public:
         running_.pop_front();
     }
 
-    void end_all() {
-        over_.store(true);
-        home_.drain();
-    }
+    void end_all() { over_.store(true); }
 
     [[nodiscard]] const std::vector<int>& turns() const { return turns_; }
 
@@ -284,7 +281,7 @@ private:
         if (!over_.load()) home_.post(self);
     }
 
-    scheduler& home_;
+    executor home_;
     std::mutex mutex_;
     std::vector<int> turns_;             // guarded by mutex_
     std::deque<running_step*> running_;  // guarded by mutex_
@@ -298,11 +295,17 @@ TEST(KeptPosts, LongStepsTakeTurns) {
     test::watchdog guard;
     constexpr int rounds = 100;
     for (const int tasks : {3, 5}) {
-        scheduler scheduler{{.workers = 2}};
-        relay relay{scheduler, tasks};
-        for (int i = 0; i != rounds * tasks; ++i) relay.end_one(2);
-        relay.end_all();
-        for (const int turns : relay.turns()) EXPECT_NEAR(turns, rounds, rounds * 0.1) << tasks;
+        for (const bool grouped : {false, true}) {
+            scheduler scheduler{{.workers = 2}};
+            const group one{scheduler};
+            relay relay{grouped ? executor{one} : scheduler, tasks};
+            for (int i = 0; i != rounds * tasks; ++i) relay.end_one(2);
+            relay.end_all();
+            scheduler.drain();
+            for (const int turns : relay.turns()) {
+                EXPECT_NEAR(turns, rounds, rounds * 0.1) << tasks << (grouped ? " of a group" : "");
+            }
+        }
     }
 }
 

@@ -16,6 +16,7 @@
 #include <functional>
 #include <latch>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -314,6 +315,93 @@ TEST(LeaseOnThreads, AStepThatLosesItsSlotEndsIt) {
     EXPECT_EQ(steps, 100);
     EXPECT_EQ(one.stats().steps, 101U);
     EXPECT_EQ(one.stats().tasks, 0U);
+}
+
+// A task that posts itself under a lease. Its last step posts another task, and waits for that.
+class waits_for_its_post {
+public:
+    explicit waits_for_its_post(group& in) : in_{in} { in.post(task_); }
+
+private:
+    void step(callback_task& self) {
+        if (--left_ > 0) return in_.post(self);
+        std::latch ran{1};
+        in_.post([&ran] { ran.count_down(); });
+        while (!ran.try_wait()) std::this_thread::yield();
+    }
+
+    group& in_;
+    int left_ = 50;
+    callback_task task_{[this](callback_task& self) { step(self); }};
+};
+
+// Rounds leave to a worker what it keeps for the lease of its turn. But when a step lasts long, a
+// worker that sleeps takes it.
+TEST(LeaseOnThreads, NothingWaitsForALongStepInIt) {
+    const test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .slice = 0s, .blocked_after = 0s}};
+    group one{scheduler};
+    for (int game = 0; game != 100; ++game) {
+        const waits_for_its_post task{one};
+        scheduler.drain();
+    }
+}
+
+// Or a worker that has turns of its own all the time.
+TEST(LeaseOnThreads, NothingWaitsForALongStepInItBesideABusyWorker) {
+    const test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .slice = 0s, .blocked_after = 0s}};
+    group one{scheduler};
+    group other{scheduler};
+    for (int game = 0; game != 30; ++game) {
+        const duration length = game % 3 * 20us;
+        std::atomic<bool> over{false};
+        scripted busy{[&, length](scripted& self) {
+            for (const time_point end = clock::now() + length; clock::now() < end;) {
+            }
+            if (!over) other.post(self);
+        }};
+        other.post(busy);
+        {
+            const waits_for_its_post task{one};
+            test::await([&] { return one.stats().tasks == 0; });
+        }
+        over = true;
+        scheduler.drain();
+    }
+}
+
+// Nor do tasks that have been dealt with the step.
+TEST(LeaseOnThreads, WhatIsDealtWithALongStepIsTakenByAWorkerWithTurns) {
+    const test::watchdog guard;
+    scheduler scheduler{{.workers = 2, .slice = 0s, .blocked_after = 0s}};
+    group one{scheduler};
+    group other{scheduler};
+    // So the length of a step is known, and a turn has several.
+    for (int i = 0; i != 1'000; ++i) one.post([] {});
+    scheduler.drain();
+    for (int game = 0; game != 30; ++game) {
+        std::atomic<bool> over{false};
+        scripted busy{[&](scripted& self) {
+            for (const time_point end = clock::now() + 20us; clock::now() < end;) {
+            }
+            if (!over) other.post(self);
+        }};
+        other.post(busy);
+        std::latch others_ran{7};
+        scripted waiting{[&](scripted&) {
+            while (!others_ran.try_wait()) std::this_thread::yield();
+        }};
+        std::deque<scripted> others;
+        std::vector<basic_task*> all{&waiting};
+        for (int i = 0; i != 7; ++i) {
+            all.push_back(&others.emplace_back([&](scripted&) { others_ran.count_down(); }));
+        }
+        one.post(all);
+        test::await([&] { return others_ran.try_wait(); });
+        over = true;
+        scheduler.drain();
+    }
 }
 
 // Chains of several groups on several workers, with limits and pauses that come and go.

@@ -24,6 +24,9 @@ protected:
                    lane of = lane::everyone) {
         return to.push(of, task, task, kind, finished.value());
     }
+    wake_duty push_leased(outbox& to, callback_task& task, post_kind kind = post_kind::plain) {
+        return to.push(lane::groups, task, task, kind, finished.value(), true);
+    }
 
     static std::vector<basic_task*> all_of(basic_task::chain taken) {
         std::vector<basic_task*> all;
@@ -82,6 +85,93 @@ TEST_F(outbox_test, knows_the_step_that_keeps_a_post) {
     finished.add(1);
     EXPECT_FALSE(box.keeps_post_of_step(finished));
     EXPECT_TRUE(box.has_older_posts(finished));
+}
+
+TEST_F(outbox_test, keeps_one_task_of_each_step_for_a_lease) {
+    outbox box{true, false};
+    for (callback_task& each : tasks) {
+        EXPECT_EQ(push_leased(box, each), wake_duty::watch);
+        EXPECT_TRUE(box.keeps_lease());
+        finished.add(1);
+    }
+    EXPECT_FALSE(box.wants_round(false));
+    EXPECT_TRUE(box.keeps_post());
+    EXPECT_FALSE(box.has_older_posts(finished));
+    EXPECT_EQ(all_of(box.take(lane::groups)),
+              (std::vector<basic_task*>{&tasks[0], &tasks[1], &tasks[2]}));
+    EXPECT_FALSE(box.keeps_lease());
+}
+
+TEST_F(outbox_test, does_not_keep_two_tasks_of_a_step_for_a_lease) {
+    outbox box{true, false};
+    EXPECT_EQ(push_leased(box, tasks[0], post_kind::sleeps), wake_duty::watch);
+    EXPECT_EQ(push_leased(box, tasks[1]), wake_duty::watch);
+    EXPECT_TRUE(box.keeps_lease());
+    EXPECT_EQ(push_leased(box, tasks[2]), wake_duty::wake);
+    EXPECT_FALSE(box.keeps_lease());
+    EXPECT_TRUE(box.wants_round(false));
+}
+
+TEST_F(outbox_test, counts_the_tasks_of_a_step_though_a_round_takes_some) {
+    outbox box{true, false};
+    EXPECT_EQ(push_leased(box, tasks[0]), wake_duty::watch);
+    static_cast<void>(box.take(lane::groups));
+    EXPECT_EQ(push_leased(box, tasks[1]), wake_duty::watch);
+    EXPECT_FALSE(box.keeps_lease());
+    finished.add(1);
+    EXPECT_EQ(push_leased(box, tasks[2]), wake_duty::wake);
+}
+
+// They are older, and somewhere else.
+TEST_F(outbox_test, has_no_posts_for_a_lease_after_a_round_of_another_has_taken_some) {
+    const home group{nullptr, lane::groups};
+    outbox box{true, false};
+    arrivals arrived;
+    static_cast<void>(push_leased(box, tasks[0]));
+    EXPECT_TRUE(box.has_leased(group));
+    box.move_to(arrived, lane::groups);
+    finished.add(1);
+    static_cast<void>(push_leased(box, tasks[1]));
+    EXPECT_FALSE(box.has_leased(group));
+    box.move_to(arrived, lane::groups);
+    box.begin_anew();  // that was a round of the owner
+    finished.add(1);
+    static_cast<void>(push_leased(box, tasks[2]));
+    EXPECT_TRUE(box.has_leased(group));
+    static_cast<void>(box.take(lane::groups));
+    finished.add(1);
+    static_cast<void>(push_leased(box, tasks[0]));
+    EXPECT_TRUE(box.has_leased(group));
+}
+
+TEST_F(outbox_test, keeps_nothing_for_a_lease_beside_other_posts) {
+    for (const lane other : {lane::everyone, lane::groups}) {
+        outbox box{true, false};
+        EXPECT_EQ(push_leased(box, tasks[0]), wake_duty::watch);
+        finished.add(1);
+        EXPECT_EQ(push(box, tasks[1], post_kind::plain, other), wake_duty::wake);
+        EXPECT_FALSE(box.keeps_lease());
+        finished.add(1);
+        EXPECT_EQ(push_leased(box, tasks[2]), wake_duty::wake);
+        EXPECT_FALSE(box.keeps_lease());
+    }
+    outbox box{true, false};
+    EXPECT_EQ(push(box, tasks[0]), wake_duty::watch);
+    finished.add(1);
+    EXPECT_EQ(push_leased(box, tasks[1]), wake_duty::wake);
+    EXPECT_FALSE(box.keeps_lease());
+}
+
+TEST_F(outbox_test, keeps_nothing_for_a_lease_beside_what_is_open_to_thieves) {
+    outbox box{true, true};
+    EXPECT_EQ(push_leased(box, tasks[0]), wake_duty::watch);
+    EXPECT_EQ(box.push_open(tasks[1], direct), wake_duty::wake);
+    EXPECT_FALSE(box.keeps_lease());
+    EXPECT_TRUE(box.wants_thief(false));
+    static_cast<void>(box.take(lane::groups));
+    finished.add(1);
+    EXPECT_EQ(push_leased(box, tasks[2]), wake_duty::wake);
+    EXPECT_FALSE(box.keeps_lease());
 }
 
 TEST_F(outbox_test, opens_its_posts_when_its_owner_parks) {

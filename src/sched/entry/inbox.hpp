@@ -68,8 +68,9 @@ private:
         return static_cast<std::size_t>(of);
     }
 
-    std::array<front_queue, 3> fronts_;
-    front_queue behind_;  // lane::everyone
+    struct alignas(base::cache_line) front : front_queue {};  // threads meet at each
+    std::array<front, 3> fronts_;
+    front behind_;  // lane::everyone
 };
 
 }  // namespace fairlead::sched

@@ -9,14 +9,13 @@
 // Question it answers: where does a post of a step wait, and must another worker be woken for it?
 //
 // The owner is the worker of the slot while it is at the slot: see handover.hpp. The holder of the
-// role takes the posts in a round, and thieves take from the local deque. So workers do not meet on
-// one word, as they would in the inbox.
+// role takes the posts in a round, and thieves take from the local deque.
 //
 // Invariants
 //   1. Tasks of one lane come out in the order of their pushes.
 //   2. Only the owner touches a list. Its tasks are older than all tasks of the inbox.
-//   3. While `keeps_` is true at most one task here is to run; the other tasks go to sleep. The
-//      owner looks at them when its step ends, so no worker is woken for them, only to watch them.
+//   3. The owner looks at what it keeps when its step ends, so a worker is woken only to watch it.
+//      It keeps one task that is to run, or one of each step: see `keeps`.
 //   4. A task in the local deque is counted as begun before it is open: see role::drained.
 //
 // Progress: push is lock-free. Specs: KeptPosts, Drain in spec/MAP.md.
@@ -33,6 +32,7 @@
 #include <fairlead/sched/executor.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,6 +43,14 @@ namespace fairlead::sched {
 using local_posts = local_deque<basic_task, basic_task::link>;
 
 class outbox {
+    // What the owner keeps of its posts for itself, beside tasks that go to sleep. A round of
+    // another worker leaves what is kept for a lease: to take it would end the turn of the owner.
+    enum class keeps : std::uint8_t {
+        nothing,  // more is to run than one task: a worker is to come for it
+        one,      // at most one task is to run
+        lease,    // all are for the lease of the owner, and of each step at most one is to run
+    };
+
 public:
     // `shared`: other workers may take from it. `steals`: policy::stealing.
     outbox(bool shared, bool steals)
@@ -70,35 +78,34 @@ public:
                                                      std::uint64_t step,
                                                      bool leased = false) noexcept {
         if (!shared_) {
-            add_to_list(list_of(to), newest, kind);
+            add_to_list(to, newest, kind);
             return wake_duty::none;
         }
-        if (to == lane::groups) {
-            if (groups_.empty()) {
-                leased_kind_ = post_kind::plain;
-                group_posts_ = leased_ = 0;
-            }
-            if (nothing_in_fronts()) begin_posts(step);
-            ++group_posts_;
-            if (leased) {
-                leased_kind_ = std::max(leased_kind_, kind);
-                ++leased_;
-            }
-        } else {
-            if (everyone_.empty()) {  // the owner alone adds to it
-                kind_ = post_kind::plain;
-                posts_ = 0;
-                if (groups_.empty()) begin_posts(step);
-            }
-            kind_ = std::max(kind_, kind);
-            ++posts_;
+        lane_posts& mine = of(to);
+        const bool is_first = mine.front.empty();  // the owner alone adds to it
+        const bool is_only =
+            is_first && of(to == lane::groups ? lane::everyone : lane::groups).front.empty();
+        // A round of another worker has taken leased posts: they come first.
+        const bool was_taken = is_first && mine.count != 0;
+        mine.kind = is_first ? kind : std::max(mine.kind, kind);
+        mine.count = is_first ? 1 : mine.count + 1;
+        if (is_only) {
+            due_ = 0;
+            kept_after_.publish(step);
+        }
+        if (to == lane::groups) all_leased_ = leased && !was_taken && (is_first || all_leased_);
+        bool for_lease = false;
+        if (leased) {
+            const bool kept_so_far = is_first ? is_only && !has_open() : keeps_is(keeps::lease);
+            const bool is_second = due_of(kind) != 0 && std::exchange(leased_step_, step) == step;
+            for_lease = all_leased_ && kept_so_far && !is_second;
         }
         // Before the push, which publishes `keeps_`.
         due_ += due_of(kind);
-        const bool kept = due_ + due_locally() <= 1;
-        set_keeps(kept);
+        const bool kept = for_lease || due_ + due_locally() <= 1;
+        set_keeps(for_lease ? keeps::lease : kept ? keeps::one : keeps::nothing);
         trace("post", &newest, kept);
-        (to == lane::groups ? groups_ : everyone_).push_reversed(newest, oldest);
+        mine.front.push_reversed(newest, oldest);
         trace("keep", &newest);
         return kept ? wake_duty::watch : wake_duty::wake;
     }
@@ -108,7 +115,7 @@ public:
         const bool kept = local_->empty() && (nothing_in_fronts() || due_ == 0);
         // All before the push, which publishes it.
         direct.add(1);
-        set_keeps(kept);
+        set_keeps(kept ? keeps::one : keeps::nothing);
         if (!local_->push(task)) {
             direct.publish(direct.value() - 1);
             return std::nullopt;
@@ -124,70 +131,61 @@ public:
         return inbox_step_ == step;
     }
 
+    // The owner has run a round, which has taken the posts.
+    void begin_anew() noexcept { of(lane::groups).count = 0; }
+
     // The owner parks: other workers are to take the posts. The word of `idle` publishes it.
     void open_posts() noexcept {
-        if (!nothing_in_fronts()) keeps_.store(false, sync::relaxed);
+        if (!nothing_in_fronts()) keeps_.store(keeps::nothing, sync::relaxed);
     }
 
     // --- the owner: between two steps ------------------------------------------------------------
 
     // The highest kind posted to lane::everyone since it was empty. Valid while it is not empty.
-    [[nodiscard]] post_kind kind() const noexcept { return kind_; }
+    [[nodiscard]] post_kind kind() const noexcept { return of(lane::everyone).kind; }
 
     // How many posts the owner has added to the lane. With a list: 0.
-    [[nodiscard]] unsigned posts(lane of = lane::everyone) const noexcept {
-        return of == lane::groups ? group_posts_ : posts_;
-    }
+    [[nodiscard]] unsigned posts(lane to = lane::everyone) const noexcept { return of(to).count; }
 
     // Whether the tasks that `take` gives need no round and no role. The lane must not be empty.
-    [[nodiscard]] bool is_due() const noexcept {
+    [[nodiscard]] bool is_due(lane to = lane::everyone) const noexcept {
         // A list gives one task at a time. It may be due although the lane has other kinds: the
         // deadline of a sleeper is not `immediately`.
-        return shared_ ? kind_ <= post_kind::again : task_access::runs_at_once(*list_.front());
+        return shared_ ? of(to).kind <= post_kind::again
+                       : task_access::runs_at_once(*of(to).list.front());
     }
 
     // Whether there are posts for the lease of this home, and none needs a round: for the default
     // group those of its lane; for another group leased posts, if its lane has no other posts.
-    [[nodiscard]] bool has_leased(const home& of) const noexcept {
-        if (!of.grouped()) return !empty(lane::everyone) && kind_ <= post_kind::sleeps;
+    [[nodiscard]] bool has_leased(const home& by) const noexcept {
+        if (!by.grouped()) return !empty(lane::everyone) && kind() <= post_kind::sleeps;
         if (empty(lane::groups)) return false;
-        if (shared_) return leased_ == group_posts_;
-        return &task_access::home_of(*leased_list_.front()) == &of;
-    }
-    // Whether none of these posts needs the role. Requires `has_leased`.
-    [[nodiscard]] bool is_leased_due(const home& of) const noexcept {
-        if (!of.grouped()) return is_due();
-        if (shared_) return leased_kind_ <= post_kind::again;
-        return task_access::runs_at_once(*leased_list_.front());
+        return shared_ ? all_leased_ : &task_access::home_of(*of(lane::groups).list.front()) == &by;
     }
 
     // Takes all tasks of a front, oldest first, or the oldest of a list. Empty: a round was faster.
     [[nodiscard]] basic_task::chain take(lane from = lane::everyone) noexcept {
+        lane_posts& mine = of(from);
         if (!shared_) {
-            basic_task* const oldest = list_of(from).pop_front();
+            basic_task* const oldest = mine.list.pop_front();
             return {oldest, oldest, oldest != nullptr ? std::size_t{1} : 0};
         }
-        if (from == lane::groups) {
-            group_posts_ = leased_ = 0;
-            return groups_.take_all();
-        }
-        posts_ = 0;
-        return everyone_.take_all();
+        mine.count = 0;
+        return mine.front.take_all();
     }
 
     // --- the holder of the role ------------------------------------------------------------------
 
     // Moves all tasks of a lane behind those of `to`. A list: only the owner may, while it runs.
     [[gnu::always_inline]] void move_to(arrivals& to, lane from) noexcept {
+        lane_posts& mine = of(from);
         if (!shared_) {
-            basic_task::chain& list = list_of(from);
-            if (from != lane::groups) trace("take_posts", list);
-            if (!list.empty()) to.add(std::exchange(list, {}));
+            if (from != lane::groups) trace("take_posts", mine.list);
+            if (!mine.list.empty()) to.add(std::exchange(mine.list, {}));
             return;
         }
-        if (from == lane::groups) return to.add(groups_.take_reversed());
-        basic_task* const newest = everyone_.take_reversed();
-        trace("take_posts", reversed_tasks{newest});
+        basic_task* const newest = mine.front.take_reversed();
+        if (from != lane::groups) trace("take_posts", reversed_tasks{newest});
         to.add(newest);
     }
 
@@ -198,9 +196,8 @@ public:
 
     // These answers are hints, unless [ID1] or [ID2] orders them. Only the owner looks at a list.
 
-    [[nodiscard]] bool empty(lane of) const noexcept {
-        if (of == lane::groups) return shared_ ? groups_.empty() : leased_list_.empty();
-        return shared_ ? everyone_.empty() : list_.empty();
+    [[nodiscard]] bool empty(lane to) const noexcept {
+        return shared_ ? of(to).front.empty() : of(to).list.empty();
     }
     [[nodiscard]] bool empty() const noexcept {
         return empty(lane::everyone) && empty(lane::groups);
@@ -231,25 +228,43 @@ public:
     [[nodiscard]] bool keeps_post_of_step(const counter& finished) const noexcept {
         return keeps_post() && kept_after_.read() == finished.read();
     }
-    // Whether there is a post from before that step, or a post that is not kept.
+    // Whether there is a post from before that step, or a post that is not kept. Not those that
+    // are kept for a lease: the order of other tasks does not depend on them.
     [[nodiscard]] bool has_older_posts(const counter& finished) const noexcept {
-        return !nothing_in_fronts() && (!is_kept() || kept_after_.read() != finished.read());
+        if (nothing_in_fronts() || keeps_lease()) return false;
+        return !is_kept() || kept_after_.read() != finished.read();
+    }
+    // Whether all posts are kept for the lease of the owner.
+    [[nodiscard]] bool keeps_lease() const noexcept {
+        return !of(lane::groups).front.empty() && keeps_is(keeps::lease);
     }
 
 private:
+    struct lane_posts {
+        front_queue front;  // with several workers
+        // The owner's alone. Tasks since the front was empty; 0 after the owner has taken all.
+        unsigned count = 0;
+        post_kind kind = post_kind::plain;
+        basic_task::chain list;
+    };
+    [[nodiscard]] lane_posts& of(lane to) noexcept { return lanes_[to == lane::groups ? 1 : 0]; }
+    [[nodiscard]] const lane_posts& of(lane to) const noexcept {
+        return lanes_[to == lane::groups ? 1 : 0];
+    }
     [[nodiscard]] bool nothing_in_fronts() const noexcept {
-        return everyone_.empty() && groups_.empty();
+        return lanes_[0].front.empty() && lanes_[1].front.empty();
     }
-    [[nodiscard]] basic_task::chain& list_of(lane of) noexcept {
-        return of == lane::groups ? leased_list_ : list_;
+    [[nodiscard]] bool keeps_is(keeps what) const noexcept {
+        return keeps_.load(sync::relaxed) == what;
     }
-    [[nodiscard]] bool is_kept() const noexcept { return keeps_.load(sync::relaxed); }
-    void set_keeps(bool kept) noexcept {
-        if (is_kept() != kept) keeps_.store(kept, sync::relaxed);
+    [[nodiscard]] bool is_kept() const noexcept { return !keeps_is(keeps::nothing); }
+    void set_keeps(keeps what) noexcept {
+        if (!keeps_is(what)) keeps_.store(what, sync::relaxed);
     }
 
-    void add_to_list(basic_task::chain& list, basic_task& newest, post_kind kind) noexcept {
-        if (&list == &list_) kind_ = list.empty() ? kind : std::max(kind_, kind);
+    void add_to_list(lane to, basic_task& newest, post_kind kind) noexcept {
+        basic_task::chain& list = of(to).list;
+        if (to != lane::groups) of(to).kind = list.empty() ? kind : std::max(of(to).kind, kind);
         if (kind == post_kind::batch) [[unlikely]] {
             list.append(front_queue::turn_over(&newest));
         } else {
@@ -258,39 +273,26 @@ private:
         trace("keep", &newest);
     }
 
-    // The first post since the fronts were empty.
-    void begin_posts(std::uint64_t step) noexcept {
-        due_ = 0;
-        kept_after_.publish(step);
-    }
-
     // How many tasks of the local deque are to run: 1 if the owner keeps it; 2 stands for more.
     [[nodiscard]] unsigned due_locally() const noexcept {
         if (!has_open()) return 0;
         return is_kept() ? 1 : 2;
     }
 
-    front_queue everyone_;
-    basic_task::chain list_;
-    basic_task::chain leased_list_;  // of lane::groups
-
-    // Only the owner touches these.
-    post_kind kind_ = post_kind::plain;
-    post_kind leased_kind_ = post_kind::plain;  // of the leased posts
+    // In one line: what a round looks at on each slot.
+    alignas(base::cache_line) counter kept_after_;  // written before the push
+    // Written by the owner: before the push, and again before it parks.
+    sync::atomic<keeps> keeps_{keeps::nothing};
+    // The owner's alone, but for the fronts.
+    bool all_leased_ = true;  // the posts of lane::groups
     const bool shared_;
-    unsigned posts_ = 0;
-    unsigned group_posts_ = 0;  // of lane::groups
-    unsigned leased_ = 0;       // those of them that are leased
-    unsigned due_ = 0;          // tasks of both fronts that are due; a batch counts as two
+    unsigned due_ = 0;  // tasks of both fronts that are due; a batch counts as two
+    std::array<lane_posts, 2> lanes_;
+    std::uint64_t leased_step_ = ~std::uint64_t{0};  // has posted the last of them that is due
     std::uint64_t inbox_step_ = ~std::uint64_t{0};
 
-    front_queue groups_;
     // With policy::stealing: plain posts, all of them open to thieves. Else null.
     const std::unique_ptr<local_posts> local_;
-
-    // Written by the owner: before the push, and again before it parks.
-    sync::atomic<bool> keeps_{false};
-    counter kept_after_;  // written before the push
 };
 
 }  // namespace fairlead::sched

@@ -146,9 +146,9 @@ public:
     // No worker has opened the lease.
     void take_back_lease() noexcept { --leases_; }
 
-    // Whether a lease may go on, and no older task waits. Called by the worker that has it; a hint.
-    [[nodiscard]] bool keeps_lease() const noexcept {
-        return queued.load(sync::relaxed) == 0 && !paused.load(sync::relaxed) && most() == 0 &&
+    // Whether a lease may go on, and so many older tasks wait at most. For its worker; a hint.
+    [[nodiscard]] bool keeps_lease(std::size_t older) const noexcept {
+        return queued.load(sync::relaxed) <= older && !paused.load(sync::relaxed) && most() == 0 &&
                rate_wanted.load(sync::relaxed) == 0;
     }
     // A task that was dealt has been taken back.

@@ -364,7 +364,8 @@ bool turns::deal(slot& own, group_state& group) noexcept {
                 .until = now + length,
                 .number = number(),
                 .steps_to_look = static_cast<unsigned>(steps_to_look),
-                .has_lease = leased};
+                .has_lease = leased,
+                .took_all = group.queue.empty()};
     own.measured_in = number();
     own.measured_from = now;
     own.next = out[0];

@@ -65,6 +65,14 @@ public:
         now_ = now;
     }
 
+    // Whether the last round that took what workers keep for leases was so long ago. Then this one
+    // does: no worker is to have more tasks of a group than another worker for long.
+    [[nodiscard]] bool evens_out(time_point now, duration interval) noexcept {
+        if (now == immediately || now - evened_out_ < interval) return false;
+        evened_out_ = now;
+        return true;
+    }
+
     // Whether a round has to know the time.
     [[nodiscard]] bool need_time() const noexcept { return are_given() || !entering_.empty(); }
 
@@ -157,11 +165,14 @@ private:
     core& core_;
     std::vector<level> levels_;
     group_state* const everyone_;
-    slot* holder_ = nullptr;  // of the role
-    time_point now_{};        // of its round, or `immediately`
+    // Workers read these between steps, and few rounds write them. What rounds write is apart.
     sync::atomic<std::uint32_t> number_{0};
-    lockfree::front_queue<group_state, &group_state::next_noticed> noticed_;
     sync::atomic<unsigned> slots_waited_for_{0};
+    lockfree::front_queue<group_state, &group_state::next_noticed> noticed_;
+
+    alignas(base::cache_line) slot* holder_ = nullptr;  // of the role
+    time_point now_{};                                  // of its round, or `immediately`
+    time_point evened_out_{};
     bool some_are_bound_ = false;                                   // or were bound
     base::chain<group_state, &group_state::next_resting> resting_;  // some rest no longer
     pairing_heap<group_state, &group_state::entering_links, &group_state::entry_at> entering_;

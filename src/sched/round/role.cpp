@@ -1,24 +1,13 @@
 #include "sched/round/role.hpp"
 
 #include "sched/runtime/core.hpp"
+#include "sched/task/fetch_ahead.hpp"
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
 namespace fairlead::sched {
-namespace {
-
-// Admission needs the first line of a task; its step, which comes soon, needs those of its kind. In
-// a burst none is in the cache. A hint to the processor, harmless where the task is shorter.
-void fetch_ahead(const basic_task& task) noexcept {
-    const auto* const begin = reinterpret_cast<const char*>(&task);
-    __builtin_prefetch(begin + base::cache_line);
-    __builtin_prefetch(begin + 2 * base::cache_line);
-}
-
-}  // namespace
-
 role::role(core& owner, std::size_t workers)
     : core_{owner},
       admit_max_{admitted_at_most(workers)},
@@ -31,7 +20,7 @@ void role::round(slot& own, occasion why) noexcept {
     ++number_;
     dealing_to_ = &own;
     own_share_ = 0;
-    leaves_kept_posts_ = why != occasion::working;
+    why_ = why;
     groups_ = core_.has_groups();
     // Before anything that the wish is about is looked at: a later wish is for the next round.
     // [RL2] sees what every wish up to this one is about.
@@ -42,6 +31,8 @@ void role::round(slot& own, occasion why) noexcept {
         now = core_.now();
     }
     if (groups_) turns_.begin_round(own, now);
+    takes_leased_ = why == occasion::rescuing ||
+                    (groups_ && turns_.evens_out(now, 10 * core_.options.round_interval));
     trace("begin", now);
 
     if (core_.stopping.load(sync::acquire) && !stop_told_) stop_all_sleepers();
@@ -56,7 +47,10 @@ void role::round(slot& own, occasion why) noexcept {
     }
     if (groups_) give_turns(own, now);
 
-    if (groups_) groups_pend_.store(!arrivals_of(lane::groups).empty(), sync::relaxed);  // a hint
+    if (groups_) {
+        const bool pend = !arrivals_of(lane::groups).empty();
+        if (groups_pend() != pend) groups_pend_.store(pend, sync::relaxed);  // a hint
+    }
     tell_backlog(has_pending() || (groups_ && turns_.wanted()));
     // Asked again: the first source may have come with a task of this round, for which no worker
     // would wait.
@@ -164,7 +158,11 @@ bool role::others_want_round() const noexcept {
     }
     for (const auto& each : core_.slots) {
         if (each.get() == dealing_to_) continue;
-        if (leaves_kept && each->outbox.keeps_post_of_step(each->finished)) continue;
+        const outbox& from = each->outbox;
+        if (leaves_kept &&
+            (of == lane::groups ? from.keeps_lease() : from.keeps_post_of_step(each->finished))) {
+            continue;
+        }
         each->outbox.move_to(to, of);
     }
     if (dealing_to_ != nullptr) dealing_to_->outbox.move_to(to, of);
@@ -178,7 +176,8 @@ void role::take_arrivals() noexcept {
     // What a step keeps stays there while its worker is not in need of it: to take it would move
     // its task to another cache. But it must not stand behind newer ones.
     const bool nothing_else = arrived == nullptr && behind == nullptr && !has_pending();
-    const bool leaves_kept = leaves_kept_posts_ && nothing_else;
+    const bool has_task = why_ == occasion::working || why_ == occasion::rescuing;
+    const bool leaves_kept = !has_task && nothing_else;
     // What is in an outbox is older than what is in the lane of the inbox: see seat::goes_to_inbox.
     take_posts(lane::everyone, leaves_kept);
     arrivals_of(lane::everyone).add(arrived);
@@ -196,12 +195,15 @@ void role::give_turns(slot& own, time_point& now) noexcept {
 void role::take_arrivals_of_groups() noexcept {
     arrivals_of(lane::control).add(note_pushes(core_.inbox.take(lane::control)));
     basic_task* const arrived = note_pushes(core_.inbox.take(lane::groups));
-    take_posts(lane::groups, false);
+    // What a worker keeps for the lease of its turn is next there: it stays. But it must not stand
+    // behind newer posts of the same step.
+    take_posts(lane::groups, !takes_leased_ && arrived == nullptr);
     arrivals_of(lane::groups).add(arrived);
 }
 
 basic_task::chain role::take_all_arrivals() noexcept {
-    leaves_kept_posts_ = false;
+    why_ = occasion::rescuing;
+    takes_leased_ = true;
     groups_ = core_.has_groups();
     take_arrivals();
     basic_task::chain all;

@@ -245,20 +245,23 @@ private:
     core& core_;
     const std::size_t admit_max_;
     sched::turns turns_;
+    // Workers read these between any two steps. A round writes them only to change them, and so
+    // they are not in the line of the lock.
+    alignas(base::cache_line) sync::atomic<bool> attention_{false};
+    sync::atomic<bool> timed_{false};
+    sync::atomic<bool> groups_pend_{false};
     alignas(base::cache_line) role_lock lock_;
     // The number of the last round, and in the lowest bit whether it has left tasks for the next.
     sync::atomic<std::uint64_t> last_{0};
     sync::atomic<bool> wanted_{false};
-    sync::atomic<bool> timed_{false};
-    sync::atomic<bool> attention_{false};
-    sync::atomic<bool> groups_pend_{false};
     sync::atomic<time_point> last_round_{time_point{}};
     sync::atomic<time_point> next_due_{never};
     sched::overtaking overtaking_;
 
     // What every round touches, in few lines: they move from worker to worker with the role.
     alignas(base::cache_line) slot* dealing_to_ = nullptr;
-    bool leaves_kept_posts_ = false;
+    occasion why_ = occasion::working;
+    bool takes_leased_ = false;  // also what workers keep for the leases of their turns
     std::size_t own_share_ = 0;  // how many more of this round's tasks the holder may keep
     std::uint64_t number_ = 0;   // of the last round
     std::uint64_t entered_ = 0;  // posts admitted, ever; each ends with one step

@@ -72,7 +72,7 @@ inline void enqueue(sched::home& home, bool grouped, basic_task& newest, basic_t
 
 }  // namespace
 
-[[gnu::noinline]] void post_target::post(basic_task& task) const noexcept {
+[[gnu::noinline, gnu::hot]] void post_target::post(basic_task& task) const noexcept {
     const bool grouped = accept(task, immediately);
     enqueue(*home_, grouped, task, task, {.kind = post_kind::plain, .last = false});
 }
@@ -108,8 +108,8 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
     return true;
 }
 
-[[gnu::noinline]] void post_target::submit(basic_task& task, time_point deadline,
-                                           bool last) const noexcept {
+[[gnu::noinline, gnu::hot]] void post_target::submit(basic_task& task, time_point deadline,
+                                                     bool last) const noexcept {
     const bool grouped = accept(task, deadline);
     post_kind kind = post_kind::timed;
     if (deadline == immediately) kind = post_kind::again;
@@ -130,7 +130,7 @@ inline bool post_target::accept(basic_task& task, time_point deadline) const noe
     enqueue(*home_, grouped, *newest, *tasks.front(), {.kind = kind, .last = false});
 }
 
-[[gnu::noinline]] void sched::home::enqueue_woken(basic_task& task) noexcept {
+[[gnu::noinline, gnu::hot]] void sched::home::enqueue_woken(basic_task& task) noexcept {
     trace("duty", &task);
     post_kind kind = post_kind::woken;
     if (task_access::was_only_to_be_woken(task)) {

@@ -28,8 +28,9 @@ class worker;
 
 // What the worker does that runs a round.
 enum class occasion : std::uint8_t {
-    working,    // it runs tasks, or has found that a step lasts long: the round takes all posts
-    searching,  // it has no task: the post that a step keeps for its own worker stays
+    rescuing,   // it has found that a step lasts long: the round takes all posts
+    working,    // it runs tasks: what other workers keep for the leases of their turns stays
+    searching,  // it has no task: the post that a step keeps for its own worker stays as well
     sleeping,   // and it waits in the driver next: a round that finds nothing skips the poll
 };
 
@@ -68,6 +69,7 @@ struct alignas(base::cache_line) slot {
         std::uint32_t number = 0;
         unsigned steps_to_look = 1;  // under its lease: after so many the clock is looked at
         bool has_lease = false;      // which the worker has not opened yet
+        bool took_all = false;       // tasks that its group had then
     } turn;
     time_point measured_from{};
     std::uint32_t measured_in = 0;

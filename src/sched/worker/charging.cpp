@@ -80,7 +80,7 @@ void charging::take_lease() noexcept {
     lease_.open(group, group.grouped() ? static_cast<home&>(group) : core_);
 }
 
-void charging::end_in_lease() noexcept {
+[[gnu::hot]] void charging::end_in_lease() noexcept {
     slot_.offers.end_forking();
     lease_.end_step();
     const bool has_more = slot_.next != nullptr || !slot_.runs.empty() || !slot_.outbox.empty();

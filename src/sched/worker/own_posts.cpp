@@ -25,7 +25,7 @@ namespace fairlead::sched {
     return true;
 }
 
-[[gnu::noinline]] void own_posts::put_due_into_run(basic_task::chain tasks) noexcept {
+[[gnu::noinline, gnu::hot]] void own_posts::put_due_into_run(basic_task::chain tasks) noexcept {
     slot_.direct.add(tasks.size());  // before they can run
     left_ -= static_cast<unsigned>(tasks.size());
     std::array<basic_task*, run_queue::capacity> rest;
@@ -57,7 +57,7 @@ namespace fairlead::sched {
 // Up to the first that is to run, and what `take` gives with it. The tasks behind it in a list may
 // be woken before it is their turn to sleep.
 template <bool Shared>
-[[gnu::noinline]] basic_task* own_posts::admit() noexcept {
+[[gnu::noinline, gnu::hot]] basic_task* own_posts::admit() noexcept {
     if (!core_.role.try_acquire()) return nullptr;
     // The worker that had it before may have left something older.
     if (Shared && (core_.role.has_backlog() || !slot_.ready_consumer.empty())) {
@@ -86,27 +86,28 @@ template <bool Shared>
 template basic_task* own_posts::admit<true>() noexcept;
 template basic_task* own_posts::admit<false>() noexcept;
 
-// Whether posts to the group of the lease may go before the rest of the turn: nothing that is known
-// to wait there is older.
-[[gnu::always_inline]] inline bool own_posts::lease_goes_on(const lease& turn,
-                                                            bool of_group) const noexcept {
-    if (!turn.group().keeps_lease() || core_.inbox.has_grouped() || core_.role.groups_pend()) {
-        return false;
-    }
-    return of_group || (slot_.ready_consumer.empty() && core_.inbox.empty(lane::everyone));
-}
-
+// They may go before the rest of the turn while nothing that is known to wait is older. But a turn
+// that has begun with all tasks of its group goes on beside a few that came later, one for each
+// other worker: mostly a thief has taken them from a turn, and they have posted themselves again.
 template <bool Shared>
-[[gnu::noinline]] basic_task* own_posts::take_leased() noexcept {
+[[gnu::noinline, gnu::hot]] basic_task* own_posts::take_leased() noexcept {
     lease& turn = charges_.turn_lease();
     const bool of_group = turn.is_of_group();
     const lane from = of_group ? lane::groups : lane::everyone;
     slot_.outbox.assume_shared(Shared);
-    if (!slot_.outbox.has_leased(turn.tasks()) || !lease_goes_on(turn, of_group)) return nullptr;
+    if (!slot_.outbox.has_leased(turn.tasks())) return nullptr;
+    const std::size_t others = Shared && slot_.turn.took_all ? core_.width() - 1 : 0;
+    if (!turn.group().keeps_lease(others) || core_.inbox.has_grouped() ||
+        core_.role.groups_pend()) {
+        return nullptr;
+    }
+    if (!of_group && !(slot_.ready_consumer.empty() && core_.inbox.empty(lane::everyone))) {
+        return nullptr;
+    }
     slot_.outbox.assume_shared(Shared);
     if (Shared ? row_is_over(from) : left_ == 0) return nullptr;
     slot_.outbox.assume_shared(Shared);
-    if (!slot_.outbox.is_leased_due(turn.tasks())) return admit_leased(from);
+    if (!slot_.outbox.is_due(from)) return admit_leased(from);
     const std::uint64_t before = slot_.direct.value();
     basic_task* const task = take_due(Shared, from);
     if (task == nullptr) return nullptr;

@@ -57,6 +57,7 @@ public:
     void begin_anew() noexcept {
         left_ = in_a_row_max;
         rows_ = 0;
+        slot_.outbox.begin_anew();
     }
 
 private:
@@ -96,7 +97,6 @@ private:
     void put_due_into_run(basic_task::chain tasks) noexcept;
     template <bool Shared>
     [[nodiscard]] basic_task* admit() noexcept;
-    [[nodiscard]] inline bool lease_goes_on(const lease& turn, bool of_group) const noexcept;
     [[nodiscard]] basic_task* admit_leased(lane from) noexcept;
     struct admitted {
         basic_task* first = nullptr;

@@ -21,9 +21,8 @@ inline bool seat::goes_to_thieves(const basic_task& task, posted how) const noex
 }
 
 // The worker looks at its posts when the step and its run are done; another worker can take them
-// before, in a round. No other worker is woken for one task to run, nor for tasks that go to sleep,
-// if a sleeper watches in case the step takes long, or if the step ends with this post. For a
-// second task to run one is.
+// before, in a round. No worker is woken for what is kept if a sleeper watches in case the step
+// takes long, or if the step ends with this post.
 [[gnu::always_inline]] inline void seat::post_at_slot(lane to, basic_task& newest,
                                                       basic_task& oldest, posted how,
                                                       std::uint64_t step, bool leased) noexcept {
@@ -46,7 +45,7 @@ void seat::post_to_inbox(lane to, basic_task& newest, basic_task& oldest, std::u
     core_.push(to, newest, oldest, rather);
 }
 
-void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
+[[gnu::hot]] void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (!keeps_slot_) return post_from_slot(newest, oldest, how);
     const bool has_slot = is_sure();
     const std::uint64_t step = slot_.finished.value();
@@ -58,8 +57,8 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
 }
 
 // By itself: a post of the only worker needs none of the registers.
-[[gnu::noinline]] void seat::post_from_slot(basic_task& newest, basic_task& oldest,
-                                            posted how) noexcept {
+[[gnu::noinline, gnu::hot]] void seat::post_from_slot(basic_task& newest, basic_task& oldest,
+                                                      posted how) noexcept {
     const bool has_slot = enter_at_once();
     const std::uint64_t step = slot_.finished.value();
     if (!has_slot || goes_to_inbox(lane::everyone, step) || slot_.outbox.steals()) [[unlikely]] {
@@ -89,8 +88,8 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
 }
 
 // Within the turn of the group the post goes to its lease.
-[[gnu::noinline]] void seat::post_to_group(const group_state& group, basic_task& newest,
-                                           basic_task& oldest, posted how) noexcept {
+[[gnu::noinline, gnu::hot]] void seat::post_to_group(const group_state& group, basic_task& newest,
+                                                     basic_task& oldest, posted how) noexcept {
     const bool has_slot = enter_at_once();
     const std::uint64_t step = slot_.finished.value();
     if (!has_slot || !charges_.turn_lease().is_of(group) || how.kind > post_kind::sleeps ||
@@ -98,6 +97,14 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
         goes_to_inbox(group.enters_by, step)) [[unlikely]] {
         return post_without_lease(group, newest, oldest, how);
     }
+    if (slot_.outbox.is_shared()) return post_to_lease(newest, oldest, how, step);
+    slot_.outbox.assume_shared(false);
+    post_at_slot(lane::groups, newest, oldest, how, step, true);
+}
+
+[[gnu::noinline, gnu::hot]] void seat::post_to_lease(basic_task& newest, basic_task& oldest,
+                                                     posted how, std::uint64_t step) noexcept {
+    slot_.outbox.assume_shared(true);
     post_at_slot(lane::groups, newest, oldest, how, step, true);
 }
 
@@ -117,7 +124,7 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
     if (!core_.role.turns().are_given()) looks_.be_due_next();
 }
 
-[[gnu::noinline]] std::optional<post_kind> seat::put_to_sleep(basic_task& task) noexcept {
+[[gnu::noinline, gnu::hot]] std::optional<post_kind> seat::put_to_sleep(basic_task& task) noexcept {
     if (task_access::stays_awake(task)) {
         task_access::make_due(task);
         return post_kind::again;
@@ -153,7 +160,7 @@ void seat::post(basic_task& newest, basic_task& oldest, posted how) noexcept {
 // The task counts as begun. Its step does so, too, and so the sleep ends here. The step that runs
 // has not ended, so it does not matter that the task is not posted yet. A driver may wake a task
 // between two steps: then it does matter.
-[[gnu::noinline]] post_kind seat::take_woken(basic_task& task) noexcept {
+[[gnu::noinline, gnu::hot]] post_kind seat::take_woken(basic_task& task) noexcept {
     if (!enter_at_once() || step_.name() == nullptr) {
         step_.leave_slot();
         return post_kind::woken;

@@ -134,6 +134,8 @@ private:
     void post_with_care(basic_task& newest, basic_task& oldest, posted how) noexcept;
     inline void post_at_slot(lane to, basic_task& newest, basic_task& oldest, posted how,
                              std::uint64_t step, bool leased = false) noexcept;
+    void post_to_lease(basic_task& newest, basic_task& oldest, posted how,
+                       std::uint64_t step) noexcept;
     void post_without_lease(const group_state& group, basic_task& newest, basic_task& oldest,
                             posted how) noexcept;
     void post_to_inbox(lane to, basic_task& newest, basic_task& oldest, std::uint64_t step,

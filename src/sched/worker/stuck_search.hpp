@@ -31,6 +31,13 @@ public:
         return clock_says_so(finished);
     }
 
+    // Whether the last such time was so long ago.
+    [[nodiscard]] bool is_due(time_point now, duration interval) noexcept {
+        if (now - looked_at_ < interval) return false;
+        looked_at_ = now;
+        return true;
+    }
+
     // Whether a step takes longer than 25 us, on average since the clock was read before.
     [[nodiscard]] bool steps_are_long() const noexcept { return steps_are_long_; }
 

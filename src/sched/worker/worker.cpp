@@ -52,11 +52,7 @@ void worker::start() {
     }
 }
 
-void worker::join() {
-    if (thread_.joinable()) thread_.join();
-}
-
-void worker::run() noexcept {
+[[gnu::hot]] void worker::run() noexcept {
     of_thread::set(this);
     seat_.set_thread_id(os::thread_id());
     if (is_spare_) begin_at_slot_of_another();
@@ -102,7 +98,7 @@ void worker::begin_at_slot_of_another() noexcept {
 }
 
 // It may have to be told of a stop, and its group to be charged.
-[[gnu::noinline]] bool worker::execute_with_more(basic_task& task) noexcept {
+[[gnu::noinline, gnu::hot]] bool worker::execute_with_more(basic_task& task) noexcept {
     home& of = task_access::home_of(task);
     const bool leased = charges_.begin_step(of);
     // acquire: pairs with stop.
@@ -181,9 +177,7 @@ void worker::wake_thief() noexcept {
 // workers. With policy::stealing what its own steps posted comes first.
 [[gnu::always_inline]] inline basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
-    if (slot_.outbox.steals()) {
-        if (basic_task* const task = take_open()) return task;
-    }
+    if (basic_task* const task = slot_.outbox.steals() ? take_open() : nullptr) return task;
     if (basic_task* const task = slot_.runs.pop()) return task;
     if (charges_.turn_lease().is_open()) [[unlikely]] {
         basic_task* const task = alone_ ? own_.take_leased<false>() : own_.take_leased<true>();
@@ -194,7 +188,7 @@ void worker::wake_thief() noexcept {
     return own != nullptr ? own : look_elsewhere();
 }
 
-[[gnu::noinline]] basic_task* worker::look_beside_others() noexcept {
+[[gnu::noinline, gnu::hot]] basic_task* worker::look_beside_others() noexcept {
     basic_task* task = stuck_.is_due(slot_.finished.value()) ? take_over_stuck() : nullptr;
     if (task == nullptr) {
         if (basic_task* const own = own_.take(true)) return own;
@@ -231,7 +225,7 @@ basic_task* worker::search() noexcept {
     while (task == nullptr && !core_.halting.load(sync::acquire)) {
         task = look();
         if (task == nullptr && sleeper_.sleep())
-            round_if_free();  // if it is not free, after the next watch
+            round_if_free(occasion::rescuing);  // if it is not free, after the next watch
     }
     searches_ = false;
     // Threads that post relied on this searcher. If it was the last, what is left needs another.
@@ -297,7 +291,7 @@ basic_task* worker::take_from_elsewhere() noexcept {
     // The round may leave a task in `next`, which must run before any other. If the role is not
     // free, the next look sees to them.
     const bool wants_round = some_keep_posts || core_.inbox.has_behind();
-    if (wants_round && round_if_free() && slot_.next != nullptr) {
+    if (wants_round && round_if_free(occasion::rescuing) && slot_.next != nullptr) {
         return std::exchange(slot_.next, nullptr);
     }
     if (victim == nullptr) return nullptr;
@@ -317,10 +311,16 @@ void worker::look_at_clock() noexcept {
     const time_point now = core_.now();
     const bool short_steps = looks_.look(now, core_.options.round_interval / 64);
     // No other worker knows of their deadlines, which may come before the run is empty.
-    const bool posts_want = !short_steps && has_timed_posts();
+    const bool posts_want = !short_steps && !slot_.outbox.empty(lane::everyone) &&
+                            slot_.outbox.kind() > post_kind::sleeps;
     if (!groups_want_round(now) && !posts_want && !core_.role.wants_round_for_deadlines(now) &&
         now - core_.role.last_timed_round() < core_.options.round_interval) {
         return;
+    }
+    // Between two turns nothing else looks for steps that last long.
+    if (!alone_ && core_.has_groups() && stuck_.is_due(now, core_.options.round_interval)) {
+        slot_.next = take_over_stuck();
+        if (slot_.next != nullptr) return core_.see_to(wake_duty::watch);
     }
     round_if_free();
     if (slot_.overtakes_since == never) turns_.hurry();  // for what it has found
@@ -331,10 +331,6 @@ bool worker::groups_want_round(time_point now) const noexcept {
     if (core_.role.turns().are_given()) return slot_.turn.until <= now;
     return core_.has_groups() && (core_.inbox.has_grouped() || core_.role.turns().has_noticed() ||
                                   !slot_.outbox.empty(lane::groups));
-}
-
-bool worker::has_timed_posts() const noexcept {
-    return !slot_.outbox.empty(lane::everyone) && slot_.outbox.kind() > post_kind::sleeps;
 }
 
 // Wakes after the release, always: another worker may have failed to get the role a moment before,
@@ -356,7 +352,7 @@ bool worker::round_if_free(occasion why) noexcept {
 // --- running without a thread --------------------------------------------------------------------
 
 // A round admits only so many: what is ready may stand behind thousands that go to sleep.
-basic_task* worker::next_behind_arrivals() noexcept {
+[[gnu::hot]] basic_task* worker::next_behind_arrivals() noexcept {
     basic_task* task = next();
     // A sleeper that is due may have been left for later, as tasks stood in line.
     const auto is_due = [this] {
@@ -368,7 +364,8 @@ basic_task* worker::next_behind_arrivals() noexcept {
     return task;
 }
 
-[[gnu::noinline]] std::size_t worker::run_ready(time_point limit, std::size_t steps_max) noexcept {
+[[gnu::noinline, gnu::hot]] std::size_t worker::run_ready(time_point limit,
+                                                          std::size_t steps_max) noexcept {
     worker* const outer = current();
     FAIRLEAD_ASSERT(outer != this, "a scheduler was run from a task of its own");
     of_thread::set(this);

@@ -41,7 +41,9 @@ public:
 
     // Starts the thread. Throws std::system_error, std::bad_alloc.
     void start();
-    void join();
+    void join() {
+        if (thread_.joinable()) thread_.join();
+    }
 
     // The loop of the thread: runs tasks until the scheduler halts, or it has lost its slot.
     void run() noexcept;
@@ -117,7 +119,6 @@ private:
     basic_task* take_over_stuck() noexcept;
     void look_at_clock() noexcept;
     [[nodiscard]] bool groups_want_round(time_point now) const noexcept;
-    [[nodiscard]] bool has_timed_posts() const noexcept;
     bool round_if_free(occasion why = occasion::working) noexcept;
     [[nodiscard]] inline bool execute(basic_task& task) noexcept;
     [[nodiscard]] bool execute_with_more(basic_task& task) noexcept;

@@ -19,7 +19,6 @@
 // must wait for a producer that was preempted between its two steps.
 #pragma once
 
-#include <fairlead/detail/base/cache_line.hpp>
 #include <fairlead/detail/base/chain.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 
@@ -89,7 +88,7 @@ public:
 private:
     static constexpr auto relaxed = sync::relaxed;
 
-    alignas(base::cache_line) sync::atomic<Node*> top_{nullptr};
+    sync::atomic<Node*> top_{nullptr};
 };
 
 }  // namespace fairlead::lockfree
