@@ -54,8 +54,8 @@ public:
     // --- under the mutex of the hand-over --------------------------------------------------------
 
     // A thread is about to look whether the holder is at the slot. The heavy barrier that follows
-    // publishes it [HO1].
-    void doubt() noexcept { word_.store(word_of(holder()) | in_doubt, sync::relaxed); }
+    // publishes it [HO1]. release: a worker that has lost the slot before reads this word, too.
+    void doubt() noexcept { word_.store(word_of(holder()) | in_doubt, sync::release); }
 
     // The holder keeps the slot.
     void settle() noexcept { take(holder()); }
