@@ -59,8 +59,8 @@ class Case:
         turn = max(self.many, 1) * self.step
         warm, window = max(4_000_000, 3 * turn), max(2_000_000, 6 * turn)
         of_groups = [f"groups={self.groups}"] if self.groups else []
-        return [*of_groups, f"scenario={self.scenario}", f"policy={self.policy}", f"step={self.step}", f"workers={self.workers}",
-                f"many={self.many}", f"seed={self.seed}", f"warm={warm}", f"window={window}"]
+        return [*of_groups, f"scenario={self.scenario}", f"policy={self.policy}", f"step={self.step}",
+                f"workers={self.workers}", f"many={self.many}", f"seed={self.seed}", f"warm={warm}", f"window={window}"]
 
 
 def read_machines(root):

@@ -347,6 +347,23 @@ TEST(LeaseOnThreads, NothingWaitsForALongStepInIt) {
     }
 }
 
+// A task that posts itself until `end`; each step takes so long.
+class always_busy {
+public:
+    always_busy(group& in, duration length) : in_{in}, length_{length} { in.post(task_); }
+    void end() { over_ = true; }
+
+private:
+    group& in_;
+    const duration length_;
+    std::atomic<bool> over_{false};
+    scripted task_{[this](scripted& self) {
+        for (const time_point end = clock::now() + length_; clock::now() < end;) {
+        }
+        if (!over_) in_.post(self);
+    }};
+};
+
 // Or a worker that has turns of its own all the time.
 TEST(LeaseOnThreads, NothingWaitsForALongStepInItBesideABusyWorker) {
     const test::watchdog guard;
@@ -355,18 +372,12 @@ TEST(LeaseOnThreads, NothingWaitsForALongStepInItBesideABusyWorker) {
     group other{scheduler};
     for (int game = 0; game != 30; ++game) {
         const duration length = game % 3 * 20us;
-        std::atomic<bool> over{false};
-        scripted busy{[&, length](scripted& self) {
-            for (const time_point end = clock::now() + length; clock::now() < end;) {
-            }
-            if (!over) other.post(self);
-        }};
-        other.post(busy);
+        always_busy busy{other, length};
         {
             const waits_for_its_post task{one};
             test::await([&] { return one.stats().tasks == 0; });
         }
-        over = true;
+        busy.end();
         scheduler.drain();
     }
 }
@@ -381,13 +392,7 @@ TEST(LeaseOnThreads, WhatIsDealtWithALongStepIsTakenByAWorkerWithTurns) {
     for (int i = 0; i != 1'000; ++i) one.post([] {});
     scheduler.drain();
     for (int game = 0; game != 30; ++game) {
-        std::atomic<bool> over{false};
-        scripted busy{[&](scripted& self) {
-            for (const time_point end = clock::now() + 20us; clock::now() < end;) {
-            }
-            if (!over) other.post(self);
-        }};
-        other.post(busy);
+        always_busy busy{other, 20us};
         std::latch others_ran{7};
         scripted waiting{[&](scripted&) {
             while (!others_ran.try_wait()) std::this_thread::yield();
@@ -399,7 +404,7 @@ TEST(LeaseOnThreads, WhatIsDealtWithALongStepIsTakenByAWorkerWithTurns) {
         }
         one.post(all);
         test::await([&] { return others_ran.try_wait(); });
-        over = true;
+        busy.end();
         scheduler.drain();
     }
 }

@@ -112,7 +112,7 @@ TEST_F(outbox_test, does_not_keep_two_tasks_of_a_step_for_a_lease) {
     EXPECT_TRUE(box.wants_round(false));
 }
 
-TEST_F(outbox_test, counts_the_tasks_of_a_step_though_a_round_takes_some) {
+TEST_F(outbox_test, counts_the_tasks_of_a_step_though_some_are_taken) {
     outbox box{true, false};
     EXPECT_EQ(push_leased(box, tasks[0]), wake_duty::watch);
     static_cast<void>(box.take(lane::groups));

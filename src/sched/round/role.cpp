@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace fairlead::sched {
+
 role::role(core& owner, std::size_t workers)
     : core_{owner},
       admit_max_{admitted_at_most(workers)},
@@ -20,7 +21,7 @@ void role::round(slot& own, occasion why) noexcept {
     ++number_;
     dealing_to_ = &own;
     own_share_ = 0;
-    why_ = why;
+    leaves_kept_posts_ = why == occasion::searching || why == occasion::sleeping;
     groups_ = core_.has_groups();
     // Before anything that the wish is about is looked at: a later wish is for the next round.
     // [RL2] sees what every wish up to this one is about.
@@ -176,8 +177,7 @@ void role::take_arrivals() noexcept {
     // What a step keeps stays there while its worker is not in need of it: to take it would move
     // its task to another cache. But it must not stand behind newer ones.
     const bool nothing_else = arrived == nullptr && behind == nullptr && !has_pending();
-    const bool has_task = why_ == occasion::working || why_ == occasion::rescuing;
-    const bool leaves_kept = !has_task && nothing_else;
+    const bool leaves_kept = leaves_kept_posts_ && nothing_else;
     // What is in an outbox is older than what is in the lane of the inbox: see seat::goes_to_inbox.
     take_posts(lane::everyone, leaves_kept);
     arrivals_of(lane::everyone).add(arrived);
@@ -202,7 +202,7 @@ void role::take_arrivals_of_groups() noexcept {
 }
 
 basic_task::chain role::take_all_arrivals() noexcept {
-    why_ = occasion::rescuing;
+    leaves_kept_posts_ = false;
     takes_leased_ = true;
     groups_ = core_.has_groups();
     take_arrivals();

@@ -260,7 +260,7 @@ private:
 
     // What every round touches, in few lines: they move from worker to worker with the role.
     alignas(base::cache_line) slot* dealing_to_ = nullptr;
-    occasion why_ = occasion::working;
+    bool leaves_kept_posts_ = false;
     bool takes_leased_ = false;  // also what workers keep for the leases of their turns
     std::size_t own_share_ = 0;  // how many more of this round's tasks the holder may keep
     std::uint64_t number_ = 0;   // of the last round
