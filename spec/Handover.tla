@@ -70,23 +70,27 @@ WakeUp(t) == /\ pc[t] = "asleep" /\ ~asleep /\ Go(t, "loop")
 Say(t, next) == Store(t, "at") /\ Go(t, next)
 SayPost(t) == /\ pc[t] = "step" /\ posts > 0 /\ posts' = posts - 1 /\ Say(t, "post?")
               /\ UNCHANGED <<owner, forks, number, counts, monitor, asleep, told, wrong>>
-SayFork(t) == /\ pc[t] = "step" /\ ~forks[t] /\ Say(t, "fork?")
+\* A step may fork and forget any number of times, but its buffer is not endless.
+SayFork(t) == /\ pc[t] = "step" /\ ~forks[t] /\ Len(buffer[t]) < 3 /\ Say(t, "fork?")
               /\ UNCHANGED <<owner, forks, posts, number, counts, monitor, asleep, told, wrong>>
-Asks == [ p \in {"post?", "fork?", "end?"} |->
-            CASE p = "post?" -> "post: ask" [] p = "fork?" -> "fork: ask" [] OTHER -> "end: ask" ]
-Has == [ p \in {"post?", "fork?", "end?"} |-> CASE p = "post?" -> "post" [] p = "fork?" -> "fork" [] OTHER -> "end" ]
-Without == [ p \in {"post: ask", "fork: ask", "end: ask"} |->
-               CASE p = "post: ask" -> "post away" [] p = "fork: ask" -> "step" [] OTHER -> "end away" ]
-Look(t) == /\ pc[t] \in {"post?", "fork?", "end?"}
+SayForget(t) == /\ pc[t] = "step" /\ forks[t] /\ Say(t, "forget?")
+                /\ UNCHANGED <<owner, forks, posts, number, counts, monitor, asleep, told, wrong>>
+Asks == [ p \in {"post?", "fork?", "forget?", "end?"} |->
+            CASE p = "post?" -> "post: ask" [] p = "fork?" -> "fork: ask" [] p = "forget?" -> "forget: ask" [] OTHER -> "end: ask" ]
+Has == [ p \in {"post?", "fork?", "forget?", "end?"} |->
+           CASE p = "post?" -> "post" [] p = "fork?" -> "fork" [] p = "forget?" -> "forget" [] OTHER -> "end" ]
+Without == [ p \in {"post: ask", "fork: ask", "forget: ask", "end: ask"} |->
+               CASE p = "post: ask" -> "post away" [] p = "fork: ask" -> "step" [] p = "forget: ask" -> "step" [] OTHER -> "end away" ]
+Look(t) == /\ pc[t] \in {"post?", "fork?", "forget?", "end?"}
            /\ LET ignores == (Bug = 3 /\ pc[t] = "post?") \/ (Bug = 4 /\ pc[t] = "end?") IN \* bug 4: nor at its end
               Go(t, CASE ignores \/ (holder = t /\ ~doubt) -> Has[pc[t]]
                       [] holder = t /\ doubt /\ ~ignores -> Asks[pc[t]]
                       [] OTHER -> Without[Asks[pc[t]]])
            /\ UNCHANGED <<owner, forks, posts, number, memory, counts, monitor, asleep, told, wrong>>
 \* Under the mutex, what was decided. Bug 5: it takes the hint for it.
-With == [ p \in {"post: ask", "fork: ask", "end: ask"} |->
-            CASE p = "post: ask" -> "post" [] p = "fork: ask" -> "fork" [] OTHER -> "end" ]
-Ask(t) == /\ pc[t] \in {"post: ask", "fork: ask", "end: ask"} /\ (~mutex \/ Bug = 5)
+With == [ p \in {"post: ask", "fork: ask", "forget: ask", "end: ask"} |->
+            CASE p = "post: ask" -> "post" [] p = "fork: ask" -> "fork" [] p = "forget: ask" -> "forget" [] OTHER -> "end" ]
+Ask(t) == /\ pc[t] \in {"post: ask", "fork: ask", "forget: ask", "end: ask"} /\ (~mutex \/ Bug = 5)
           /\ Go(t, IF holder # t \/ Bug = 5 THEN Without[pc[t]] ELSE With[pc[t]])
           /\ UNCHANGED <<owner, forks, posts, number, memory, counts, monitor, asleep, told, wrong>>
 \* Those who are at the slot touch it now. A post wakes who sleeps.
@@ -94,10 +98,13 @@ Post(t) == /\ pc[t] = "post" /\ tasks' = tasks + 1 /\ Store(t, IF forks[t] THEN 
            /\ UNCHANGED <<owner, forks, posts, number, finished, ended, begun, monitor, asleep, told, wrong>>
 PostAway(t) == /\ pc[t] = "post away" /\ tasks' = tasks + 1 /\ asleep' = FALSE /\ Go(t, "step")
                /\ UNCHANGED <<owner, forks, posts, number, memory, finished, ended, begun, monitor, told, wrong>>
-\* Others take its forks from now on, until it ends. Bug 7: it is at the slot for a moment only.
+\* Others take its forks from now on, until it ends or forgets them. Bug 7: it is at the slot for a moment only.
 Fork(t) == /\ pc[t] = "fork" /\ forks' = [forks EXCEPT ![t] = TRUE] /\ Go(t, "step")
            /\ IF Bug = 7 THEN Store(t, "in") ELSE UNCHANGED memory
            /\ UNCHANGED <<owner, posts, number, counts, monitor, asleep, told, wrong>>
+\* seat::forget_forks: none is left.
+Forget(t) == /\ pc[t] = "forget" /\ forks' = [forks EXCEPT ![t] = FALSE] /\ Store(t, "in") /\ Go(t, "step")
+             /\ UNCHANGED <<owner, posts, number, counts, monitor, asleep, told, wrong>>
 \* It waits for all that was posted before.
 Block(t) == /\ pc[t] = "step" /\ ~forks[t] /\ Go(t, "blocked")
             /\ UNCHANGED <<owner, forks, posts, number, memory, counts, monitor, asleep, told, wrong>>
@@ -141,15 +148,15 @@ Decide == /\ taking = "decide" /\ taking' = "look" /\ mutex' = FALSE /\ sight' =
           /\ UNCHANGED <<forks, posts, number, memory, finished, begun, tasks, asleep, told>>
 
 Working(t) == \/ Drain(t) \/ Begin(t) \/ Sleep(t) \/ Answer(t) \/ WakeUp(t) \/ Look(t) \/ Ask(t) \/ Post(t)
-              \/ PostAway(t) \/ Fork(t) \/ GoOn(t) \/ SayEnd(t) \/ End(t) \/ EndAway(t)
-Choosing(t) == SayPost(t) \/ SayFork(t) \/ Block(t) \/ GiveUp(t)
+              \/ PostAway(t) \/ Fork(t) \/ Forget(t) \/ GoOn(t) \/ SayEnd(t) \/ End(t) \/ EndAway(t)
+Choosing(t) == SayPost(t) \/ SayFork(t) \/ SayForget(t) \/ Block(t) \/ GiveUp(t)
 Monitoring == See \/ Relieve \/ Barrier \/ Decide
 Next == (\E t \in Threads : Working(t) \/ Choosing(t)) \/ Monitoring \/ UNCHANGED vars
 Fair == WF_vars(Monitoring) /\ \A t \in Threads : WF_vars(Working(t)) /\ WF_vars(Drain(t)) /\ SF_vars(SayEnd(t))
 Spec == Init /\ [][Next]_vars /\ Fair
 
 \* --- properties ----------------------------------------------------------------------------------------------------------
-UsesSlot(t) == pc[t] \in {"loop", "answer", "asleep", "post", "fork", "end"} \/ (pc[t] \in {"step", "blocked"} /\ forks[t])
+UsesSlot(t) == pc[t] \in {"loop", "answer", "asleep", "post", "fork", "forget", "end"} \/ (pc[t] \in {"step", "blocked"} /\ forks[t])
 Alone == \A t \in Threads : UsesSlot(t) => holder = t
 Seen == ~wrong
 Exact == told => tasks = 0 /\ begun = finished + ended

@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
     bench::counts::measure_structures(found);
     bench::counts::measure_posts(found);
     bench::counts::measure_coroutines(found);
+    bench::counts::measure_calls(found);
     bench::counts::measure_timers(found);
     bench::counts::measure_waits(found);
     bench::counts::measure_results(found);

@@ -71,6 +71,7 @@ private:
 void measure_structures(meter& to);
 void measure_posts(meter& to);
 void measure_coroutines(meter& to);
+void measure_calls(meter& to);
 void measure_timers(meter& to);
 void measure_waits(meter& to);
 void measure_results(meter& to);

@@ -17,7 +17,7 @@ RUNTIMES = {
     "W2": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "fairlead_stealing"),
     "W3": ("trivial", "moodycamel", "asio", "tbb"),
     "W4": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "fairlead_stealing"),
-    "W5": ("tbb", "openmp", "rayon", "serial"),
+    "W5": ("tbb", "openmp", "rayon", "fairlead_coroutines", "serial"),
     "W6": ("tbb", "openmp", "rayon", "serial"),
     "W7": ("trivial", "moodycamel", "asio", "tbb", "tbb_spawn", "pipes"),
     "W8": ("locked", "asio", "tbb", "go"),
@@ -557,8 +557,9 @@ REMARKS = (
     "A callback task of the rivals is 16 bytes, a link and a function; Fairlead's is 96, with its "
     "state, deadline and owner: an advantage in time and memory.",
     "asio and tbb have no intrusive tasks: their callback tasks are closures with an address.",
-    "serial makes no tasks, and divides no loop: it is the floor of one worker. openmp, tbb and rayon run a child of "
-    "each node on its parent's stack, and their joins block.",
+    "serial makes no tasks, and divides no loop: it is the floor of one worker. fairlead, openmp, tbb and rayon run a "
+    "child of each node of W5 on its parent's stack, and their joins block. fairlead_coroutines has a coroutine for each "
+    "node, which may wait and lets other tasks have their turn: the ratio is the cost of that.",
     "Fairlead's tasks of W7 sleep until they are signalled. The rivals post one another, and no other "
     "thread may post them: an advantage. pipes are two threads, whatever W is.",
     "With asio a timer of W9 and a sleeping coroutine of W10 have a steady_timer each; parked coroutines "

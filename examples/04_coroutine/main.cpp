@@ -2,8 +2,11 @@
 #include <fairlead/fairlead.hpp>
 
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <expected>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -76,6 +79,19 @@ fl::task<int> quickest() {
     co_return late ? *late : sooner;
 }
 // [/race]
+
+// [parallel_invoke]
+// The sum of many numbers: calls on the stack, without coroutines.
+std::uint64_t sum_of(std::span<const std::uint64_t> values) {
+    if (values.size() < 1000) {
+        return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+    }
+    const std::size_t half = values.size() / 2;
+    const auto [left, right] = fl::parallel_invoke([=] { return sum_of(values.first(half)); },
+                                                   [=] { return sum_of(values.subspan(half)); });
+    return left + right;
+}
+// [/parallel_invoke]
 
 // [fork_join]
 // The number of ways to climb a stair of so many steps, by one or two at a time.
@@ -195,6 +211,11 @@ int main() {
     expect(fl::block_on(scheduler, together()) == 25 + 999 * 999, "when_all waits for all");
     expect(fl::block_on(scheduler, quickest()) == 2, "race takes the first, and a timeout expires");
     expect(fl::block_on(scheduler, climbs(20)) == 10'946, "fork_join divides the work");
+    const std::vector<std::uint64_t> ones(100'000, 1);
+    const auto sum = [](std::span<const std::uint64_t> of) -> fl::task<std::uint64_t> {
+        co_return sum_of(of);
+    };
+    expect(fl::block_on(scheduler, sum(ones)) == ones.size(), "parallel_invoke calls functions");
     expect(fl::block_on(scheduler, squares_below(1000)).back() == 999 * 999, "for_each visits all");
     expect(fl::block_on(scheduler, fan_out()) == 81, "a scope joins its children");
     expect(fl::block_on(scheduler, square_of_a_leaf()) == 25, "a scope joins what was forked");

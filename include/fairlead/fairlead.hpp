@@ -81,6 +81,7 @@
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/callback_task.hpp>
 #include <fairlead/sched/group.hpp>
+#include <fairlead/sched/parallel_invoke.hpp>
 #include <fairlead/sched/permit.hpp>
 #include <fairlead/sched/scheduler.hpp>
 #include <fairlead/wait/barrier.hpp>

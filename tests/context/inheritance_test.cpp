@@ -11,6 +11,7 @@
 #include <fairlead/coro/spawn.hpp>
 #include <fairlead/coro/when_all.hpp>
 #include <fairlead/coro/with_scope.hpp>
+#include <fairlead/sched/parallel_invoke.hpp>
 #include <fairlead/wait/event.hpp>
 
 #include "support/ending_of.hpp"
@@ -18,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <optional>
 #include <string>
 #include <utility>
@@ -417,6 +419,22 @@ TEST(inheritance_in_real_time, overdue_work_without_a_sink_is_printed) {
     const std::string printed = testing::internal::GetCapturedStderr();
     EXPECT_NE(printed.find("\"too late\": the deadline of the work has passed"), std::string::npos)
         << printed;
+}
+
+// Another worker makes the call that starts it.
+TEST(inheritance_on_threads, a_task_that_a_call_in_parallel_spawns_inherits) {
+    scheduler scheduler{{.workers = 2}};
+    const auto body = [&scheduler]() -> task<std::string> {
+        std::latch begun{1};
+        std::optional<join_handle<std::string>> started;
+        parallel_invoke([&] { begun.wait(); },
+                        [&] {
+                            started.emplace(spawn(scheduler, seen()));
+                            begun.count_down();
+                        });
+        co_return co_await *started;
+    };
+    EXPECT_EQ(block_on(scheduler, in_all(body())), "cmd");
 }
 
 }  // namespace

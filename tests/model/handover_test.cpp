@@ -16,6 +16,7 @@
 #include <fairlead/detail/sync/signal.hpp>
 #include <fairlead/sched/block_in_place.hpp>
 #include <fairlead/sched/group.hpp>
+#include <fairlead/sched/parallel_invoke.hpp>
 
 #include <gtest/gtest.h>
 
@@ -165,6 +166,33 @@ TEST(ModelHandover, AStepOfAStrandKeepsItsPlace) {
             require_before(1s);
             require(value == 3, "both ran");
         }
+    });
+}
+
+// Each step keeps its slot while it calls in parallel, and loses it then: both wait for a third.
+TEST(ModelHandover, AStepThatHasCalledInParallelGivesItsSlotAway) {
+    const relieved once{1};
+    model::expect_passes_by_priorities([] {
+        scheduler scheduler{{.workers = 2, .blocked_after = 5ms}};
+        sync::signal go[2];
+        plain<int> ran[2]{{0}, {0}};
+        sync::signal after;
+        const auto body = [&](int i) {
+            const auto [left, right] = parallel_invoke([] { return 1; }, [] { return 2; });
+            ran[i] = left + right;
+            block_in_place([&] { go[i].receive(); });
+        };
+        task_of first{[&] { body(0); }};
+        task_of second{[&] { body(1); }};
+        task_of third{[&] {
+            go[0].send();
+            go[1].send();
+            after.send();
+        }};
+        for (task_of* const each : {&first, &second, &third}) scheduler.post(*each);
+        after.receive();
+        scheduler.drain();
+        require(ran[0] == 3 && ran[1] == 3, "all calls have returned");
     });
 }
 

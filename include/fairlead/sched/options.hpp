@@ -81,8 +81,9 @@ struct scheduler_options {
 
     /// A step that has blocked in the kernel for so long, without `blocking` or `block_in_place`,
     /// loses its slot to a spare thread, so that no parallelism is lost: 1 ms to 10 s; 0: never.
-    /// The monitor looks for such steps. A step keeps its slot while it computes, after it has
-    /// forked, and if a group is bound to its worker. Needs membarrier, which Linux has since 4.14.
+    /// The monitor looks for such steps. A step keeps its slot while it computes, in
+    /// `parallel_invoke`, after it has forked, and if a group is bound to its worker. Needs
+    /// membarrier, which Linux has since 4.14.
     ///
     /// Without a value: 5 ms. But with one worker the step is then only reported, because steps of
     /// one worker may rely on it that no two steps run at once.

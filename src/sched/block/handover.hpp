@@ -18,7 +18,8 @@
 //                                             no: the same worker, without a doubt
 // If the load of the step sees no doubt, the barrier of the taker comes after the barrier of the
 // step. So the taker sees the store of the step, and leaves the slot to it. A step that has forked
-// counts as at its slot until it ends, because other workers may be taking its forks.
+// counts as at its slot until it ends, or forgets its forks when none is left, because other
+// workers may be taking them.
 // A slot to which groups are bound stays with its thread, whatever its steps do: a thread that
 // binds a group, and a thread that takes a slot, do so under the mutex.
 //

@@ -33,8 +33,12 @@ public:
     // release: a thread that takes the slot sees what was done to it.
     void leave_slot() noexcept { at_slot_.store(false, sync::release); }
 
-    // The step of this number stays at its slot until it ends, as other workers may take its forks.
+    // The step of this number stays at its slot until it ends or forgets its forks, as other
+    // workers may take these.
     void fork(std::uint64_t number) noexcept { forked_in_.publish(number + 1); }
+
+    // None of its forks is left.
+    void forget_forks() noexcept { forked_in_.publish(0); }
 
     // Before the worker runs.
     void reset() noexcept {

@@ -2,6 +2,8 @@
 #include <fairlead/detail/sched/forks.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
+#include "sched/worker/worker.hpp"
+
 namespace fairlead::sched {
 
 // No more of a limited group may run than does: it keeps its forks to itself.
@@ -15,8 +17,14 @@ void offered_forks::begin_in_group(const home& of) noexcept {
 // Before the theft, in its order.
 void offered_forks::thief_comes() noexcept { thieves_.fetch_add(1, sync::seq_cst); }
 
-// Pairs with end_in_group.
+// Pairs with end_in_group and wait_for_thieves.
 void offered_forks::thief_goes() noexcept { thieves_.fetch_sub(1, sync::release); }
+
+// A read-modify-write, as that of a thief that comes: of the two the later one sees what came
+// before the other.
+void offered_forks::wait_for_thieves() noexcept {
+    while (thieves_.fetch_add(0, sync::acq_rel) != 0) os::yield();  // for some instructions
+}
 
 void offered_forks::end_in_group() noexcept {
     of_group_ = false;
@@ -26,6 +34,8 @@ void offered_forks::end_in_group() noexcept {
     // that the thief has done.
     while (thieves_.load(sync::seq_cst) != 0) os::yield();  // for some instructions
 }
+
+[[gnu::noinline]] void offered_forks::wake_thief() noexcept { worker::current()->wake_thief(); }
 
 void offered_forks::post(forked& work) noexcept { work.target().post(work.detach()); }
 

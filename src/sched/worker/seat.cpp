@@ -172,7 +172,7 @@ void seat::post_to_inbox(lane to, basic_task& newest, basic_task& oldest, std::u
     return core_.gate.is_open() ? post_kind::again : post_kind::woken;  // [SL1]
 }
 
-// Where another worker takes the forks of the step, the slot stays with it until it ends.
+// Where another worker takes the forks of the step, the slot stays with the step.
 offered_forks& seat::offers() noexcept {
     const bool has_slot = enter();
     if (has_slot) step_.fork(slot_.finished.value());

@@ -18,11 +18,13 @@
 #include "sched/slot/visible_step.hpp"
 
 #include <fairlead/detail/base/assert.hpp>
+#include <fairlead/detail/sched/step_context.hpp>
 #include <fairlead/detail/sync/atomic.hpp>
 #include <fairlead/sched/task.hpp>
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace fairlead::sched {
 
@@ -75,8 +77,27 @@ public:
     // has its slot, and says of which kind its post is.
     [[nodiscard]] post_kind take_woken(basic_task& task) noexcept;
 
-    // Where the step may offer forks; it keeps the slot from now on.
+    // Where the step may offer forks; it keeps the slot until it ends or forgets them.
     [[nodiscard]] offered_forks& offers() noexcept;
+
+    // Null: the step has not asked for them yet.
+    [[nodiscard]] offered_forks* offers_if_forked() noexcept {
+        return step_.has_forked(slot_.finished.value()) ? &slot_.offers : nullptr;
+    }
+
+    // The step has no forks any more. From now on it can lose its slot when it blocks.
+    void forget_forks() noexcept {
+        static_cast<void>(enter());
+        step_.forget_forks();
+        step_.leave_slot();
+    }
+
+    // Of the step, or of a call of another step that runs within it.
+    [[nodiscard]] step_context& context() const noexcept { return *context_; }
+    // Gives what was there.
+    step_context* exchange_context(step_context& of_call) noexcept {
+        return std::exchange(context_, &of_call);
+    }
 
     // The depth of the task that runs.
     [[nodiscard]] std::uint32_t running_depth() noexcept;
@@ -96,6 +117,8 @@ public:
     }
     // Before another thread gives it the slot.
     void prepare() noexcept { step_.reset(); }
+    // Of the task of the step, if groups exist.
+    void set_home(home& of) noexcept { of_step_.of = &of; }
     void set_thread_id(int id) noexcept { thread_id_.store(id, sync::relaxed); }
 
     // A step begins. From `show` on its slot can be taken.
@@ -151,6 +174,8 @@ private:
     const bool keeps_slot_;
     visible_step step_;
     const basic_task* running_ = nullptr;  // may be gone already
+    step_context of_step_;
+    step_context* context_ = &of_step_;
     sync::atomic<int> thread_id_{0};
     offered_forks offers_away_{0};  // of a step that has lost its slot: no worker takes these
 };

@@ -28,7 +28,9 @@ worker::worker(core& owner, slot& own, bool is_spare)
       is_spare_{is_spare},
       alone_{owner.options.workers == 1},
       claim_min_{std::max<std::size_t>(owner.options.workers / 8, 1)},
-      stuck_{owner.options.workers, own.index} {}
+      stuck_{owner.options.workers, own.index} {
+    seat_.set_home(owner);
+}
 
 // --- the thread ----------------------------------------------------------------------------------
 
@@ -100,9 +102,9 @@ void worker::begin_at_slot_of_another() noexcept {
 // It may have to be told of a stop, and its group to be charged.
 [[gnu::noinline, gnu::hot]] bool worker::execute_with_more(basic_task& task) noexcept {
     home& of = task_access::home_of(task);
+    seat_.set_home(of);
     const bool leased = charges_.begin_step(of);
-    // acquire: pairs with stop.
-    const bool stopping = core_.stopping.load(sync::acquire);
+    const bool stopping = core_.stopping.load(sync::acquire);  // pairs with stop
     begin_step(task, stopping);
     if (!task_access::has_permit(task) || leave_queue(task, of)) task_access::run(task);
     if (!seat_.is_back()) return end_away(of);
@@ -162,8 +164,6 @@ bool worker::should_yield() noexcept {
 void worker::wake_thief() noexcept {
     if (core_.idle.seems_asleep()) core_.idle.wake_one();
 }
-
-[[gnu::noinline]] void offered_forks::wake_thief() noexcept { worker::current()->wake_thief(); }
 
 // --- the next task -------------------------------------------------------------------------------
 

@@ -62,6 +62,7 @@ public:
 
     [[nodiscard]] core& owner() const noexcept { return core_; }
     [[nodiscard]] unsigned index() const noexcept { return slot_.index; }
+    [[nodiscard]] bool is_alone() const noexcept { return alone_; }
 
     // --- the step that runs: only on this worker's thread ----------------------------------------
 
@@ -76,8 +77,8 @@ public:
     void wake_thief() noexcept;
 
     // The task that runs, if it has a context.
-    [[nodiscard]] basic_task* bearer() const noexcept { return bearer_; }
-    void set_bearer(basic_task* running) noexcept { bearer_ = running; }
+    [[nodiscard]] basic_task* bearer() const noexcept { return seat_.context().bearer; }
+    void set_bearer(basic_task* running) noexcept { seat_.context().bearer = running; }
 
     // --- the hand-over, under its mutex ----------------------------------------------------------
 
@@ -134,7 +135,6 @@ private:
     const bool alone_;             // the only slot
     const std::size_t claim_min_;  // so many tasks it claims at least, if they are there
     bool searches_ = false;        // it has nothing to do
-    basic_task* bearer_ = nullptr;
     clock_looks looks_;
     sched::charging charges_{core_, slot_, looks_};
     stuck_search stuck_;

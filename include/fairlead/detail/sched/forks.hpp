@@ -37,7 +37,8 @@ protected:
     ~forked() = default;
 };
 
-/// The forks of the step that one worker runs. Only `steal` and `empty` are for other threads.
+/// The forks of the step that one worker runs. Only `thief_comes`, `thief_goes`, `steal` and
+/// `empty` are for other threads.
 class offered_forks {
 public:
     explicit offered_forks(std::size_t open_min) noexcept : deque_{open_min}, open_min_{open_min} {}
@@ -87,7 +88,7 @@ public:
         if (of.grouped()) begin_in_group(of);
     }
 
-    /// A loose fork of this depth begins to run here. Gives the task that it interrupts.
+    /// A loose fork, or a call, of this depth begins here. Gives the task that it interrupts.
     [[nodiscard]] running_task enter(std::uint32_t depth) noexcept {
         return std::exchange(running_, {deque_.bottom(), depth});
     }
@@ -125,10 +126,14 @@ public:
         if (of_group_) end_in_group();
     }
 
-    /// A thief comes, before `steal`; and has counted what it took. Only needed if there are
-    /// groups.
+    /// A thief comes, before `steal`; and has counted what it took. Workers that search say so if
+    /// there are groups; functions that wait for a call always do.
     void thief_comes() noexcept;
     void thief_goes() noexcept;
+
+    /// The owner waits until each thief that has come is gone. A thief that comes later sees all
+    /// that the owner did before.
+    void wait_for_thieves() noexcept;
 
     [[nodiscard]] forked* steal() noexcept { return deque_.steal(); }
     [[nodiscard]] bool empty() const noexcept { return deque_.empty(); }
