@@ -54,6 +54,24 @@ private:
     std::latch begun_{1};
 };
 
+// Calls both in parallel, `second` by another worker.
+template <class First, class Second>
+void call_on_two(const First& first, const Second& second) {
+    begun_elsewhere begun;
+    parallel_invoke(
+        [&] {
+            begun.wait();
+            first();
+        },
+        [&] {
+            begun.begin();
+            second();
+        });
+}
+
+constexpr auto fails = [] { throw std::runtime_error{"it"}; };
+constexpr auto fails_otherwise = [] { throw std::out_of_range{"the other"}; };
+
 std::uint64_t fib(std::uint64_t n) {
     if (n < 2) return n;
     const auto [left, right] =
@@ -234,19 +252,12 @@ TEST(ParallelInvoke, AFailureWaitsForWhatWasTaken) {
     watchdog guard;
     scheduler scheduler{{.workers = 2}};
     in_a_step(scheduler, [] {
-        begun_elsewhere second;
         bool ended = false;
-        EXPECT_THROW(parallel_invoke(
-                         [&] {
-                             second.wait();
-                             throw std::runtime_error{"it"};
-                         },
-                         [&] {
-                             second.begin();
-                             std::this_thread::sleep_for(5ms);
-                             ended = true;
-                         }),
-                     std::runtime_error);
+        const auto takes_long = [&] {
+            std::this_thread::sleep_for(5ms);
+            ended = true;
+        };
+        EXPECT_THROW(call_on_two(fails, takes_long), std::runtime_error);
         EXPECT_TRUE(ended);
     });
 }
@@ -254,33 +265,15 @@ TEST(ParallelInvoke, AFailureWaitsForWhatWasTaken) {
 TEST(ParallelInvoke, TheFailureOfWhatWasTakenIsRethrown) {
     watchdog guard;
     scheduler scheduler{{.workers = 2}};
-    in_a_step(scheduler, [] {
-        begun_elsewhere second;
-        EXPECT_THROW(parallel_invoke([&] { second.wait(); },
-                                     [&] {
-                                         second.begin();
-                                         throw std::out_of_range{"it"};
-                                     }),
-                     std::out_of_range);
-    });
+    in_a_step(scheduler,
+              [] { EXPECT_THROW(call_on_two([] {}, fails_otherwise), std::out_of_range); });
 }
 
 TEST(ParallelInvoke, OfTwoFailuresTheFirstInOrderIsRethrown) {
     watchdog guard;
     scheduler scheduler{{.workers = 2}};
-    in_a_step(scheduler, [] {
-        begun_elsewhere second;
-        EXPECT_THROW(parallel_invoke(
-                         [&] {
-                             second.wait();
-                             throw std::runtime_error{"it"};
-                         },
-                         [&] {
-                             second.begin();
-                             throw std::out_of_range{"the other"};
-                         }),
-                     std::runtime_error);
-    });
+    in_a_step(scheduler,
+              [] { EXPECT_THROW(call_on_two(fails, fails_otherwise), std::runtime_error); });
 }
 
 // It keeps its forks to itself, and no more of it run than may.
@@ -305,10 +298,7 @@ TEST(ParallelInvoke, AGroupWithoutALimitIsHelped) {
     scheduler scheduler{{.workers = 2}};
     group some{scheduler};
     for (int i = 0; i != 50; ++i) {
-        in_a_step(some, [] {
-            begun_elsewhere second;
-            parallel_invoke([&] { second.wait(); }, [&] { second.begin(); });
-        });
+        in_a_step(some, [] { call_on_two([] {}, [] {}); });
     }
     scheduler.drain();
 }

@@ -49,7 +49,10 @@ outermost_call::~outermost_call() {
 // A worker that takes a call runs it at once, so it is never given back.
 const task_kind offered_call::taken_call::kind{
     .run = [](basic_task& task) noexcept { static_cast<taken_call&>(task).of.run_taken(); },
-    .abandon = [](basic_task& /*task*/) noexcept { std::terminate(); }};
+    .abandon =
+        [](basic_task& /*task*/) noexcept {
+            FAIRLEAD_ASSERT(false, "a call was given back that runs at once");
+        }};
 
 basic_task& offered_call::detach() noexcept { return *std::construct_at(&taken_, *this); }
 
