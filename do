@@ -276,7 +276,7 @@ run_tests() {
 
     need build test counts
     if $everything; then need verify; fi
-    passed=0 failed=0 beside=
+    passed=0 failed=0 beside= logs=() wrong=()
     local preset
     for preset in "${presets[@]}"; do
         case $preset in
@@ -290,6 +290,11 @@ run_tests() {
     done
     end_beside
     ((passed + failed > 0)) || echo "do: no test matches" >&2
+    if ((failed > 0)); then
+        printf '\n=== what failed\n'
+        printf '%s\n' "${wrong[@]}"
+        python tools/failures.py "${logs[@]}" || true
+    fi
     echo "$passed passed, $failed failed"
     ((failed == 0 && passed > 0))
 }
@@ -310,6 +315,7 @@ end_beside() {
     beside=
     cat "$beside_log"
     ((status <= 2)) || status=2
+    ((status == 0)) || wrong+=("specifications or traces; the last lines:" "$(tail -n 20 "$beside_log")")
     failed=$((failed + status)) passed=$((passed + 2 - status))
 }
 
@@ -331,7 +337,7 @@ test_preset() {
     printf '\n=== %s\n' "$preset"
     if ! build "$preset" "${build_options[@]}"; then
         echo "do: the preset $preset does not build" >&2
-        failed=$((failed + 1))
+        failed=$((failed + 1)) wrong+=("the preset $preset does not build")
         return
     fi
     end_beside
@@ -341,13 +347,14 @@ test_preset() {
         fixed_addresses=(setarch --addr-no-randomize)
     fi
     # One more than there are processors: some tests of the service wait most of their time.
+    logs+=("$log")
     "${fixed_addresses[@]}" ctest --preset "$preset" --parallel $((jobs + 1)) --no-tests=ignore "$@" |
         tee "$log" || status=$?
     summary=$(sed -nE 's/.* ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$log" | tail -n 1)
     local failed_here=${summary%% *} total=${summary##* }
     failed_here=${failed_here:-0} total=${total:-0}
     if ((status != 0 && failed_here == 0)); then
-        failed=$((failed + 1))
+        failed=$((failed + 1)) wrong+=("ctest ended badly with the preset $preset")
     fi
     failed=$((failed + failed_here))
     passed=$((passed + total - failed_here))
