@@ -103,13 +103,17 @@ def output_of(*command):
         return ""
 
 
-NOT_MEASURED = ("bench/results", "*.md")     # a report in parts changes these between the parts
+# What the programs are made of. Commits of tests, of pages and of the Python that runs the programs
+# leave a report in parts at one commit.
+MEASURED = ("include", "src", "bench", "cmake", "CMakeLists.txt", "CMakePresets.json",
+            ":(exclude)bench/results", ":(exclude)*.md", ":(exclude)*.py")
 
 
 def commit(repository):
-    name = output_of("git", "-C", str(repository), "rev-parse", "--short=12", "HEAD") or "unknown"
-    changed = output_of("git", "-C", str(repository), "status", "--porcelain",
-                        "--untracked-files=no", "--", ".", *(f":(exclude){path}" for path in NOT_MEASURED))
+    """The newest commit that has changed what is measured."""
+    git = ("git", "-C", str(repository))
+    name = output_of(*git, "log", "-1", "--abbrev=12", "--format=%h", "--", *MEASURED) or "unknown"
+    changed = output_of(*git, "status", "--porcelain", "--untracked-files=no", "--", *MEASURED)
     return name + (" with changes" if changed else "")
 
 

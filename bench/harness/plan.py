@@ -10,6 +10,7 @@ import dataclasses
 OURS = "fairlead"
 # The same queues with atomics that count failed exchanges; its times mean nothing.
 COUNTED = "fairlead_counted"
+STEALING = "fairlead_stealing"
 # What no runtime can go below: they have no tasks, or no library.
 FLOORS = ("serial", "bare", "futex", "pipes", "epoll", "libpq")
 RUNTIMES = {
@@ -499,6 +500,12 @@ def q1(size):
 WORKLOADS = {"W1": w1, "W2": w2, "W3": w3, "W4": w4, "W5": w5, "W6": w6, "W7": w7, "W8": w8, "W9": w9,
              "W10": w10, "W11": w11, "W12": w12, "W13": w13, "W15": w15, "W16": w16, "W17": w17,
              "W18": w18, "W19": w19, "W20": w20, "W21": w21, "W22": w22, "Q1": q1}
+
+TITLES = {"W1": "posts from outside", "W2": "hops", "W3": "a million tasks", "W4": "posts of tasks",
+          "W5": "fork and join", "W6": "loops", "W7": "ping-pong", "W8": "channels", "W9": "timers",
+          "W10": "memory", "W11": "saturation", "W12": "wake-up", "W13": "TCP echo", "W15": "shares",
+          "W16": "blocking calls", "W17": "files", "W18": "TLS", "W19": "databases", "W20": "UDP",
+          "W21": "HTTP", "W22": "waiting", "Q1": "queues"}
 
 # The meaning of the numbers of a workload, printed above its table.
 CAPTIONS = {

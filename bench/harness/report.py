@@ -2,7 +2,7 @@
 
 import statistics
 
-from harness import machine, plan, plot
+from harness import machine, overview, plan, plot
 
 TIMES = ("not repeated", "repeated once", "repeated twice")
 
@@ -140,13 +140,22 @@ twice, and the calmest is published, with its spread. In plots Fairlead is the d
 def page(name, record):
     """The whole page of the machine `name`. Its plots are in the folder of this name."""
     parts = ["# Benchmark results\n\nMade by `./do bench --report` of [every sample](" + name + ".json); not edited.\n",
-             "## Summary\n\n" + summary_table(record) + "\n" + HOW_TO_READ,
+             "## Summary\n\n" + picture(name, record) + summary_table(record) + "\n" + HOW_TO_READ,
              "## Where\n\n" + "".join(f"- {what}: {value}\n" for what, value in record.newest().machine.items()) +
              busy(record),
              "## What to know\n\nWhere a rival has an advantage, and where the runs differ from the definitions.\n\n" +
              "".join(f"- {remark}\n" for remark in record.remarks)]
     parts += [section(name, workload, results, record) for workload, results in record.results.items()]
     return "\n".join(parts + (counted(record.counted) if record.counted else []))
+
+
+def overview_of(record):
+    return overview.overview({workload: published(results) for workload, results in record.results.items()})
+
+
+def picture(name, record):
+    """The plot of all workloads, if it has a case."""
+    return f"![{overview.TITLE}]({name}/overview.svg)\n\n" if overview_of(record) else ""
 
 
 def published(results):
@@ -233,29 +242,36 @@ def files(name, record):
         drawn = plot.plot(workload, results)
         if drawn is not None:
             found[f"{name}/{workload.lower()}.svg"] = drawn
+    if drawn := overview_of(record):
+        found[f"{name}/overview.svg"] = drawn
     return found
+
+
+def where(results):
+    """The processors and the commits of these results, each in the order of its first."""
+    def all_of(what):
+        return list(dict.fromkeys(result.run.machine[what] for result in results))
+    return f"on {' and on '.join(all_of('processor'))}, at commit {', '.join(all_of('commit'))}"
 
 
 def figures(name, record):
     """For another page: the comparison with each rival over all workloads."""
-    where = record.newest().machine
-    commits = dict.fromkeys(result.run.machine["commit"] for results in record.results.values() for result in results)
+    everything = [result for results in record.results.values() for result in results]
     renamed = [plan.dataclasses.replace(result, case=plan.dataclasses.replace(
         result.case, label=f"{workload} {result.case.label}"))
         for workload, results in record.results.items() for result in published(results)]
     table = markdown(("rival", "ours is first in", "median ratio", "lowest"),
                      [(rival, *found) for rival, found in standing(renamed).items()], (0, 3))
-    return (f"\nBy `./do bench --report` on {where['processor']}, at commit {', '.join(commits)}; a ratio above 1 says "
+    return (f"\nBy `./do bench --report` {where(everything)}; a ratio above 1 says "
             f"that ours is faster. [All cases, with their spread](../../bench/results/{name}.md).\n\n{table}\n")
 
 
 def firsts(name, record):
     """For another page: of each workload, in how many cases ours is first of all runtimes, by
-    default and with policy::stealing, and which is first in each other case. Floors are no
-    runtimes, and variants of ours no rivals."""
+    default and with policy::stealing, and which is first in each other case."""
     lines = []
     for workload, results in record.results.items():
-        met = [(result, rivals) for result in published(results) if (rivals := rivals_in(result))]
+        met = [(result, rivals) for result in published(results) if (rivals := result.rivals())]
         ahead = {}
         for result, rivals in met:
             ratio, first = min((result.ratio(rival), rival) for rival in rivals)
@@ -273,16 +289,10 @@ def firsts(name, record):
 
 def firsts_with_stealing(met):
     """In how many of the cases that have it; empty: in no case it was measured."""
-    own = f"{plan.OURS}_stealing"
+    own = plan.STEALING
     both = [(result.ratio(own), min(map(result.ratio, rivals))) for result, rivals in met
             if own in result.measured() and result.ratio(own) is not None]
     return f"{sum(ratio <= best for ratio, best in both)} of {len(both)}" if both else ""
-
-
-def rivals_in(result):
-    """The runtimes beside ours that have the case, and a ratio."""
-    return [runtime for runtime in result.measured()
-            if runtime not in plan.FLOORS and not runtime.startswith(plan.OURS) and result.ratio(runtime) is not None]
 
 
 def figures_of(name, record, workload, kind=None):
@@ -295,9 +305,8 @@ def figures_of(name, record, workload, kind=None):
         return f"\nNot measured yet: `./do bench {workload} --report`.\n\n"
     if kind == "plot":
         return f"\n![{workload}: the medians of each case](../../bench/results/{name}/{workload.lower()}.svg)\n\n"
-    where = ", ".join(dict.fromkeys(f"commit {result.run.machine['commit']}" for result in found))
     return (f"\n{table_of_runtimes(found) if kind is None else table_of_values(found)}\nMedians, by `./do bench {workload} "
-            f"--report` on {record.newest().machine['processor']}, at {where}: "
+            f"--report` {where(found)}: "
             f"[all figures](../../bench/results/{name}.md#{workload.lower()}).\n\n")
 
 

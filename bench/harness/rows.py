@@ -130,6 +130,12 @@ class Result:
         """Whether ours is not behind the rival."""
         return statistics.median(self.values(plan.OURS)) <= statistics.median(self.values(runtime))
 
+    def rivals(self):
+        """The runtimes beside ours that have the case, and a ratio. Floors are no runtimes, and
+        variants of ours no rivals."""
+        return [runtime for runtime in self.measured()
+                if runtime not in plan.FLOORS and not runtime.startswith(plan.OURS) and self.ratio(runtime) is not None]
+
     def is_published(self):
         """A noisy case is if it was repeated, with its spread."""
         return self.repeats > 0 or not self.is_noisy()

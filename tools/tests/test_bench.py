@@ -554,16 +554,23 @@ class Machine(unittest.TestCase):
             def git(*arguments):
                 machine.output_of("git", "-C", name, "-c", "user.name=a", "-c", "user.email=a", *arguments)
 
-            files = [folder / path for path in ("README.md", "bench/results/box.json", "bench/x.cpp")]
-            files[1].parent.mkdir(parents=True)
+            files = [folder / path for path in ("README.md", "tests/x.cpp", "bench/plan.py", "bench/results/box.json",
+                                                "bench/x.cpp", "src/x.cpp", "CMakeLists.txt")]
+            measured = files[4:]
             for file in files:
+                file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text("old")
             git("init", "--quiet")
             git("add", ".")
             git("commit", "--quiet", "--message", "x")
-            for file, changed in zip(files, (False, False, True)):
-                file.write_text("new")
-                self.assertRegex(machine.commit(folder), r"^[0-9a-f]{12}" + (" with changes$" if changed else "$"))
+            for file in files:
+                with self.subTest(file):
+                    before = machine.commit(folder)
+                    self.assertRegex(before, "^[0-9a-f]{12}$")
+                    file.write_text("new")
+                    self.assertEqual(machine.commit(folder), before + (" with changes" if file in measured else ""))
+                    git("commit", "--quiet", "--all", "--message", "y")
+                    (self.assertNotEqual if file in measured else self.assertEqual)(machine.commit(folder), before)
 
     def test_the_crates_have_versions(self):
         for version in machine.crate_versions(TOOLS.parent, "tokio", "hyper", "rayon"):

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from temporary_tree import TemporaryTree
 
 import results as check
-from harness import plan, plot, record, report, rows
+from harness import overview, plan, plot, record, report, rows
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -216,6 +216,12 @@ class Page(unittest.TestCase):
         self.assertIn("on one, at commit new1;", text)
         self.assertIn("| trivial | 1 of 2 | 1.25 | 0.50 (W2 a) |\n", text)
 
+    def test_figures_of_two_machines_name_both(self):
+        made = record_of(result_of("a", fairlead=[1], trivial=[2]), of=run("old1", processor="two"))
+        made.add([result_of("b", "W2", fairlead=[1], trivial=[2])], run(), set())
+        self.assertIn("on two and on one, at commit old1, new1;", report.figures("box", made))
+        self.assertIn("on two, at commit old1: ", report.figures_of("box", made, "W1"))
+
     def test_who_is_first_in_each_case(self):
         text = report.firsts("box", record_of(
             result_of("a", fairlead=[1], trivial=[2]),
@@ -242,6 +248,41 @@ def luminance(colour):
 def contrast(one, other):
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+class Overview(unittest.TestCase):
+    def drawn(self, **workloads):
+        return ElementTree.fromstring(overview.overview(workloads))
+
+    def marks(self, image):
+        """{title: (x, colour)}"""
+        return {mark.find(SVG + "title").text:
+                (float(re.match(r"translate\(([\d.]+)", mark.get("transform"))[1]), mark.get("fill"))
+                for mark in image.iter(SVG + "path") if mark.find(SVG + "title") is not None}
+
+    def test_a_mark_is_where_the_ratio_to_the_fastest_rival_is(self):
+        image = self.drawn(W1=[result_of("callback P=1", fairlead=[10], trivial=[50], moodycamel=[20]),
+                               result_of("callback P=2", fairlead=[20], trivial=[10])])
+        ticks = {text.text: float(text.get("x")) for text in image.iter(SVG + "text")}
+        self.assertEqual(self.marks(image), {
+            "W1 callback P=1, fairlead: 2.00 beside moodycamel": (ticks["2"], plot.OURS),
+            "W1 callback P=2, fairlead: 0.50 beside trivial": (ticks["0.5"], plot.RIVALS[0])})
+        self.assertIn("1 of 2", ticks)
+
+    def test_stealing_has_a_mark_of_its_own_and_does_not_count(self):
+        image = self.drawn(W4=[result_of("callback P=1", fairlead=[20], trivial=[10], fairlead_stealing=[5])])
+        marks = self.marks(image)
+        self.assertEqual(set(marks), {"W4 callback P=1, fairlead: 0.50 beside trivial",
+                                      "W4 callback P=1, fairlead_stealing: 2.00 beside trivial"})
+        self.assertEqual({colour for _, colour in marks.values()}, {plot.OURS, plot.RIVALS[0]})
+        self.assertIn("0 of 1", {text.text for text in image.iter(SVG + "text")})
+
+    def test_floors_are_no_rivals_and_without_rivals_there_is_no_plot(self):
+        self.assertIsNone(overview.overview({"W5": [result_of("fib", fairlead=[2], serial=[1])]}))
+        self.assertIsNone(overview.overview({}))
+
+    def test_each_workload_has_a_title(self):
+        self.assertEqual(list(plan.TITLES), list(plan.WORKLOADS))
 
 
 class Plot(unittest.TestCase):
