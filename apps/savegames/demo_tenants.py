@@ -3,13 +3,15 @@
 Two services run side by side. In the first each game has a group of the scheduler; in the second
 all games are in one group. The quiet game sends, at fixed times, a tenth of the requests that the
 service can serve. The noisy game asks for ten times its share, which is half of that. Each
-repetition measures, with both services in turn, the quiet game alone and beside the noisy game.
+repetition measures, with both services in turn, the quiet game alone and beside the noisy game, and
+what a request costs the processor while both games send as fast as they can.
 
 The demo measures how the workers are shared, so it keeps other shared resources out. If there is
 more than one processor, the services have half of the processors, and the load generators the other
 half. The databases are in memory, because all programs share the disk.
 """
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import json
@@ -85,6 +87,12 @@ def processors_of_children(processors):
         os.sched_setaffinity(0, before)
 
 
+def cpu_seconds(process_id):
+    """What all threads of the process have used."""
+    fields = pathlib.Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 # --- a measurement --------------------------------------------------------------------------------
 
 class Tenants:
@@ -143,6 +151,18 @@ class Tenants:
                 raise DemoError(f"savegames-load for the noisy game ended with status {status}")
             reports.append(json.loads(path.read_text()))
 
+    def cpu_us(self):
+        """The CPU time of the service for a request, while both games send as fast as they can over
+        the same number of connections: so both modes serve the same."""
+        def send(game):
+            return self.drive(game, self.plan.quiet_connections, self.plan.measure_s, 0)
+
+        before = cpu_seconds(self.service.process.pid)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            reports = list(pool.map(send, ("quiet", "noisy")))
+        used = cpu_seconds(self.service.process.pid) - before
+        return 1e6 * used / sum(each["requests"] for each in reports)
+
     def measure(self, capacity):
         alone = self.quiet(capacity)
         with self.noise(capacity) as noisy:
@@ -150,7 +170,7 @@ class Tenants:
         alone_ms, beside_ms = (each["latency_ms"]["p99"] for each in (alone, beside))
         return {"alone_ms": alone_ms, "beside_ms": beside_ms, "moved": beside_ms / alone_ms - 1,
                 "quiet_rps": beside["rps"], "noisy_rps": noisy[0]["rps"],
-                "noisy_errors": noisy[0]["errors_by_kind"]}
+                "noisy_errors": noisy[0]["errors_by_kind"], "cpu_us": self.cpu_us()}
 
 
 # --- the results ----------------------------------------------------------------------------------
@@ -161,6 +181,7 @@ COLUMNS = (
     ("moved by %", "moved", "{:+.0f}", 100),
     ("quiet req/s", "quiet_rps", "{:.0f}", 1),
     ("noisy req/s", "noisy_rps", "{:.0f}", 1),
+    ("CPU us a request", "cpu_us", "{:.0f}", 1),
 )
 
 
@@ -188,9 +209,13 @@ def verdict(samples):
              for mode, of_mode in samples.items()}
     sentence = (f"The noisy game moves the quiet one's p99 by {100 * moved['groups']:.0f} % with "
                 f"groups, by {100 * moved['one']:.0f} % without.")
+    ratios = [with_groups["cpu_us"] / without["cpu_us"]
+              for with_groups, without in zip(samples["groups"], samples["one"])]
+    cost = (f"A request costs {spread_text(ratios, '{:.2f}', 1)} times the CPU time with groups "
+            f"that it costs without.")
     if moved["groups"] <= MOVE_WANTED:
-        return [sentence], []
-    return [], [f"{sentence} Wanted with groups: at most {100 * MOVE_WANTED:.0f} %."]
+        return [sentence, cost], []
+    return [cost], [f"{sentence} Wanted with groups: at most {100 * MOVE_WANTED:.0f} %."]
 
 
 def run(plan, build):

@@ -1,11 +1,13 @@
 """Tests the computations and outputs of the demos; ./do demo runs the rest."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -188,12 +190,13 @@ class Services(unittest.TestCase):
 class Tenants(unittest.TestCase):
     @staticmethod
     def samples(groups, one):
-        def measured(moved):
+        def measured(moved, cpu_us):
             return {"alone_ms": 30.0, "beside_ms": 30.0 * (1 + moved), "moved": moved,
-                    "quiet_rps": 300.0, "noisy_rps": 3000.0, "noisy_errors": {}}
+                    "quiet_rps": 300.0, "noisy_rps": 3000.0, "noisy_errors": {},
+                    "cpu_us": cpu_us}
 
-        return {"groups": [measured(each) for each in groups],
-                "one": [measured(each) for each in one]}
+        return {"groups": [measured(each, 102.0) for each in groups],
+                "one": [measured(each, 100.0) for each in one]}
 
     def test_processors_are_halved(self):
         self.assertEqual(demo_tenants.halves({3}), ({3}, {3}))
@@ -217,8 +220,16 @@ class Tenants(unittest.TestCase):
         self.assertEqual(problems, [])
         self.assertIn("by 20 % with groups, by 400 % without", shown[0])
         shown, problems = demo_tenants.verdict(self.samples([0.1, 0.21, 0.9], [4, 4, 4]))
-        self.assertEqual(shown, [])
+        self.assertEqual([each for each in shown if "p99" in each], [])
         self.assertIn("at most 20 %", problems[0])
+
+    def test_the_cost_of_groups_is_told_in_pairs(self):
+        for moved in (0.1, 0.3):
+            shown, _ = demo_tenants.verdict(self.samples([moved] * 3, [4, 4, 4]))
+            self.assertIn("costs 1.02 (1.02 to 1.02) times the CPU time", shown[-1])
+
+    def test_the_cpu_time_of_a_process_counts_all_it_did(self):
+        self.assertAlmostEqual(demo_tenants.cpu_seconds(os.getpid()), time.process_time(), delta=0.1)
 
     def test_a_game_that_was_refused_is_told(self):
         report = {"errors": 3, "errors_by_kind": {"status 429": 3}}
