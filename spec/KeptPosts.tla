@@ -43,13 +43,14 @@ VARIABLES posted, keeps, run, hand, current,   \* of each slot; `hand`: what its
           watching, still,                     \* whether it watches; who has not finished a step since it began
           lingers,                             \* of each worker: how often it may watch though no post is kept
           due, seen,                           \* the time to look for those that are stuck; likewise
+          rescued,                             \* whether its last such look was a round, though it could have stolen
           kept, new,                           \* the post of its step: whether it is kept; which task
           local, older                         \* with Stealing: its deque; whether it may take something older
 slots == <<posted, keeps, run, hand, current>>
 tasks == <<front, behind, ready, state>>
 rounds == <<role, taken, todo>>
 idle == <<searching, parked, watched, told>>
-looks == <<due, seen>>
+looks == <<due, seen, rescued>>
 watch == <<watching, still, lingers>>
 post == <<kept, new, local, older>>
 vars == <<slots, tasks, rounds, idle, pc, back, search, watch, looks, post>>
@@ -63,7 +64,7 @@ Begin(posts) ==
     /\ role = None /\ taken = {} /\ todo = {}
     /\ searching = 0 /\ parked = {} /\ watched = FALSE /\ told = All(FALSE)
     /\ pc = All("look") /\ back = All("look") /\ search = All(FALSE)
-    /\ watching = All(FALSE) /\ still = All({}) /\ lingers = All(0) /\ due = All(FALSE) /\ seen = All({})
+    /\ watching = All(FALSE) /\ still = All({}) /\ lingers = All(0) /\ due = All(FALSE) /\ seen = All({}) /\ rescued = All(FALSE)
     /\ kept = All(FALSE) /\ new = All(None) /\ local = All({}) /\ older = All(TRUE)
 Init == Begin({CHOOSE t \in Tasks : TRUE} \cup Chain)
 
@@ -96,44 +97,52 @@ TakeLocal(w) == /\ pc[w] = "look"
                                       /\ \E t \in local[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
                                                              /\ local' = [local EXCEPT ![v] = @ \ {t}]
                 /\ older' = [older EXCEPT ![w] = TRUE]
-                /\ UNCHANGED <<posted, keeps, run, tasks, rounds, idle, back, search, watch, seen, kept, new>>
+                /\ UNCHANGED <<posted, keeps, run, tasks, rounds, idle, back, search, watch, seen, rescued, kept, new>>
 MayTakeOlder(w) == local[w] = {} \/ older[w]
 TakesOlder(w) == older' = [older EXCEPT ![w] = local[w] = {}] /\ UNCHANGED <<kept, new>>
 FromRun(w) == /\ pc[w] = "look" /\ MayTakeOlder(w) /\ TakesOlder(w)
               /\ \E v \in Workers : /\ v = w \/ run[w] = {}
                                     /\ \E t \in run[v] : /\ Has(w, t, {}, IF v = w THEN "turned" ELSE "turn")
                                                          /\ run' = [run EXCEPT ![v] = @ \ {t}]
-              /\ UNCHANGED <<posted, keeps, tasks, rounds, idle, back, search, watch, seen, local>>
+              /\ UNCHANGED <<posted, keeps, tasks, rounds, idle, back, search, watch, seen, rescued, local>>
 \* own_posts::take, take_due_posts. It may prefer what others have.
 TakeOwn(w) == /\ pc[w] = "look" /\ local[w] = {} /\ run[w] = {} /\ ready = {} /\ front = {}
               /\ \E t \in posted[w] : Has(w, t, posted[w] \ {t}, "turn")
               /\ IF Bug = 4 THEN UNCHANGED posted ELSE posted' = [posted EXCEPT ![w] = {}] \* bug 4: read, then removed
-              /\ UNCHANGED <<keeps, run, tasks, rounds, idle, back, search, watch, seen, post>>
+              /\ UNCHANGED <<keeps, run, tasks, rounds, idle, back, search, watch, seen, rescued, post>>
 RemoveLate(w) == /\ Bug = 4 /\ pc[w] = "turn" /\ posted[w] # {}
                  /\ posted' = [posted EXCEPT ![w] = {}] /\ Go(w, "turned")
                  /\ UNCHANGED <<keeps, run, hand, current, tasks, rounds, idle, back, search, watch, looks, post>>
 Claim(w) == /\ pc[w] = "look" /\ run[w] = {} /\ MayTakeOlder(w) /\ TakesOlder(w)
             /\ \E t \in ready : Has(w, t, ready \ {t}, "turn")
             /\ ready' = {}
-            /\ UNCHANGED <<posted, keeps, run, front, behind, state, rounds, idle, back, search, watch, seen, local>>
+            /\ UNCHANGED <<posted, keeps, run, front, behind, state, rounds, idle, back, search, watch, seen, rescued, local>>
 \* role::take_behind: first what is to stand last.
 TakeBehind == taken' = behind /\ behind' = {}
 BeginRound(w) == /\ pc[w] = "look" /\ run[w] = {} /\ MayTakeOlder(w) /\ Arrivals(w) /\ role = None
                  /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take") /\ TakeBehind
                  /\ UNCHANGED <<slots, front, ready, state, idle, search, watch, looks, post>>
-\* worker::take_over_stuck. Another has not got on since this one looked last, and has something.
+\* worker::take_over_stuck. Another has not got on since this one looked last, and has something. If a round was first,
+\* what is to be stolen is first next time, as each round may find something. In the code that is so also if nothing
+\* could be stolen then, and until something can.
+Victims(w) == {v \in seen[w] : (run[v] # {} /\ Bug # 18) \/ (local[v] # {} /\ Bug # 12)} \* bug 12: not at deques, 18: at runs
 LookForStuck(w) == /\ pc[w] = "look" /\ run[w] = {} /\ due[w] /\ Bug # 6                  \* bug 6: never looks
                    /\ MayTakeOlder(w) /\ seen' = [seen EXCEPT ![w] = Workers \ {w}]
-                   /\ IF (behind # {} \/ \E v \in seen[w] : posted[v] # {}) /\ role = None
-                      THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"] /\ Go(w, "take all")
-                           /\ due' = [due EXCEPT ![w] = FALSE] /\ TakeBehind /\ UNCHANGED <<hand, current, post>>
-                      ELSE /\ UNCHANGED <<role, todo, taken, behind, back>>
-                           /\ IF (\E v \in seen[w] : local[v] # {}) /\ Bug # 12           \* bug 12: not at deques
-                              THEN /\ TakesOlder(w)
-                                   /\ \E v \in seen[w] : \E t \in local[v] : /\ Has(w, t, {}, "turn")
-                                                                          /\ local' = [local EXCEPT ![v] = @ \ {t}]
-                              ELSE due' = [due EXCEPT ![w] = FALSE] /\ UNCHANGED <<hand, current, pc, post>>
-                   /\ UNCHANGED <<posted, keeps, run, front, ready, state, idle, search, watch>>
+                   /\ IF /\ role = None /\ (behind # {} \/ \E v \in seen[w] : posted[v] # {})
+                         /\ Victims(w) = {} \/ ~rescued[w]
+                      THEN /\ role' = w /\ todo' = Workers /\ back' = [back EXCEPT ![w] = "look"]
+                           /\ Go(w, IF Bug = 17 THEN "take" ELSE "take all")               \* bug 17: may leave them
+                           /\ rescued' = [rescued EXCEPT ![w] = Victims(w) # {}]
+                           /\ due' = [due EXCEPT ![w] = FALSE] /\ TakeBehind /\ UNCHANGED <<run, hand, current, post>>
+                      ELSE /\ UNCHANGED <<role, todo, taken, behind, back>> /\ rescued' = [rescued EXCEPT ![w] = FALSE]
+                           /\ IF Victims(w) = {}
+                              THEN due' = [due EXCEPT ![w] = FALSE] /\ UNCHANGED <<run, hand, current, pc, post>>
+                              ELSE /\ TakesOlder(w)
+                                   /\ \E v \in Victims(w) : \E t \in IF run[v] = {} \/ Bug = 18 THEN local[v] ELSE run[v] :
+                                         /\ Has(w, t, {}, "turn")
+                                         /\ run' = [run EXCEPT ![v] = @ \ {t}]
+                                         /\ local' = [local EXCEPT ![v] = @ \ {t}]
+                   /\ UNCHANGED <<posted, keeps, front, ready, state, idle, search, watch>>
 \* core::put_into_run. In between nobody saw them.
 Put(w) == /\ pc[w] = "put" /\ run' = [run EXCEPT ![w] = @ \cup hand[w]] /\ hand' = [hand EXCEPT ![w] = {}]
           /\ Go(w, IF Bug = 5 THEN "turn" ELSE "put, wake")                               \* bug 5: wakes nobody
@@ -279,7 +288,7 @@ PostBehind(w, t) ==
 EndStep(w) == /\ pc[w] \in {"step", "last post"} /\ current' = [current EXCEPT ![w] = None] /\ Go(w, "look")
               /\ still' = [v \in Workers |-> still[v] \ {w}] /\ seen' = [v \in Workers |-> seen[v] \ {w}]
               /\ kept' = [kept EXCEPT ![w] = FALSE]
-              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, lingers, due, new, local, older>>
+              /\ UNCHANGED <<posted, keeps, run, hand, tasks, rounds, idle, back, search, watching, lingers, due, rescued, new, local, older>>
 
 Working(w) == \/ TakeLocal(w) \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Claim(w) \/ BeginRound(w) \/ LookForStuck(w)
               \/ Put(w) \/ PutWake(w) \/ Turn(w) \/ EndSearch(w) \/ LastLooks(w) \/ Nothing(w)
@@ -290,7 +299,9 @@ Working(w) == \/ TakeLocal(w) \/ FromRun(w) \/ TakeOwn(w) \/ RemoveLate(w) \/ Cl
 Next == \E w \in Workers :
     \/ Working(w) \/ EndStep(w)
     \/ \E t \in NextPost \cup {t \in Chain : t = current[w] /\ state[t] = "ran"} : BeginPost(w, t) \/ PostBehind(w, t)
-Fair == /\ \A w \in Workers : WF_vars(Working(w))
+\* A worker looks for stuck slots after so many steps, or after a while. So it looks in the end, although it can always
+\* take its own post instead, or rounds fill its run before it is empty, which is not modelled: worker::look_at_clock.
+Fair == /\ \A w \in Workers : WF_vars(Working(w)) /\ SF_vars(LookForStuck(w))
         /\ \A w \in Workers \ Long : WF_vars(EndStep(w))
 Spec == Init /\ [][Next]_vars /\ Fair
 

@@ -88,7 +88,7 @@ TellEnded(w) == /\ pc[w] \in {"ended", "away ended"} /\ ended' = ended + lease[w
 TellOver(w) == /\ pc[w] \in {"over", "away over"} /\ over' = over + 1 /\ Next_(w, IF Bug = 3 THEN "ended" ELSE "told")
                /\ lease' = IF Bug = 3 THEN lease ELSE [lease EXCEPT ![w] = Closed]
                /\ UNCHANGED <<tasks, begun, ended, leases, limit, waits, role, seen, within>>
-\* group_state::is_waited_for, and core::notice. Bug 4: it does not look.
+\* group_state::take_held_back, and core::notice. Bug 4: it does not look.
 Look(w) == /\ pc[w] \in {"told", "away told"} /\ Go(w, IF IsAway(w) THEN "away" ELSE "look")
            /\ IF held_back /\ Bug # 4 THEN held_back' = FALSE /\ noticed' = TRUE ELSE UNCHANGED <<held_back, noticed>>
            /\ UNCHANGED <<tasks, lease, numbers, limit, is_held, role, seen, within>>

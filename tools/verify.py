@@ -4,9 +4,10 @@
 spec/models.toml has the models.
 
 Prints a table, writes build/verify/summary.json, and fails if a property is violated, a mutant
-survives, a specification has few mutants, or the number of distinct states of a model differs from
-spec/models.toml. With --write the table in docs/internals/verification.md is made anew. With --only
-it keeps the rows of the other specifications.
+survives or would be found without its bug, a specification has few mutants, or the number of
+distinct states of a model differs from spec/models.toml. With --write the table in
+docs/internals/verification.md is made anew. With --only it keeps the rows of the other
+specifications.
 """
 
 import argparse
@@ -76,8 +77,7 @@ class Run:
     def execute(self, jar, threads):
         """Returns what TLC found: a dict with `found`, None if all holds."""
         values = [re.sub(r"\W+", "", str(value)) for value in self.constants.values()]
-        if self.bug:
-            values += self.invariants + self.properties
+        values += self.invariants + self.properties
         folder = BUILD / "runs" / "-".join([self.spec["name"], *values])
         folder.mkdir(parents=True, exist_ok=True)
         specification = f"{self.spec['name']}.tla"
@@ -137,25 +137,46 @@ def models_of(spec, asked):
                 return
 
 
-def mutants_of(spec):
-    """Of each mutant, the constants and the properties that must find it."""
-    for mutant in spec["mutants"]:
+class Mutant:
+    def __init__(self, spec, mutant):
         if not isinstance(mutant, dict):
             mutant = {"finds": mutant}
         finds = mutant["finds"]
-        yield {**spec["constants"], **mutant.get("with", {})}, [finds] if isinstance(finds, str) else finds
+        # The properties that must find the bug.
+        self.finds = [finds] if isinstance(finds, str) else finds
+        self.constants = {**spec["constants"], **mutant.get("with", {})}
+        self.deep_control = mutant.get("deep_control", False)
+        self.by_constants = mutant.get("by_constants", False)
+
+
+def mutants_of(spec):
+    return [Mutant(spec, mutant) for mutant in spec["mutants"]]
 
 
 def runs_of_mutants(spec, asked):
     """Pairs of a run and the property that must find the bug, which is all that it checks."""
-    for number, (constants, finds) in enumerate([] if asked.quick else mutants_of(spec), start=1):
-        for each in finds:
-            yield Run(spec, constants, number, [each]), each
+    for number, mutant in enumerate([] if asked.quick else mutants_of(spec), start=1):
+        for each in mutant.finds:
+            yield Run(spec, mutant.constants, number, [each]), each
+
+
+def controls_of(spec, asked):
+    """Runs of the mutants without their bugs, where no model does that already. All must hold: a
+    property that the specification violates without a bug shows nothing of the bug."""
+    finds = {}
+    for mutant in [] if asked.quick else mutants_of(spec):
+        if not mutant.by_constants and (asked.deep or not mutant.deep_control):
+            finds.setdefault(tuple(mutant.constants.items()), set()).update(mutant.finds)
+    models = [(model.constants, {*model.invariants, *model.properties}) for model in models_of(spec, asked)]
+    for constants, wanted in finds.items():
+        control = Run(spec, dict(constants), 0, wanted)
+        if not any(control.constants == of_model and wanted <= checked for of_model, checked in models):
+            yield control
 
 
 def never_fails(spec):
     """The properties that no mutant shows to be able to fail."""
-    shown = {each for _, finds in mutants_of(spec) for each in finds}
+    shown = {each for mutant in mutants_of(spec) for each in mutant.finds}
     return [each for each in spec["invariants"] + spec["properties"] if each not in shown]
 
 
@@ -199,7 +220,7 @@ class Report:
         self.specs = []
         print(f"{'specification':<14} {'distinct':>10} {'depth':>6} {'s':>6}  {'mutants killed':<14}  constants")
 
-    def add(self, spec, mutants, models):
+    def add(self, spec, mutants, controls, models):
         """`mutants`: pairs of a result and the property that must find the bug."""
         self.failures += [f"{spec['name']}: no mutant shows that {each} can fail" for each in never_fails(spec)]
         self.failures += uncounted(spec) + too_few_mutants(spec)
@@ -209,6 +230,9 @@ class Report:
                 self.failures.append(
                     f"{spec['name']}: bug {result['bug']} should be found by {expected}, "
                     f"was: {result['found'] or 'not found'}; see {result['output']}")
+        self.failures += [
+            f"{spec['name']}: {result['found']} is violated without a bug, with the constants of a mutant; see {result['output']}"
+            for result in controls if result["found"] is not None]
         note = self.killed(result for result, _ in mutants)
         for result in models:
             if result["found"] is not None:
@@ -218,7 +242,8 @@ class Report:
             print(f"{spec['name']:<14} {result['distinct'] or 0:>10,} {result['depth'] or 0:>6} "
                   f"{result['seconds']:>6}  {note:<14}  {describe(result['constants'])}", flush=True)
             note = ""
-        self.specs.append({"spec": spec["name"], "models": models, "mutants": [result for result, _ in mutants]})
+        self.specs.append({"spec": spec["name"], "models": models, "mutants": [result for result, _ in mutants],
+                           "controls": controls})
 
     @staticmethod
     def killed(results):
@@ -283,10 +308,12 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         checks = [(spec,
                    [(pool.submit(run.execute, jar, threads), finds) for run, finds in runs_of_mutants(spec, asked)],
+                   [pool.submit(run.execute, jar, threads) for run in controls_of(spec, asked)],
                    [pool.submit(run.execute, jar, threads) for run in models_of(spec, asked)])
                   for spec in specs]
-        for spec, mutants, models in checks:
-            report.add(spec, [(run.result(), finds) for run, finds in mutants], [run.result() for run in models])
+        for spec, mutants, *correct in checks:
+            report.add(spec, [(run.result(), finds) for run, finds in mutants],
+                       *([run.result() for run in runs] for runs in correct))
     status = report.finish(everything)
     if asked.write and status == 0:
         tree.write_figures(PAGE, "specifications", report.page(names))

@@ -80,7 +80,7 @@ class Verify(TemporaryTree):
 
     def test_the_configuration_names_constants_bug_and_properties(self):
         self.verify()
-        self.assertEqual(self.config_of("Lamp-2-5-0"), "SPECIFICATION Spec\nCONSTANT Lamps = 2\n"
+        self.assertEqual(self.config_of("Lamp-2-5-0-Dark-Lit-Warm"), "SPECIFICATION Spec\nCONSTANT Lamps = 2\n"
                          "CONSTANT Colour = 5\nCONSTANT Bug = 0\nINVARIANT Dark\nPROPERTY Lit\nPROPERTY Warm\n")
 
     def test_a_mutant_is_checked_for_each_that_must_find_it_alone(self):
@@ -108,6 +108,30 @@ class Verify(TemporaryTree):
         self.assertIn("Lamp: bug 2 should be found by Warm, was: not found", errors)
         self.assertNotIn("by Lit", errors)
 
+    def test_a_mutant_that_would_be_found_without_its_bug_fails(self):
+        self.answers("0", f"grep -q 'Lamps = 3' model.cfg && {{ {LIVENESS}; }}{HOLDS}")
+        code, errors, summary = self.verify()
+        self.assertEqual(code, 1)
+        self.assertIn("Lamp: Lit or Warm is violated without a bug, with the constants of a mutant; see ", errors)
+        self.assertEqual([control["found"] for control in summary["specs"][0]["controls"]], [None, "Lit or Warm"])
+
+    def test_a_control_that_a_model_has_does_not_run_again(self):
+        self.write("spec/models.toml", MODELS.replace("with = { Lamps = 2 }", ""))
+        controls = self.verify()[2]["specs"][0]["controls"]
+        self.assertEqual([control["constants"]["Lamps"] for control in controls], [3])
+
+    def test_constants_that_are_the_mistake_have_no_control(self):
+        self.write("spec/models.toml", MODELS.replace("Lamps = 3 }", "Lamps = 3 }, by_constants = true"))
+        controls = self.verify("--deep")[2]["specs"][0]["controls"]
+        self.assertEqual([control["constants"]["Lamps"] for control in controls], [1])
+
+    def test_a_long_control_runs_when_asked_for(self):
+        self.write("spec/models.toml", MODELS.replace("Lamps = 3 }", "Lamps = 3 }, deep_control = true"))
+        for arguments, lamps in ((["--quick"], []), ([], [1]), (["--deep"], [1, 3])):
+            with self.subTest(arguments):
+                controls = self.verify(*arguments)[2]["specs"][0]["controls"]
+                self.assertEqual([control["constants"]["Lamps"] for control in controls], lamps)
+
     def test_a_violated_property_fails(self):
         for answer, what in ((DARK, "Dark"), (LIVENESS, "Lit or Warm")):
             with self.subTest(what):
@@ -125,7 +149,7 @@ class Verify(TemporaryTree):
     def test_deep_models_run_when_asked_for_and_without_liveness_if_so_marked(self):
         _, _, summary = self.verify("--deep")
         self.assertEqual(len(summary["specs"][0]["models"]), 2)
-        self.assertNotIn("PROPERTY", self.config_of("Lamp-9-5-0"))
+        self.assertNotIn("PROPERTY", self.config_of("Lamp-9-5-0-Dark"))
 
     def test_quick_is_the_first_model_alone(self):
         self.answers("1", HOLDS)
@@ -133,7 +157,7 @@ class Verify(TemporaryTree):
         code, _, summary = self.verify("--quick", "--deep")
         self.assertEqual(code, 0)
         self.assertEqual([model["constants"]["Lamps"] for model in summary["specs"][0]["models"]], [2])
-        self.assertNotIn("PROPERTY", self.config_of("Lamp-2-5-0"))
+        self.assertNotIn("PROPERTY", self.config_of("Lamp-2-5-0-Dark"))
 
     def test_a_dead_specification_fails(self):
         self.answers("0", """
