@@ -52,7 +52,8 @@ def own_files(commands, root):
 def configure(root, compiler, folder):
     subprocess.run(["cmake", "-S", str(root), "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
                     f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",
-                    "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCMAKE_CXX_COMPILER_LAUNCHER="],
+                    "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCMAKE_CXX_COMPILER_LAUNCHER=",
+                    "-DFAIRLEAD_UNITY_TESTS=OFF"],
                    check=True, capture_output=True)
     return json.loads(pathlib.Path(folder, "compile_commands.json").read_text(encoding="utf-8"))
 

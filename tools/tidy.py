@@ -14,6 +14,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -44,11 +45,21 @@ def changed_files():
     return sorted((path for path in paths if path.is_file()), key=lambda path: -path.stat().st_mtime)
 
 
+def one_by_one(entry):
+    """The entries of the files that the compiler takes at once in a unity build; of another entry,
+    itself."""
+    path = pathlib.Path(entry["directory"], entry["file"])
+    if path.parent.name != "Unity" or not path.is_file():
+        return [entry]
+    files = re.findall(r'^#include "(.*)"$', path.read_text(encoding="utf-8"), re.MULTILINE)
+    return [{**entry, "file": each, "command": entry["command"].replace(entry["file"], each)} for each in files]
+
+
 def one_command_each(commands):
     """{file: entry}: of several commands for a file that of the library, not of a test that
     compiles it again."""
     found = {}
-    for entry in commands:
+    for entry in (each for several in commands for each in one_by_one(several)):
         path = str(pathlib.Path(entry["directory"], entry["file"]).resolve())
         is_again = "-DFAIRLEAD_ATOMIC_HEADER" in entry["command"] or "-DFAIRLEAD_TRACE_HEADER" in entry["command"]
         if path not in found or not is_again:

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fairlead::base {
+namespace fairlead::base::assert_tests {
 namespace {
 
 TEST(AssertDeathTest, SaysWhatWasBrokenAndWhy) {
@@ -18,4 +18,4 @@ TEST(Assert, IsAnExpressionThatDoesNothingWhenItHolds) {
 }
 
 }  // namespace
-}  // namespace fairlead::base
+}  // namespace fairlead::base::assert_tests

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace fairlead::base {
+namespace fairlead::base::chain_tests {
 namespace {
 
 struct node {
@@ -108,4 +108,4 @@ TEST(Chain, TheNodeBehindAnyOtherCanBeTakenOut) {
 }
 
 }  // namespace
-}  // namespace fairlead::base
+}  // namespace fairlead::base::chain_tests

@@ -17,7 +17,7 @@
 #include <thread>
 #include <type_traits>
 
-namespace fairlead {
+namespace fairlead::clock_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,4 +123,4 @@ TEST(manual_clock, moves_when_it_is_told_to) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::clock_tests

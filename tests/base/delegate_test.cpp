@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-namespace fairlead::base {
+namespace fairlead::base::delegate_tests {
 namespace {
 
 using adder = delegate<int(int), 24>;
@@ -66,4 +66,4 @@ TEST(Delegate, RefusesWhatCannotBeCalledSo) {
 }
 
 }  // namespace
-}  // namespace fairlead::base
+}  // namespace fairlead::base::delegate_tests

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace fairlead::base {
+namespace fairlead::base::list_tests {
 namespace {
 
 struct node {
@@ -61,4 +61,4 @@ TEST(List, AnyNodeCanBeTakenOut) {
 }
 
 }  // namespace
-}  // namespace fairlead::base
+}  // namespace fairlead::base::list_tests

@@ -6,7 +6,7 @@
 #include <limits>
 #include <ratio>
 
-namespace fairlead {
+namespace fairlead::time_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -82,4 +82,4 @@ TEST(TimeSpan, TakesNotANumberForNothing) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::time_tests

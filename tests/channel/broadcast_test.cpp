@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::broadcast_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -479,4 +479,4 @@ TEST(BroadcastDeathTest, MisuseIsAnError) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::broadcast_tests

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::channel_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -508,4 +508,4 @@ TEST(ChannelDeathTest, NeedsRoomForOneElement) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::channel_tests

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::edges_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -520,4 +520,4 @@ TEST(ChannelDeathTest, MisuseIsAnError) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::edges_tests

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::ends_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -234,4 +234,4 @@ TEST(ChannelEndsDeathTest, AHandleThatIsNoneIsNotUsed) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::ends_tests

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::fanout_model_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -444,4 +444,4 @@ TEST(FanoutAgainstModels, AWatchDoesWhatItSays) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::fanout_model_tests

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::fanout_select_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -174,4 +174,4 @@ TEST(FanoutSelect, NothingIsLostBesideSenders) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::fanout_select_tests

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::races_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -174,4 +174,4 @@ TEST(ChannelRaces, EachValueIsInOnePlace) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::races_tests

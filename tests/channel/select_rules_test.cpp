@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::select_rules_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -261,4 +261,4 @@ TEST(Select, AnElementOfADestroyedSelectIsDropped) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::select_rules_tests

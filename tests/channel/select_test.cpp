@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::select_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -488,4 +488,4 @@ TEST(Select, RethrowsWhatATaskHasThrown) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::select_tests

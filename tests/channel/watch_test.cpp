@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::watch_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -295,4 +295,4 @@ TEST(Watch, WatchersMove) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::watch_tests

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::as_completed_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -238,4 +238,4 @@ TEST(completed_on_threads, every_task_is_given_once) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::as_completed_tests

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::ranges_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -516,4 +516,4 @@ TEST(ranges_on_threads, each_child_is_read_once_and_a_bound_holds) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::ranges_tests

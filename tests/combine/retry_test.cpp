@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::retry_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -462,4 +462,4 @@ TEST_F(ok_test, race_of_expected_takes_the_first_value) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::retry_tests

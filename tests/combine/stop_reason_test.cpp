@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::stop_reason_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -321,4 +321,4 @@ TEST(StopReason, EachHasAText) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::stop_reason_tests

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::trees_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -500,4 +500,4 @@ TEST_F(trees_test, follow_their_sequential_rules) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::trees_tests

@@ -26,7 +26,7 @@
 #include <variant>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::when_any_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -457,4 +457,4 @@ TEST(combine_on_threads, a_bound_holds) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::when_any_tests

@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::byte_stream_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -340,4 +340,4 @@ TYPED_TEST(byte_streams, a_peer_that_is_gone_is_an_error) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::byte_stream_tests

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::policies_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -499,4 +499,4 @@ TEST_P(policies_on_the_caller, who_may_run_some_steps_and_go_on_later) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::policies_tests

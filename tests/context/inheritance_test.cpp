@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::inheritance_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -438,4 +438,4 @@ TEST(inheritance_on_threads, a_task_that_a_call_in_parallel_spawns_inherits) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::inheritance_tests

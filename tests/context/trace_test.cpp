@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace fairlead {
+namespace fairlead::trace_tests {
 namespace {
 
 const std::string good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -83,4 +83,4 @@ TEST(trace_test, spans_do_not_repeat) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::trace_tests

@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::with_deadline_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -336,4 +336,4 @@ TEST_F(with_deadline_test, frames_that_are_destroyed_with_their_scheduler_give_i
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::with_deadline_tests

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::abandon_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -454,4 +454,4 @@ TEST(abandon_on_threads, an_end_elsewhere_races_with_the_destructor) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::abandon_tests

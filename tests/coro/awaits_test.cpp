@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::awaits_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -561,4 +561,4 @@ TEST_F(awaits, a_wait_in_a_variable_can_be_adapted_again) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::awaits_tests

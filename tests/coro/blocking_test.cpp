@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::blocking_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -209,4 +209,4 @@ TEST(Blocking, ManyTasksCallAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::blocking_tests

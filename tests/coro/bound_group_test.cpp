@@ -19,7 +19,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::bound_group_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -153,4 +153,4 @@ TEST(BoundGroupOfCoroutines, MayBeBoundWhileTheyFork) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::bound_group_tests

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::failure_origin_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -372,4 +372,4 @@ TEST(failure_origin_death_test, the_message_names_the_task_that_threw_and_its_sp
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::failure_origin_tests

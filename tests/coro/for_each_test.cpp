@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::for_each_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -563,4 +563,4 @@ TEST(for_each_on_threads, a_scheduler_ends_while_tasks_loop) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::for_each_tests

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::foreign_wait_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -376,4 +376,4 @@ TEST(foreign_wait_on_threads, a_resume_races_with_the_suspension) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::foreign_wait_tests

@@ -24,7 +24,7 @@
 #include <variant>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::fork_join_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -508,4 +508,4 @@ TEST(fork_join_on_threads, a_scheduler_ends_while_tasks_fork) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::fork_join_tests

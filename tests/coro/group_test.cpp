@@ -19,7 +19,7 @@
 #include <optional>
 #include <thread>
 
-namespace fairlead {
+namespace fairlead::group_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -205,4 +205,4 @@ TEST(GroupOfCoroutines, NestedLoopsAndForksInAFullOneEndAndKeepItsLimit) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::group_tests

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::halted_wait_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -186,4 +186,4 @@ TEST(halted_wait, a_stop_ends_the_wait_for_a_permit) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::halted_wait_tests

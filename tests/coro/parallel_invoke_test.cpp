@@ -20,7 +20,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::parallel_invoke_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,4 +123,4 @@ TEST(parallel_invoke_in_coroutines, tasks_of_a_taken_call_are_as_deep_as_those_o
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::parallel_invoke_tests

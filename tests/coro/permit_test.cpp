@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::permit_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -374,4 +374,4 @@ TEST(PermitIn, NothingIsLostAcrossSchedulers) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::permit_tests

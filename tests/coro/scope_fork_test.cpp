@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::scope_fork_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -502,4 +502,4 @@ TEST(scope_fork_on_threads, a_scheduler_ends_while_tasks_fork) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::scope_fork_tests

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::scope_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -434,4 +434,4 @@ TEST_F(scope_test, a_token_stops_one_child_and_no_other) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::scope_tests

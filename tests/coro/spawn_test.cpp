@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::spawn_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -585,4 +585,4 @@ TEST(block_on, frees_the_frame_before_it_returns) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::spawn_tests

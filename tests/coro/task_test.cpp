@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::task_tests {
 namespace {
 
 using test::counted;
@@ -249,4 +249,4 @@ TEST(task_depth, on_a_worker_thread_whose_stack_is_small) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::task_tests

@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::when_all_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -374,4 +374,4 @@ TEST(when_all_on_threads, a_stop_races_with_the_ends) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::when_all_tests

@@ -28,7 +28,7 @@
 #include <span>
 #include <thread>
 
-namespace fairlead::diagnostics {
+namespace fairlead::diagnostics::blocked_stack_tests {
 namespace {
 
 using test::return_addresses;
@@ -337,4 +337,4 @@ TEST_F(BlockedStackOf, AThreadThatGoesOn) {
 }
 
 }  // namespace
-}  // namespace fairlead::diagnostics
+}  // namespace fairlead::diagnostics::blocked_stack_tests

@@ -22,7 +22,7 @@
 #include <optional>
 #include <string>
 
-namespace fairlead {
+namespace fairlead::enable_stacks_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -153,4 +153,4 @@ TEST_F(EnableStacks, TheCallsArePrinted) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::enable_stacks_tests

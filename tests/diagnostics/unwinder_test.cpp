@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-namespace fairlead::diagnostics {
+namespace fairlead::diagnostics::unwinder_tests {
 namespace {
 
 using test::return_addresses;
@@ -183,4 +183,4 @@ TEST_P(Unwinder, LeavesOutWhoCallsAFunctionThatSavesNothing) {
 INSTANTIATE_TEST_SUITE_P(AndAFramePointer, Unwinder, testing::Bool());
 
 }  // namespace
-}  // namespace fairlead::diagnostics
+}  // namespace fairlead::diagnostics::unwinder_tests

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::dns {
+namespace fairlead::dns::connect_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -239,4 +239,4 @@ TEST_F(connecting_by_name, a_redis_client_takes_it) {
 #endif
 
 }  // namespace
-}  // namespace fairlead::dns
+}  // namespace fairlead::dns::connect_tests

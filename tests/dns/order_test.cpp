@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::dns {
+namespace fairlead::dns::order_tests {
 namespace {
 
 io::address at(const char* host) { return io::address::parse(host, 0).value(); }
@@ -106,4 +106,4 @@ TEST(dns_order, the_system_says_what_can_be_reached) {
 }
 
 }  // namespace
-}  // namespace fairlead::dns
+}  // namespace fairlead::dns::order_tests

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::dns {
+namespace fairlead::dns::resolver_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -554,4 +554,4 @@ TEST(dns_errors, have_texts_of_their_own) {
 }
 
 }  // namespace
-}  // namespace fairlead::dns
+}  // namespace fairlead::dns::resolver_tests

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::dns {
+namespace fairlead::dns::servers_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -456,4 +456,4 @@ TEST(dns_messages, the_time_of_an_absence_is_in_the_authority_section) {
 }
 
 }  // namespace
-}  // namespace fairlead::dns
+}  // namespace fairlead::dns::servers_tests

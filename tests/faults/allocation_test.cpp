@@ -23,12 +23,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::allocation_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -51,7 +48,7 @@ scheduler_options of_workers(unsigned workers) {
 
 class allocations : public testing::Test {
 protected:
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
 };
 
 // --- structures ----------------------------------------------------------------------------------
@@ -258,168 +255,6 @@ TEST_F(allocations, sharing_a_flight) {
     });
 }
 
-// A burst needs blocks of the ready queue, and sleepers need places. Posts cannot fail, so both
-// work without the memory.
-class in_rounds : public allocations {
-protected:
-    // Runs `burst` on an existing scheduler while every allocation of the rounds fails. `burst`
-    // returns whether all went right.
-    static void sweep_rounds(unsigned workers, const std::function<bool(scheduler&)>& burst,
-                             policy policy = policy::fair) {
-        for (const auto range : {call_range::only, call_range::from}) {
-            bool hit = true;
-            for (int n = 1; hit && !HasFailure(); ++n) {
-                SCOPED_TRACE(n);
-                scheduler home{{.workers = workers, .policy = policy}};
-                bool right = false;
-                {
-                    const armed plan{no_memory, range(n)};
-                    right = burst(home);
-                    hit = plan.hit();
-                }
-                EXPECT_TRUE(right);
-                EXPECT_TRUE(n != 1 || hit) << "there is no allocation to fail";
-            }
-        }
-    }
-};
-
-TEST_F(in_rounds, a_burst_of_posts_runs_in_order) {
-    constexpr std::size_t count = 5'000;
-    std::vector<std::size_t> order;
-    order.reserve(count);
-    struct numbered {
-        std::vector<std::size_t>* order = nullptr;
-        std::size_t number = 0;
-        callback_task task{[this](callback_task&) { order->push_back(number); }};
-    };
-    std::vector<numbered> tasks(count);
-    std::vector<basic_task*> pointers;
-    for (auto& each : tasks) {
-        each.order = &order;
-        each.number = pointers.size();
-        pointers.push_back(&each.task);
-    }
-    sweep_rounds(1, [&](scheduler& home) {
-        order.clear();
-        home.post(pointers);
-        home.drain();
-        bool right = order.size() == count;
-        for (std::size_t i = 0; right && i != count; ++i) right = order[i] == i;
-        return right;
-    });
-}
-
-// With policy::stealing such posts are in chunks. A post without memory for one goes to a front.
-TEST_F(in_rounds, a_step_posts_very_many) {
-    struct counted {
-        int runs = 0;
-        callback_task task{[this](callback_task&) { ++runs; }};
-    };
-    std::vector<counted> tasks(5'000);
-    callback_task posts{[&tasks](callback_task&) {
-        for (counted& each : tasks) scheduler::current()->post(each.task);
-    }};
-    const auto burst = [&](scheduler& home) {
-        for (counted& each : tasks) each.runs = 0;
-        home.post(posts);
-        home.drain();
-        return std::ranges::all_of(tasks, [](const counted& each) { return each.runs == 1; });
-    };
-    for (const unsigned workers : {1U, 2U}) sweep_rounds(workers, burst, policy::stealing);
-}
-
-// Due tasks run before later arrivals, also when the ready queue has no memory for any of them.
-TEST_F(in_rounds, what_is_due_runs_before_what_arrived_later) {
-    std::vector<callback_task> burst(5'000);
-    std::vector<basic_task*> pointers;
-    for (auto& each : burst) {
-        each.set_callback([](callback_task&) {});
-        pointers.push_back(&each);
-    }
-    std::vector<int> order;
-    struct numbered {
-        std::vector<int>* order;
-        int number;
-        callback_task task{[this](callback_task&) { order->push_back(number); }};
-    };
-    std::deque<numbered> sleepers;
-    numbered late{&order, 300};
-    manual_clock clock;
-    simulated_driver* driver = nullptr;
-    scheduler home{simulated(clock, driver)};
-    driver->waits.reserve(1000);
-    for (int i = 0; i != 300; ++i) {  // more than a batch
-        auto& each = sleepers.emplace_back(&order, i);
-        home.post_deadline(each.task, clock.now() + 10ms + i * 1us);
-    }
-    order.reserve(sleepers.size() + 1);
-    home.run_until_idle();
-    {
-        const armed plan{no_memory, call_range::from(1)};
-        home.post(pointers);
-        home.run_until_idle();  // ready is one short of a block now
-        EXPECT_TRUE(plan.hit());
-        clock.advance(1s);
-        home.post(late.task);
-        home.run_until_idle();
-    }
-    ASSERT_EQ(order.size(), 301U);
-    for (int i = 0; i != 301; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
-}
-
-TEST_F(in_rounds, several_workers_run_a_burst) {
-    constexpr int count = 20'000;
-    std::atomic<int> runs{0};
-    std::vector<callback_task> tasks(count);
-    for (auto& each : tasks) each.set_callback([&runs](callback_task&) { ++runs; });
-    std::vector<basic_task*> pointers;
-    pointers.reserve(tasks.size());
-    for (auto& each : tasks) pointers.push_back(&each);
-    sweep_rounds(3, [&](scheduler& home) {
-        runs = 0;
-        home.post(pointers);
-        home.drain();
-        return runs == count;
-    });
-}
-
-// A sleeper that records how its wait ended.
-struct sleeper {
-    std::atomic<int>* right = nullptr;
-    time_point deadline = never;
-    callback_task task{[this](callback_task& self) {
-        const bool due = self.expired() && clock::now() >= deadline;
-        const bool told = !self.expired() && self.receive_signal();
-        if (due || told) ++*right;
-    }};
-};
-
-TEST_F(in_rounds, deadlines_come_and_signals_arrive) {
-    for (const unsigned workers : {1U, 3U}) {
-        std::atomic<int> right{0};
-        std::vector<sleeper> sleepers(200);
-        for (auto& each : sleepers) each.right = &right;
-        sleeper first{.right = &right};
-        callback_task waker{[&first](callback_task&) { first.task.signal(); }};
-        sweep_rounds(workers, [&](scheduler& home) {
-            right = 0;
-            // This task sleeps for sure: it is admitted when the other runs.
-            home.post_deadline(first.task, never);
-            home.post(waker);
-            for (std::size_t i = 0; i != sleepers.size(); ++i) {
-                const bool timed = i % 2 == 0;
-                sleepers[i].deadline =
-                    timed ? after(clock::now(), 100us * static_cast<int>(i % 16)) : never;
-                home.post_deadline(sleepers[i].task, sleepers[i].deadline);
-            }
-            for (std::size_t i = 1; i < sleepers.size(); i += 2) sleepers[i].task.signal();
-            home.drain();
-            return right == 201;
-        });
-    }
-}
-
 // In simulated time: there is no memory to register a sleeper. It sleeps at least as long as it
 // must, and no thread spins meanwhile.
 TEST_F(allocations, a_sleeper_without_a_place_costs_a_look_each_millisecond) {
@@ -590,4 +425,4 @@ TEST_F(allocations, a_scope_joins_its_children) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::allocation_tests

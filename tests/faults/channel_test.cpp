@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::channel_tests {
 namespace {
 
 constexpr fault no_memory{};
@@ -108,4 +108,4 @@ TEST(channel_allocations, a_grant_is_told_though_there_is_no_memory_for_the_next
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::channel_tests

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::clock_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -186,4 +186,4 @@ TEST(jumps, a_clock_may_be_near_its_end) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::clock_tests

@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::combine_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -52,7 +52,7 @@ protected:
     }
 
     manual_clock clock;
-    const watchdog guard{120s};
+    const watchdog guard;
 };
 
 task<int> gives(duration delay, int value) {
@@ -193,4 +193,4 @@ TEST_F(combine_faults, a_select_that_sends_without_memory) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::combine_tests

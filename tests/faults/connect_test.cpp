@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::connect_tests {
 namespace {
 
 template <class T>
@@ -64,7 +64,7 @@ protected:
         static_cast<void>(listener.accepted());
     }
 
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
     const refusing_port refusing;
     const raw_socket listener = raw_socket::listening(64);
 };
@@ -127,4 +127,4 @@ TEST_F(connect_failures, without_memory_each_look_up_ends) {
 #endif
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::connect_tests

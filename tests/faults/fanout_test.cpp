@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::fanout_tests {
 namespace {
 
 constexpr fault no_memory{};
@@ -137,4 +137,4 @@ TEST(fanout_allocations, whatever_fails_frees_all) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::fanout_tests

@@ -23,7 +23,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::file_ring_tests {
 namespace {
 
 const std::string text(10'000, 'x');
@@ -227,4 +227,4 @@ TEST(files, an_end_is_believed) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::file_ring_tests

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::file_tests {
 namespace {
 
 template <class T>
@@ -266,4 +266,4 @@ TEST(files, what_is_in_memory_is_read_within_the_step) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::file_tests

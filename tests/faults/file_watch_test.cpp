@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::file_watch_tests {
 namespace {
 
 using kind = io::file_event::kind;
@@ -60,7 +60,7 @@ protected:
         following.get();
     }
 
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
     const folder files;
     const paths all{files.path(), files.path_of("one"), files.path_of("two")};  // made once
 };
@@ -127,4 +127,4 @@ TEST_F(file_watch_failures, an_event_is_not_lost_for_the_lack_of_memory) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::file_watch_tests

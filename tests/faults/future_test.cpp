@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::future_tests {
 namespace {
 
 constexpr fault no_memory{};
@@ -111,4 +111,4 @@ TEST(future_allocations, each_call_fails_alone) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::future_tests

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::http_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -97,7 +97,7 @@ void exchange() {
 
 // Every allocation fails from the moment on when the request is there. Over TCP the client is told.
 TEST(http_allocations, a_client_is_told_without_an_allocation) {
-    const watchdog guard{120s};
+    const watchdog guard;
     scheduler_options on_caller;
     on_caller.run_on_caller = true;
     on_caller.driver = std::make_unique<io::epoll_driver>();
@@ -130,9 +130,9 @@ TEST(http_allocations, a_client_is_told_without_an_allocation) {
 }
 
 TEST(http_allocations, an_exchange_without_memory_is_reported_or_cut) {
-    const watchdog guard{120s};
+    const watchdog guard;
     sweep(fault{}, outcome::maybe_reported, exchange);
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::http_tests

@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::life_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -64,7 +64,7 @@ scheduler_options of_workers(int workers) {
 
 class lives : public testing::Test {
 protected:
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
     companion other;
 };
 
@@ -169,4 +169,4 @@ TEST_F(lives, are_stopped_on_behalf_of_a_task) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::life_tests

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::message_tests {
 namespace {
 
 constexpr fault no_memory{};
@@ -94,4 +94,4 @@ TEST(message_allocations, a_service_that_could_not_start_is_stopped) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::message_tests

@@ -30,7 +30,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::postgres_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -289,4 +289,4 @@ TEST_F(postgres_failures, a_keeper_without_memory_makes_a_pause_and_goes_on) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::postgres_tests

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::process_tests {
 namespace {
 
 using io::child_stream;
@@ -308,7 +308,7 @@ void runs_a_pipe() {
 
 class pipe_failures : public testing::Test {
 protected:
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
 };
 
 TEST_F(pipe_failures, are_reported) {
@@ -380,4 +380,4 @@ TEST_F(pipe_failures, a_kernel_that_raises_the_signal_is_not_noticed) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::process_tests

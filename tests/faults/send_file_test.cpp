@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::send_file_tests {
 namespace {
 
 const std::string text(10, 'x');  // each of them may be sent alone
@@ -58,7 +58,7 @@ protected:
     }
     send_file_failures() { files.put("one", text); }
 
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
     const folder files;
 };
 
@@ -115,4 +115,4 @@ TEST_F(send_file_failures, what_is_not_in_memory_is_loaded_first) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::send_file_tests

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace fairlead::test {
+namespace fairlead::test::signal_set_tests {
 namespace {
 
 // One driver for all runs, so that what fails is of the set.
@@ -43,4 +43,4 @@ TEST_F(signal_set_failures, are_reported_and_nothing_has_changed) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::signal_set_tests

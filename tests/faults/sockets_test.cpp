@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::sockets_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -40,7 +40,7 @@ T run(scheduler& home, task<T> body) {
 
 class socket_failures : public testing::Test {
 protected:
-    const watchdog guard{120s};
+    const watchdog guard;
 };
 
 // --- streams -------------------------------------------------------------------------------------
@@ -335,4 +335,4 @@ TEST_F(socket_failures, a_kernel_that_cannot_cut_is_asked_first) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::sockets_tests

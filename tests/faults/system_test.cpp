@@ -42,7 +42,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::system_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -139,7 +139,7 @@ std::string name_of(const testing::TestParamInfo<row>& info) {
 
 class system_calls : public testing::TestWithParam<row> {
 protected:
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
 };
 
 TEST_P(system_calls, fail) {
@@ -223,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(that_use_it, system_calls, testing::ValuesIn(that_use_i
 
 class system_failures : public testing::Test {
 protected:
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
 };
 
 // A worker goes to sleep and is woken, again and again.
@@ -482,4 +482,4 @@ TEST_F(system_failures, a_scheduler_that_cannot_start_again_can_be_started_later
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::system_tests

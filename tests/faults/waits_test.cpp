@@ -19,7 +19,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::waits_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -112,4 +112,4 @@ TEST_F(waits, that_are_granted_need_no_memory) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::waits_tests

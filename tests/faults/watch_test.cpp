@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <system_error>
 
-namespace fairlead::test {
+namespace fairlead::test::watch_tests {
 namespace {
 
 task<std::error_code> waits(io::watch& on) {
@@ -43,7 +43,7 @@ void waits_once() {
 
 class watch_failures : public testing::Test {
 protected:
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
 };
 
 TEST_F(watch_failures, an_interrupted_poll_goes_on) {
@@ -76,4 +76,4 @@ TEST_F(watch_failures, without_memory_there_is_no_watch) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::watch_tests

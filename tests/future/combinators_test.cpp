@@ -20,7 +20,7 @@
 #include <variant>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::combinators_tests {
 namespace {
 
 using test::code;
@@ -227,4 +227,4 @@ TEST(SharedFuture, TheLastCopyDropsTheResult) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::combinators_tests

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::future_tests {
 
 namespace {
 
@@ -459,4 +459,4 @@ TEST(FutureLive, CountsThoseOfManyThreads) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::future_tests

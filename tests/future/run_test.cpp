@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::run_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -180,4 +180,4 @@ TEST(FutureStart, AnAbandonedTaskIsStopped) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::run_tests

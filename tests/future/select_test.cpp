@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::select_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -264,4 +264,4 @@ TEST(FutureSelect, ResultsRaceOnThreads) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::select_tests

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::fuzz {
+namespace fairlead::fuzz::checks_tests {
 namespace {
 
 using heap = timer::deadline_heap<sleeper, &sleeper::index>;
@@ -155,4 +155,4 @@ TEST(FuzzChecksDeathTest, SeeADrainThatIsNone) {
 }
 
 }  // namespace
-}  // namespace fairlead::fuzz
+}  // namespace fairlead::fuzz::checks_tests

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace fairlead::fuzz {
+namespace fairlead::fuzz::groups_tests {
 namespace {
 
 template <class Group = group>
@@ -61,4 +61,4 @@ TEST(GroupsAgainstAModelDeathTest, SeeAPlaceTooMany) {
 }
 
 }  // namespace
-}  // namespace fairlead::fuzz
+}  // namespace fairlead::fuzz::groups_tests

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace fairlead::fuzz {
+namespace fairlead::fuzz::http_checks_tests {
 namespace {
 
 template <class RequestParser>
@@ -59,4 +59,4 @@ TEST(FuzzChecksDeathTest, SeeAFieldThatIsLost) {
 }
 
 }  // namespace
-}  // namespace fairlead::fuzz
+}  // namespace fairlead::fuzz::http_checks_tests

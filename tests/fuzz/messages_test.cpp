@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::fuzz {
+namespace fairlead::fuzz::messages_tests {
 namespace {
 
 template <class Port = port<int>>
@@ -63,4 +63,4 @@ TEST(MessagesAgainstAModelDeathTest, SeeAPortThatDoesNotClose) {
 }
 
 }  // namespace
-}  // namespace fairlead::fuzz
+}  // namespace fairlead::fuzz::messages_tests

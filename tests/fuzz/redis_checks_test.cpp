@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace fairlead::fuzz {
+namespace fairlead::fuzz::redis_checks_tests {
 namespace {
 
 // Loses a line feed at the start of a piece, as a parser that looks for the end of a line in one
@@ -61,4 +61,4 @@ TEST(RedisParserCheckDeathTest, FindsAParserWithoutLimits) {
 }
 
 }  // namespace
-}  // namespace fairlead::fuzz
+}  // namespace fairlead::fuzz::redis_checks_tests

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace fairlead::fuzz {
+namespace fairlead::fuzz::service_checks_tests {
 namespace {
 
 const std::filesystem::path corpus{FAIRLEAD_FUZZ_CORPUS};
@@ -166,4 +166,4 @@ TEST(FuzzChecksDeathTest, SeeASaveThatIsNotErased) {
 }
 
 }  // namespace
-}  // namespace fairlead::fuzz
+}  // namespace fairlead::fuzz::service_checks_tests

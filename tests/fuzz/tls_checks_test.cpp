@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fairlead::fuzz {
+namespace fairlead::fuzz::tls_checks_tests {
 namespace {
 
 struct loses_bytes : tls_reads {
@@ -55,4 +55,4 @@ TEST(TlsEngineCheckDeathTest, FindsPlantedMistakes) {
 #endif
 
 }  // namespace
-}  // namespace fairlead::fuzz
+}  // namespace fairlead::fuzz::tls_checks_tests

@@ -10,7 +10,7 @@
 #include <ostream>
 #include <string>
 
-namespace fairlead::model::historical {
+namespace fairlead::model::historical::historical_tests {
 
 // What gtest calls the parameter of a test.
 void PrintTo(const bug& which, std::ostream* out) { *out << which.name; }
@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(Historical, Bug, testing::ValuesIn(all_bugs()),
                          [](const auto& each) { return std::string{each.param.name}; });
 
 }  // namespace
-}  // namespace fairlead::model::historical
+}  // namespace fairlead::model::historical::historical_tests

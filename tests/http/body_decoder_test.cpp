@@ -1,6 +1,6 @@
 #include "http/expect_found.hpp"
 
-namespace fairlead::http {
+namespace fairlead::http::body_decoder_tests {
 namespace {
 
 outcome chunked(std::string_view body, const limits& limits = {}) {
@@ -139,4 +139,4 @@ TEST(BodyDecoder, KnowsWhenTheEndIsTooEarly) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::body_decoder_tests

@@ -9,7 +9,7 @@
 
 #include <tuple>
 
-namespace fairlead::http {
+namespace fairlead::http::client_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -494,4 +494,4 @@ TEST(Url, IsTakenApart) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::client_tests

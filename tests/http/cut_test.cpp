@@ -10,7 +10,7 @@
 
 #include <tuple>
 
-namespace fairlead::http {
+namespace fairlead::http::cut_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -188,4 +188,4 @@ TEST_P(Cut, TheServerGoesSilentAtEachByte) {
 INSTANTIATE_TEST_SUITE_P(Paths, Cut, testing::Values("/", "/stream"));
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::cut_tests

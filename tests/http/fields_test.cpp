@@ -6,7 +6,7 @@
 
 #include "http/expect_found.hpp"
 
-namespace fairlead::http {
+namespace fairlead::http::fields_tests {
 namespace {
 
 TEST(Fields, AreKeptInTheirOrder) {
@@ -113,4 +113,4 @@ TEST(FieldList, EachByteOfAValueIsLookedAt) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::fields_tests

@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-namespace fairlead::http {
+namespace fairlead::http::monitor_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -370,4 +370,4 @@ TEST_F(Monitor, AStreamWithoutAddressesHasNoPeer) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::monitor_tests

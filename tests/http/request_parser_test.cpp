@@ -1,6 +1,6 @@
 #include "http/expect_found.hpp"
 
-namespace fairlead::http {
+namespace fairlead::http::request_parser_tests {
 namespace {
 
 using kind = framing::kind;
@@ -239,4 +239,4 @@ TEST(RequestParser, AnErrorStays) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::request_parser_tests

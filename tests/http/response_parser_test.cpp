@@ -1,6 +1,6 @@
 #include "http/expect_found.hpp"
 
-namespace fairlead::http {
+namespace fairlead::http::response_parser_tests {
 namespace {
 
 using kind = framing::kind;
@@ -111,4 +111,4 @@ TEST(ResponseParser, ALongFirstLineIsToldAsThat) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::response_parser_tests

@@ -9,7 +9,7 @@
 #include <new>
 #include <stdexcept>
 
-namespace fairlead::http {
+namespace fairlead::http::serve_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -220,4 +220,4 @@ TEST_F(Serve, OneBrokenConnectionDoesNotHarmTheOthers) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::serve_tests

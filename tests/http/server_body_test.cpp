@@ -1,7 +1,7 @@
 // Bodies of requests and of answers, as they stream through a server.
 #include "http/one_connection.hpp"
 
-namespace fairlead::http {
+namespace fairlead::http::server_body_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -494,4 +494,4 @@ TEST_F(ServerBody, AStreamMayReadTheRequestMeanwhile) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::server_body_tests

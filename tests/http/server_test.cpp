@@ -1,6 +1,6 @@
 #include "http/one_connection.hpp"
 
-namespace fairlead::http {
+namespace fairlead::http::server_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -313,4 +313,4 @@ TEST_F(Server, HasNoTunnels) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::server_tests

@@ -3,7 +3,7 @@
 // the one reading that RFC 9112 gives.
 #include "http/expect_found.hpp"
 
-namespace fairlead::http {
+namespace fairlead::http::smuggling_tests {
 namespace {
 
 struct attack {
@@ -167,4 +167,4 @@ TEST(Smuggling, TheHostOfAnAbsoluteTargetCounts) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::smuggling_tests

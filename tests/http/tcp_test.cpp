@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fairlead::http {
+namespace fairlead::http::tcp_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -33,7 +33,7 @@ protected:
         return options;
     }
 
-    const test::watchdog guard{120s};
+    const test::watchdog guard;
     fairlead::scheduler scheduler{of_workers()};
     io::address where;
     std::string base;
@@ -172,4 +172,4 @@ TEST_F(Tcp, ADrainUnderLoadLosesNoRequest) {
 }
 
 }  // namespace
-}  // namespace fairlead::http
+}  // namespace fairlead::http::tcp_tests

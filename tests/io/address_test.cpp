@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace fairlead::io {
+namespace fairlead::io::address_tests {
 namespace {
 
 using namespace std::string_view_literals;
@@ -83,4 +83,4 @@ TEST(address, keeps_its_scope) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::address_tests

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::connect_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -498,4 +498,4 @@ TEST_F(kernel_connects, behind_a_full_backlog_the_next_wins_and_no_descriptor_is
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::connect_tests

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::cut_short_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -300,4 +300,4 @@ TEST_F(cut_short, a_connect_that_waits_is_taken_in_the_end) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::cut_short_tests

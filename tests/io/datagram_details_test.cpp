@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::datagram_details_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -312,4 +312,4 @@ TEST_F(datagram_details_test, what_is_not_asked_for_is_not_told) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::datagram_details_tests

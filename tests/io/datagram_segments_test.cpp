@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::datagram_segments_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -172,4 +172,4 @@ TEST_F(datagram_segments_test, any_batches_come_as_they_were_sent) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::datagram_segments_tests

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::datagram_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -291,4 +291,4 @@ TEST_F(datagram_test, a_batch_tells_how_many_were_sent_before_an_error) {
     EXPECT_EQ(receive(server, 10, clock::now() + 1ms).error(), std::errc::timed_out);
 }
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::datagram_tests

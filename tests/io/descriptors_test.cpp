@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::descriptors_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -399,4 +399,4 @@ TEST(descriptors_at_random, come_in_order_with_their_bytes) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::descriptors_tests

@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::driver_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -238,4 +238,4 @@ TEST(epoll_driver_misuse_death_test, a_scheduler_without_an_epoll_driver) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::driver_tests

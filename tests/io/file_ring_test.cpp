@@ -42,7 +42,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::file_ring_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -452,4 +452,4 @@ TEST_F(file_ring_test, no_byte_is_lost_among_many) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::file_ring_tests

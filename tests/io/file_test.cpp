@@ -36,7 +36,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::file_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -380,4 +380,4 @@ TEST(file_on_threads, tasks_use_one_file_at_the_same_time) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::file_tests

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::file_watch_race_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -41,7 +41,7 @@ task<std::expected<watched_id, std::error_code>> adds(file_watch& to, std::strin
 // Threads make, move and remove files while a task follows them: in the end it knows which files
 // there are.
 TEST(file_watch_race_test, the_events_lead_to_what_is_there) {
-    const test::watchdog guard{120s};
+    const test::watchdog guard;
     const test::folder files;
     scheduler home{test::with_epoll(2)};
     file_watch changes = file_watch::make(epoll_driver::of(home)).value();
@@ -122,7 +122,7 @@ TEST(file_watch_race_test, the_events_lead_to_what_is_there) {
 
 // Tasks add and remove while one waits.
 TEST(file_watch_race_test, watches_come_and_go_while_a_task_waits) {
-    const test::watchdog guard{120s};
+    const test::watchdog guard;
     const test::folder files;
     scheduler home{test::with_epoll(2)};
     file_watch changes = file_watch::make(epoll_driver::of(home)).value();
@@ -153,4 +153,4 @@ TEST(file_watch_race_test, watches_come_and_go_while_a_task_waits) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::file_watch_race_tests

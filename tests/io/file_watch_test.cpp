@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::file_watch_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -511,4 +511,4 @@ TEST_F(file_watch_death_test, it_is_closed_while_a_task_waits) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::file_watch_tests

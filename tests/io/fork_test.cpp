@@ -21,7 +21,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::fork_tests {
 namespace {
 
 // Runs `body` in a child of fork, and waits for its end.
@@ -110,4 +110,4 @@ TEST_F(fork_test, a_child_with_a_driver_of_its_own_removes_what_it_closes) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::fork_tests

@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::hardship_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -73,7 +73,7 @@ protected:
 
     [[nodiscard]] address where() const { return listener.local_address().value(); }
 
-    const watchdog guard{std::chrono::seconds{120}};
+    const watchdog guard;
     std::atomic<int> open{0};
     scheduler home{[] {
         scheduler_options options = test::with_epoll(3);
@@ -325,4 +325,4 @@ TEST(ipv6, one_listener_can_be_for_it_alone) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::hardship_tests

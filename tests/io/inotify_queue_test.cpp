@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-namespace fairlead::io {
+namespace fairlead::io::inotify_queue_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -162,4 +162,4 @@ TEST_F(inotify_queue_test, an_error_is_told_and_nothing_was_taken) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::inotify_queue_tests

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::interval_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -145,4 +145,4 @@ TEST(Interval, AStopEndsTheWaitAndUsesNoTick) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::interval_tests

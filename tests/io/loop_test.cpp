@@ -14,7 +14,7 @@
 #include <memory>
 #include <thread>
 
-namespace fairlead {
+namespace fairlead::loop_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -140,4 +140,4 @@ TEST(ForeignLoop, AStopEndsItsTasks) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::loop_tests

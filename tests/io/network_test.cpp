@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::network_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -466,5 +466,7 @@ FAIRLEAD_ON_NETWORK(a_full_backlog_makes_connects_wait) {
     EXPECT_TRUE(co_await tcp_stream::connect(where, clock::now() + 10s));
 }
 
+#undef FAIRLEAD_ON_NETWORK
+
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::network_tests

@@ -32,7 +32,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::pipe_stream_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -404,4 +404,4 @@ TEST_F(pipe_stream_test, pieces_of_any_size_arrive_in_order) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::pipe_stream_tests

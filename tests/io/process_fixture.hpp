@@ -93,7 +93,7 @@ protected:
         return run(reads());
     }
 
-    const test::watchdog guard{120s};
+    const test::watchdog guard;
     scheduler home{test::with_epoll_on_caller()};
 };
 

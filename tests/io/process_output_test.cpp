@@ -11,7 +11,7 @@
 #include <string>
 #include <system_error>
 
-namespace fairlead::io {
+namespace fairlead::io::process_output_tests {
 namespace {
 
 class process_output_test : public process_test {};
@@ -84,4 +84,4 @@ TEST_F(process_output_test, ends_by_a_deadline_or_a_stop_and_kills_the_child) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::process_output_tests

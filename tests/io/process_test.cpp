@@ -35,7 +35,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::process_tests {
 namespace {
 
 using test::bytes_of;
@@ -490,7 +490,7 @@ TEST_F(process_test, thousands_of_children_leave_nothing) {
 
 // Threads start children and pipes of their own: a pipe that a foreign child had would not end.
 TEST(process_threads_test, children_at_the_same_time_have_their_own_pipes) {
-    const test::watchdog guard{120s};
+    const test::watchdog guard;
     scheduler home{test::with_epoll(2)};
     std::vector<join_handle<bool>> all;
     const auto talks = [](int number) -> task<bool> {
@@ -528,4 +528,4 @@ TEST(process_start, that_no_task_hears_of_leaves_no_child) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::process_tests

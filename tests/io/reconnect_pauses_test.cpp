@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace fairlead::io::detail {
+namespace fairlead::io::detail::reconnect_pauses_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -55,4 +55,4 @@ TEST_F(ReconnectPauses, AreDrawnByLot) {
 }
 
 }  // namespace
-}  // namespace fairlead::io::detail
+}  // namespace fairlead::io::detail::reconnect_pauses_tests

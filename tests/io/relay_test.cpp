@@ -28,7 +28,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::relay_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -569,4 +569,4 @@ TEST_F(relay_idle_test, a_failure_of_any_stream_ends_both_directions) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::relay_tests

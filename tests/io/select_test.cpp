@@ -25,7 +25,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::select_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -194,4 +194,4 @@ TEST_F(SelectIo, NothingIsLostBetweenASocketAndAChannel) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::select_tests

@@ -22,7 +22,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::send_file_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -157,4 +157,4 @@ TEST(send_file_by_unix, what_is_not_in_memory_is_loaded) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::send_file_tests

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::signal_set_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -327,4 +327,4 @@ TEST_F(signal_set_test, is_told_though_sets_come_and_go) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::signal_set_tests

@@ -23,7 +23,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::stream_model_tests {
 namespace {
 
 using test::below;
@@ -215,4 +215,4 @@ TEST(stream_against_a_model, does_what_it_says) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::stream_model_tests

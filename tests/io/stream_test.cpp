@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::stream_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -422,4 +422,4 @@ TEST_F(stream_test, a_stop_while_joining_does_not_reach_an_older_read) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::stream_tests

@@ -12,7 +12,7 @@
 #include <string>
 #include <system_error>
 
-namespace fairlead::io::detail {
+namespace fairlead::io::detail::subscription_queue_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -138,4 +138,4 @@ TEST_F(SubscriptionQueue, WakesItsUser) {
 }
 
 }  // namespace
-}  // namespace fairlead::io::detail
+}  // namespace fairlead::io::detail::subscription_queue_tests

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::unix_datagram_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,4 +119,4 @@ TEST_F(unix_datagram_test, segments_are_cut_without_the_kernel) {
     EXPECT_EQ(late.error().error, std::errc::timed_out);
 }
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::unix_datagram_tests

@@ -21,7 +21,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::unix_file_tests {
 namespace {
 
 class unix_file_test : public testing::Test {
@@ -198,4 +198,4 @@ TEST_F(unix_file_test, other_sockets_are_not_adopted) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::unix_file_tests

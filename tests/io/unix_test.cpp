@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::unix_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -295,5 +295,7 @@ TEST(unix_in_memory, has_no_descriptors_and_no_credentials) {
     on.run(tries());
 }
 
+#undef FAIRLEAD_ON_NETWORK
+
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::unix_tests

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::watch_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -521,4 +521,4 @@ TEST_F(watch_death_test, it_is_used_on_another_scheduler) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::watch_tests

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::whole_file_tests {
 namespace {
 
 using test::simulation;
@@ -146,4 +146,4 @@ TEST_F(whole_file_test, tells_why_it_is_not_replaced) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::whole_file_tests

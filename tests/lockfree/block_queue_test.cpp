@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead::lockfree {
+namespace fairlead::lockfree::block_queue_tests {
 namespace {
 
 struct item {
@@ -227,4 +227,4 @@ TEST(BlockQueue, GivesABurstBack) {
 }
 
 }  // namespace
-}  // namespace fairlead::lockfree
+}  // namespace fairlead::lockfree::block_queue_tests

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead::lockfree {
+namespace fairlead::lockfree::fork_deque_tests {
 namespace {
 
 struct item {
@@ -189,4 +189,4 @@ TEST(ForkDeque, EachItemIsTakenOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead::lockfree
+}  // namespace fairlead::lockfree::fork_deque_tests

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead::lockfree {
+namespace fairlead::lockfree::front_queue_tests {
 namespace {
 
 struct node {
@@ -177,4 +177,4 @@ TEST(FrontQueue, TheNodeBelongsToTheConsumerFromTheExchangeOn) {
 }
 
 }  // namespace
-}  // namespace fairlead::lockfree
+}  // namespace fairlead::lockfree::front_queue_tests

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead::lockfree {
+namespace fairlead::lockfree::run_queue_tests {
 namespace {
 
 struct item {
@@ -132,4 +132,4 @@ TEST(RunQueue, OwnerAndThievesTakeEachItemOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead::lockfree
+}  // namespace fairlead::lockfree::run_queue_tests

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::choice_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,4 +123,4 @@ TEST(Gather, GivesWhatItHasWhenThePortsClose) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::choice_tests

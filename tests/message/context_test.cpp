@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::context_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -354,4 +354,4 @@ TEST(MessageContext, WithoutASinkAFailureIsUnhandled) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::context_tests

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::ends_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -283,4 +283,4 @@ TEST(Service, AnOverdueStopDropsTheRestAndAwaitsTheHandlers) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::ends_tests

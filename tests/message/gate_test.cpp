@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::gate_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -251,4 +251,4 @@ TEST(Gate, AHandlerMayWaitForOtherGatesAndOtherTasksForIts) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::gate_tests

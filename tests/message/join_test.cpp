@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::join_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -158,4 +158,4 @@ TEST(Join, CrossedJoinsOnThreadsEnd) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::join_tests

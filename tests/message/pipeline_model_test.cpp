@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::pipeline_model_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -200,4 +200,4 @@ TEST(PipelineModel, AnEndAtAnyMomentLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::pipeline_model_tests

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::pipeline_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -404,4 +404,4 @@ TEST(Pipeline, OnThreadsTheOrderHolds) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::pipeline_tests

@@ -21,6 +21,7 @@ struct failure_traits<wait_error> {
     static wait_error from(wait_error why) noexcept { return why; }
 };
 
+namespace port_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -287,4 +288,5 @@ TEST(Port, ARequestMayBeSentByHandAndAnsweredByAnExpected) {
 }
 
 }  // namespace
+}  // namespace port_tests
 }  // namespace fairlead

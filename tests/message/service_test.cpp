@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::service_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -103,4 +103,4 @@ TEST(Service, AStopDropsTheRestAtItsDeadline) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::service_tests

@@ -8,7 +8,7 @@
 #include <array>
 #include <optional>
 
-namespace fairlead::lockfree {
+namespace fairlead::lockfree::block_queue_tests {
 namespace {
 
 using model::plain;
@@ -150,4 +150,4 @@ TEST(ModelBlockQueue, ABatchOverSeveralBlocks) {
 }
 
 }  // namespace
-}  // namespace fairlead::lockfree
+}  // namespace fairlead::lockfree::block_queue_tests

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace fairlead::sched {
+namespace fairlead::sched::blocking_pool_tests {
 namespace {
 
 using model::plain;
@@ -121,4 +121,4 @@ TEST(ModelBlockingPool, AThreadThatRetiresIsChosenOrNot) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::blocking_pool_tests

@@ -19,7 +19,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace fairlead {
+namespace fairlead::bound_groups_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -310,4 +310,4 @@ TEST(ModelBoundGroups, ItsHandleMayGoAsItsLastTaskEnds) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::bound_groups_tests

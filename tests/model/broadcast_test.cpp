@@ -15,7 +15,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::broadcast_tests {
 namespace {
 
 using model::bell_wait;
@@ -283,4 +283,4 @@ TEST(ModelBroadcast, TasksLoseNothingToStopsAndDeadlines) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::broadcast_tests

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace fairlead {
+namespace fairlead::bulk_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -186,4 +186,4 @@ TEST(ModelBulk, DrainWaitsForHelpers) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::bulk_tests

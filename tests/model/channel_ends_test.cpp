@@ -11,7 +11,7 @@
 #include <array>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::channel_ends_tests {
 namespace {
 
 using model::interruption;
@@ -78,4 +78,4 @@ TEST(ModelChannelEnds, AReceiverThatWaitsIsToldTheEnd) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::channel_ends_tests

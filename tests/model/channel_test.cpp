@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::channel_tests {
 namespace {
 
 using model::bell_wait;
@@ -324,4 +324,4 @@ TEST(ModelChannel, TasksLoseNothingToStopsAndDeadlines) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::channel_tests

@@ -13,7 +13,7 @@
 #include <memory>
 #include <span>
 
-namespace fairlead::model {
+namespace fairlead::model::checker_tests {
 namespace {
 
 using cell = sync::atomic<int>;
@@ -306,4 +306,4 @@ TEST(Checker, AWeakerOrderCanBeTriedWithoutCompiling) {
 }
 
 }  // namespace
-}  // namespace fairlead::model
+}  // namespace fairlead::model::checker_tests

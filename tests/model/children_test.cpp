@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::children_tests {
 namespace {
 
 using model::interruption;
@@ -157,4 +157,4 @@ TEST(ModelChildren, OneOfTwoEndsDecides) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::children_tests

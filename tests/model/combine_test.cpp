@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::combine_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -153,4 +153,4 @@ TEST(ModelCombine, ATimeoutHoldsAfterAnInheritedDeadline) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::combine_tests

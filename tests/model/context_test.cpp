@@ -11,7 +11,7 @@
 
 #include <chrono>
 
-namespace fairlead {
+namespace fairlead::context_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -60,4 +60,4 @@ TEST(ModelContext, AChildThatIsOverdueEndsOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::context_tests

@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::events_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -164,4 +164,4 @@ TEST(ModelScheduler, WhatAWaitCollectedIsPolledBeforeTheNextWait) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::events_tests

@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-namespace fairlead {
+namespace fairlead::flight_tests {
 namespace {
 
 using model::bell_wait;
@@ -122,4 +122,4 @@ TEST(ModelFlight, ANewUserNeverJoinsAFlightThatWasAskedToStop) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::flight_tests

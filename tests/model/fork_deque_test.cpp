@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace fairlead::lockfree {
+namespace fairlead::lockfree::fork_deque_tests {
 namespace {
 
 using model::plain;
@@ -182,4 +182,4 @@ TEST(ModelForkDeque, ManyThievesByPriorities) {
 }
 
 }  // namespace
-}  // namespace fairlead::lockfree
+}  // namespace fairlead::lockfree::fork_deque_tests

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::fork_shapes_tests {
 namespace {
 
 using model::plain;
@@ -92,4 +92,4 @@ TEST(ModelForkShapes, AParentGoesOnWhenAllChildrenHaveEnded) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::fork_shapes_tests

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::fork_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -296,4 +296,4 @@ TEST(ModelFork, DrainWaitsForWhatWasTaken) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::fork_tests

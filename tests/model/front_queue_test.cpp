@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace fairlead::lockfree {
+namespace fairlead::lockfree::front_queue_tests {
 namespace {
 
 using model::plain;
@@ -172,4 +172,4 @@ TEST(ModelFrontQueue, APushThatFindsItNotEmptyNeedsNoWakeUp) {
 }
 
 }  // namespace
-}  // namespace fairlead::lockfree
+}  // namespace fairlead::lockfree::front_queue_tests

@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-namespace fairlead::sync {
+namespace fairlead::sync::futex_mutex_tests {
 namespace {
 
 using short_mutex = spinning_futex_mutex<1>;
@@ -81,4 +81,4 @@ TEST(ModelFutexMutex, TheNextOwnerMayDestroyIt) {
 }
 
 }  // namespace
-}  // namespace fairlead::sync
+}  // namespace fairlead::sync::futex_mutex_tests

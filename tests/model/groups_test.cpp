@@ -18,7 +18,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::groups_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -404,4 +404,4 @@ TEST(ModelGroups, AGroupGoesWithItsScheduler) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::groups_tests

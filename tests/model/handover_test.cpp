@@ -23,7 +23,7 @@
 #include <array>
 #include <optional>
 
-namespace fairlead {
+namespace fairlead::handover_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -282,4 +282,4 @@ TEST(ModelHandover, APostWithADeadlineTouchesNothingAfterItsTaskMayHaveRun) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::handover_tests

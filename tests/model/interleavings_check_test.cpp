@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace fairlead::fuzz {
+namespace fairlead::fuzz::interleavings_check_tests {
 namespace {
 
 // The first failure that random bytes find, if any: a fuzzer begins with such bytes.
@@ -58,4 +58,4 @@ TEST(InterleavingsCheck, SeeAnEarlyStep) {
 }
 
 }  // namespace
-}  // namespace fairlead::fuzz
+}  // namespace fairlead::fuzz::interleavings_check_tests

@@ -11,7 +11,7 @@
 #include <optional>
 #include <tuple>
 
-namespace fairlead {
+namespace fairlead::join_ports_tests {
 namespace {
 
 using messages::joined;
@@ -95,4 +95,4 @@ TEST(ModelJoinPorts, AWaitForTheEndThatLeavesIsNotTold) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::join_ports_tests

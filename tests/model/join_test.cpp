@@ -17,7 +17,7 @@
 #include <tuple>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::join_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -382,4 +382,4 @@ TEST(ModelJoin, AStopIsPassedOnToAScope) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::join_tests

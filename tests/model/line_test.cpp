@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::line_tests {
 namespace {
 
 using model::bell_wait;
@@ -316,4 +316,4 @@ TEST(ModelLine, TheLastArrivalIsTheLastTouchOfALatch) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::line_tests

@@ -10,7 +10,7 @@
 #include <bitset>
 #include <vector>
 
-namespace fairlead::model {
+namespace fairlead::model::litmus_tests {
 namespace {
 
 using numbers = std::vector<int>;
@@ -348,4 +348,4 @@ TEST(Litmus, StoresThatPassEachOtherAreNotShown) {
 }
 
 }  // namespace
-}  // namespace fairlead::model
+}  // namespace fairlead::model::litmus_tests

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace fairlead::sched {
+namespace fairlead::sched::local_deque_tests {
 namespace {
 
 using model::plain;
@@ -155,4 +155,4 @@ TEST(ModelLocalDeque, WhoSleepsWhileAChunkComesBackIsWoken) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::local_deque_tests

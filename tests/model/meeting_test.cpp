@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-namespace fairlead {
+namespace fairlead::meeting_tests {
 namespace {
 
 using model::bell_wait;
@@ -136,4 +136,4 @@ TEST(ModelMeeting, ADropThatEndsThePhaseIsTheLastTouch) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::meeting_tests

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::message_tests {
 namespace {
 
 using messages::joined;
@@ -142,4 +142,4 @@ TEST(ModelMessage, AJoinHearsOfTheEndOfEachPort) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::message_tests

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-namespace fairlead {
+namespace fairlead::notify_list_tests {
 namespace {
 
 using model::bell_wait;
@@ -154,4 +154,4 @@ TEST(ModelNotifyList, WhatGoesOnMayDestroyTheCondition) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::notify_list_tests

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace fairlead {
+namespace fairlead::once_state_tests {
 namespace {
 
 using model::bell_wait;
@@ -92,4 +92,4 @@ TEST(ModelOnceState, AThreadThatSeesItMayDestroyIt) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::once_state_tests

@@ -9,7 +9,7 @@
 #include <array>
 #include <memory>
 
-namespace fairlead::model {
+namespace fairlead::model::oracle_tests {
 namespace {
 
 using cell = sync::atomic<int>;
@@ -435,4 +435,4 @@ TEST(Oracle, ASignalInOneStepDoesNot) {
 }
 
 }  // namespace
-}  // namespace fairlead::model
+}  // namespace fairlead::model::oracle_tests

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fairlead {
+namespace fairlead::parallel_invoke_tests {
 namespace {
 
 using model::interruption;
@@ -145,4 +145,4 @@ TEST(ModelParallelInvoke, BesideAnotherTree) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::parallel_invoke_tests

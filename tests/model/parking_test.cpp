@@ -19,7 +19,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead::sched {
+namespace fairlead::sched::parking_tests {
 namespace {
 
 using model::plain;
@@ -532,4 +532,4 @@ TEST(ModelParking, WhoStopsWatchingSeesWhatWasKeptMeanwhile) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::parking_tests

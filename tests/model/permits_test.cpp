@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::permits_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -143,4 +143,4 @@ TEST(ModelPermits, WhatIsDroppedIsGivenBack) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::permits_tests

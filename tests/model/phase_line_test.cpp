@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace fairlead {
+namespace fairlead::phase_line_tests {
 namespace {
 
 using model::bell_wait;
@@ -383,4 +383,4 @@ TEST(ModelPhaseLine, AThreadThatEntersLastMayDestroyTheLine) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::phase_line_tests

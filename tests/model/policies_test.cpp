@@ -9,7 +9,7 @@
 
 #include <array>
 
-namespace fairlead {
+namespace fairlead::policies_tests {
 namespace {
 
 using model::counter;
@@ -60,4 +60,4 @@ TEST(ModelScheduler, NoTimeOutIsNeededForWhatStepsPost) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::policies_tests

@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::promise_tests {
 namespace {
 
 using model::plain;
@@ -250,4 +250,4 @@ TEST(ModelSharedFuture, TheLastCopyGoesWhileTheResultComes) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::promise_tests

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <span>
 
-namespace fairlead::sync {
+namespace fairlead::sync::recycler_tests {
 namespace {
 
 using model::require;
@@ -66,4 +66,4 @@ TEST(ModelRecycler, ABlockIsFreedByAThreadThatHasNotAllocatedIt) {
 }
 
 }  // namespace
-}  // namespace fairlead::sync
+}  // namespace fairlead::sync::recycler_tests

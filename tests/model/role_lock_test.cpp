@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fairlead::sched {
+namespace fairlead::sched::role_lock_tests {
 namespace {
 
 using model::plain;
@@ -54,4 +54,4 @@ TEST(ModelRoleLock, WhoFailsToGetItIsSeenAfterItsRelease) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::role_lock_tests

@@ -9,7 +9,7 @@
 #include <array>
 #include <optional>
 
-namespace fairlead::lockfree {
+namespace fairlead::lockfree::run_queue_tests {
 namespace {
 
 using model::plain;
@@ -151,4 +151,4 @@ TEST(ModelRunQueue, ManyThievesByPriorities) {
 }
 
 }  // namespace
-}  // namespace fairlead::lockfree
+}  // namespace fairlead::lockfree::run_queue_tests

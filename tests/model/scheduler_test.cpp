@@ -21,7 +21,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::scheduler_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -544,4 +544,4 @@ TEST(ModelScheduler, TwoMayStopAtOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::scheduler_tests

@@ -15,7 +15,7 @@
 #include <optional>
 #include <stdexcept>
 
-namespace fairlead {
+namespace fairlead::scope_fork_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -220,4 +220,4 @@ TEST(ModelScopeFork, AnotherTaskForks) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::scope_fork_tests

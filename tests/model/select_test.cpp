@@ -18,7 +18,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::select_tests {
 namespace {
 
 using model::bell_wait;
@@ -403,4 +403,4 @@ TEST(ModelSelect, LeavesAllBranchesWhenItsTaskIsDestroyed) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::select_tests

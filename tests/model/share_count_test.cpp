@@ -8,7 +8,7 @@
 
 #include <array>
 
-namespace fairlead {
+namespace fairlead::share_count_tests {
 namespace {
 
 using model::plain;
@@ -86,4 +86,4 @@ TEST(ModelShareCount, AHeldValueEndsOnceAfterItsReaders) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::share_count_tests

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace fairlead::sync {
+namespace fairlead::sync::signal_tests {
 namespace {
 
 using model::plain;
@@ -132,4 +132,4 @@ TEST(ModelSignal, ManySendersAndReceives) {
 }
 
 }  // namespace
-}  // namespace fairlead::sync
+}  // namespace fairlead::sync::signal_tests

@@ -15,7 +15,7 @@
 #include <array>
 #include <mutex>
 
-namespace fairlead::sched {
+namespace fairlead::sched::sleeper_gate_tests {
 namespace {
 
 using model::plain;
@@ -170,4 +170,4 @@ TEST(ModelSleeperGate, AStopMeetsTheWakerOfATaskThatFreesItself) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::sleeper_gate_tests

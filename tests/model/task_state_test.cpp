@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace fairlead {
+namespace fairlead::task_state_tests {
 namespace {
 
 using model::bell;
@@ -271,4 +271,4 @@ TEST(ModelTaskState, ManyWakersByPriorities) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::task_state_tests

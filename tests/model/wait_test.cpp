@@ -15,7 +15,7 @@
 #include <chrono>
 #include <memory>
 
-namespace fairlead {
+namespace fairlead::wait_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -179,4 +179,4 @@ TEST(ModelWait, ASemaphoreGetsAllUnitsBack) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::wait_tests

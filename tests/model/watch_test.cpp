@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::watch_tests {
 namespace {
 
 using model::bell_wait;
@@ -167,4 +167,4 @@ TEST(ModelWatch, TasksSeeTheLastValueThroughStops) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::watch_tests

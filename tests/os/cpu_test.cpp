@@ -6,7 +6,7 @@
 
 #include <thread>
 
-namespace fairlead::os {
+namespace fairlead::os::cpu_tests {
 namespace {
 
 TEST(Cpu, ThereIsOneAtLeastAndNoMoreThanTheMachineHas) {
@@ -35,4 +35,4 @@ TEST(Cpu, FollowsTheAffinityMask) {
 }
 
 }  // namespace
-}  // namespace fairlead::os
+}  // namespace fairlead::os::cpu_tests

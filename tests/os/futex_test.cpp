@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace fairlead::os {
+namespace fairlead::os::futex_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -91,4 +91,4 @@ TEST(Futex, AWakeOfMemoryThatIsGoneIsHarmless) {
 }
 
 }  // namespace
-}  // namespace fairlead::os
+}  // namespace fairlead::os::futex_tests

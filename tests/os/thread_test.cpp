@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace fairlead::os {
+namespace fairlead::os::thread_tests {
 namespace {
 
 TEST(Thread, HasTheNameCutToWhatTheKernelKeeps) {
@@ -37,4 +37,4 @@ TEST(Thread, TakesABodyThatCanOnlyBeMoved) {
 }
 
 }  // namespace
-}  // namespace fairlead::os
+}  // namespace fairlead::os::thread_tests

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::copy_tests {
 namespace {
 
 using namespace test;
@@ -264,4 +264,4 @@ TEST_F(PostgresCopy, MisuseIsToldAndHarmsNoOtherTask) {
 }
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::copy_tests

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::cut_tests {
 namespace {
 
 using namespace test;
@@ -82,4 +82,4 @@ TEST_F(PostgresCut, ACommitThatIsCutIsUnknownOrDone) {
 }
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::cut_tests

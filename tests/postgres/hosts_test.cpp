@@ -13,7 +13,7 @@
 #include <optional>
 #include <system_error>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::hosts_tests {
 namespace {
 
 using namespace test;
@@ -220,4 +220,4 @@ TEST_F(PostgresTls, TheCertificateIsForTheNameThatThePoolHasResolved) {
 #endif
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::hosts_tests

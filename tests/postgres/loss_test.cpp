@@ -8,7 +8,7 @@
 #include <system_error>
 #include <vector>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::loss_tests {
 namespace {
 
 using namespace test;
@@ -292,4 +292,4 @@ TEST_F(PostgresLoss, AServerThatDoesNotAnswerIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::loss_tests

@@ -9,7 +9,7 @@
 #include <optional>
 #include <random>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::pool_tests {
 namespace {
 
 using namespace test;
@@ -515,4 +515,4 @@ TEST_F(PostgresPool, APoolThatGoesEndsItsTasks) {
 }
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::pool_tests

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::query_tests {
 namespace {
 
 using namespace test;
@@ -342,4 +342,4 @@ TEST_F(PostgresQuery, AStatementThatIsSentAgainHasItsOwnDeadline) {
 }
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::query_tests

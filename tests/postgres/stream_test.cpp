@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::stream_tests {
 namespace {
 
 using namespace test;
@@ -221,4 +221,4 @@ TEST_F(PostgresStream, AClosedPoolEndsIt) {
 }
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::stream_tests

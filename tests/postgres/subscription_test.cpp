@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::subscription_tests {
 namespace {
 
 using namespace test;
@@ -92,4 +92,4 @@ TEST_F(PostgresSubscription, WithoutAServerItEndsByItsDeadlineOrItsPatience) {
 }
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::subscription_tests

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace fairlead::postgres {
+namespace fairlead::postgres::transaction_tests {
 namespace {
 
 using namespace test;
@@ -239,4 +239,4 @@ task<> ask_at_once(pool& db) {
 TEST_F(PostgresTransaction, SeveralTasksMayUseIt) { run(ask_at_once(db)); }
 
 }  // namespace
-}  // namespace fairlead::postgres
+}  // namespace fairlead::postgres::transaction_tests

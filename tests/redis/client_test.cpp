@@ -8,7 +8,7 @@
 
 #include <random>
 
-namespace fairlead::redis {
+namespace fairlead::redis::client_tests {
 namespace {
 
 using namespace test;
@@ -554,4 +554,4 @@ TEST_F(with_scheduler, AClientThatGoesEndsItsOwner) {
 }
 
 }  // namespace
-}  // namespace fairlead::redis
+}  // namespace fairlead::redis::client_tests

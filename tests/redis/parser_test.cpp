@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::redis {
+namespace fairlead::redis::parser_tests {
 namespace {
 
 using values = std::vector<value>;
@@ -300,4 +300,4 @@ TEST(RedisError, HasTheCodeOfItsFirstWord) {
 }
 
 }  // namespace
-}  // namespace fairlead::redis
+}  // namespace fairlead::redis::parser_tests

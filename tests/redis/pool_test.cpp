@@ -5,7 +5,7 @@
 #include <fairlead/redis/pool.hpp>
 #include <fairlead/redis/script.hpp>
 
-namespace fairlead::redis {
+namespace fairlead::redis::pool_tests {
 namespace {
 
 using namespace test;
@@ -190,4 +190,4 @@ TEST_F(RedisPool, ScriptsAreTaughtOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead::redis
+}  // namespace fairlead::redis::pool_tests

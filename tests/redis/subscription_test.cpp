@@ -2,7 +2,7 @@
 #include "redis/fixture.hpp"
 #include "redis/server.hpp"
 
-namespace fairlead::redis {
+namespace fairlead::redis::subscription_tests {
 namespace {
 
 using namespace test;
@@ -110,4 +110,4 @@ TEST_F(RedisSubscription, WithoutAServerItEndsByItsDeadlineOrItsPatience) {
 }
 
 }  // namespace
-}  // namespace fairlead::redis
+}  // namespace fairlead::redis::subscription_tests

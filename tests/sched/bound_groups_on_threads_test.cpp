@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::bound_groups_on_threads_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -442,4 +442,4 @@ TEST(BoundGroupOnThreads, GoesOnAfterAStopOnTheSameWorker) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::bound_groups_on_threads_tests

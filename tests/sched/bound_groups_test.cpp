@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::bound_groups_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -206,4 +206,4 @@ TEST(BoundGroup, IsGivenBackByADestructor) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::bound_groups_tests

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::callback_task_tests {
 namespace {
 
 using test::simulation;
@@ -141,4 +141,4 @@ TEST(CallbackTaskDeathTest, WithoutACallbackIsAnError) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::callback_task_tests

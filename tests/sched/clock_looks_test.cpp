@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fairlead::sched {
+namespace fairlead::sched::clock_looks_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -48,4 +48,4 @@ TEST(ClockLooks, ComeAtTheNextStepOnRequest) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::clock_looks_tests

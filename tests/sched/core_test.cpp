@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fairlead {
+namespace fairlead::core_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -115,4 +115,4 @@ TEST(StopReport, IsCutWhenThereAreMany) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::core_tests

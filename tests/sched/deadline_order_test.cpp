@@ -21,8 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
-namespace sched {
+namespace fairlead::sched::deadline_order_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -155,8 +154,9 @@ TEST(DeadlineOrder, IsThatOfTheModel) {
 }
 
 }  // namespace
-}  // namespace sched
+}  // namespace fairlead::sched::deadline_order_tests
 
+namespace fairlead::deadline_order_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -302,4 +302,4 @@ TEST_F(deadline_group_test, drops_no_task) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::deadline_order_tests

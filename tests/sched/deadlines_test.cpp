@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::deadlines_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -329,5 +331,47 @@ TEST(Deadlines, TheFirstOneIsServedWhileTheWorkerIsSaturated) {
     EXPECT_GE(sim.scheduler.stats()[0].rounds, 3U);
 }
 
+// Each reading of the clock finds it later.
+class passing_clock final : public clock_source {
+public:
+    explicit passing_clock(duration each) : each_{each} {}
+    [[nodiscard]] time_point now() const noexcept override { return now_ += each_; }
+
+private:
+    const duration each_;
+    mutable time_point now_{1h};
+    clock_override override_{*this};
+};
+
+// Does not sleep.
+class hasty_driver final : public driver {
+public:
+    [[nodiscard]] bool set_deadline(time_point /*deadline*/) noexcept override { return true; }
+    void wait() noexcept override {}
+    void poll(event_sink& /*sink*/) noexcept override {}
+    void wake() noexcept override {}
+    [[nodiscard]] bool has_sources() const noexcept override { return false; }
+};
+
+// The last round before a sleep finds a task. By the next look at the clock a deadline has come.
+TEST(Deadlines, MayComeBetweenALastRoundAndTheTaskThatItFound) {
+    for (const duration each : {1us, 100us, 300us, 1'000us, 3'000us}) {
+        const passing_clock passes{each};
+        scheduler_options options;
+        options.run_on_caller = true;
+        options.driver = std::make_unique<hasty_driver>();
+        scheduler scheduler{std::move(options)};
+        std::mt19937 random{1};
+        int runs = 0;
+        const auto sleeps_again = [&](scripted& self) {
+            if (++runs > 1'000) return;
+            scheduler.post_delay(self, 1us * static_cast<long>(random() % 5'000));
+        };
+        std::deque<scripted> tasks;
+        for (int i = 0; i != 3; ++i) scheduler.post(tasks.emplace_back(sleeps_again));
+        while (runs != 1'000 + 3) scheduler.run_until(never, 1);
+    }
+}
+
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::deadlines_tests

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::defects_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -498,4 +498,4 @@ TEST(Defects, DriverWakeClearedAfterTheLook) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::defects_tests

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fairlead::sched {
+namespace fairlead::sched::deque_turns_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -73,4 +73,4 @@ TEST(DequeTurns, HurryBringsTheNextTurnAtOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::deque_turns_tests

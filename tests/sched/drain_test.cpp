@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::drain_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -162,4 +162,4 @@ TEST(Drain, IsSeenByAWorkerThatIsAboutToSleep) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::drain_tests

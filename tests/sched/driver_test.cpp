@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-namespace fairlead {
+namespace fairlead::driver_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -212,4 +212,4 @@ TEST(Driver, IsPolledThoughEachWaitIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::driver_tests

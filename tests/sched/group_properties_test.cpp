@@ -20,7 +20,7 @@
 #include <semaphore>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::group_properties_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -178,4 +178,4 @@ TEST(Charges, AreTheTimeOfAllStepsAlsoOfThoseThatLoseTheirSlot) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::group_properties_tests

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::group_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -591,4 +591,4 @@ TEST(GroupOnThreads, AResumeWakesWhoSleeps) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::group_tests

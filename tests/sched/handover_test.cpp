@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::handover_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -526,4 +526,4 @@ TEST(Handover, PostsOfAStepKeepTheirOrderWhenItLosesItsSlot) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::handover_tests

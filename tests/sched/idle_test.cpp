@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-namespace fairlead::sched {
+namespace fairlead::sched::idle_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -328,4 +328,4 @@ TEST(Spin, ADrainIsAnsweredAtOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::idle_tests

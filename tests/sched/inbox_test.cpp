@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fairlead::sched {
+namespace fairlead::sched::inbox_tests {
 namespace {
 
 TEST(Inbox, TheFirstPushToALaneIsAnnounced) {
@@ -34,4 +34,4 @@ TEST(Inbox, KnowsWhichLanesHaveTasks) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::inbox_tests

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::kept_posts_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -433,4 +433,4 @@ TEST(KeptPosts, BehindAPostFromOutsideRunWhileTheirStepLasts) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::kept_posts_tests

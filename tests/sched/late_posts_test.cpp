@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::late_posts_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -244,4 +244,4 @@ TEST(late_posts_by_default, are_printed_by_the_destructor) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::late_posts_tests

@@ -1,4 +1,5 @@
 // The lease of a turn: what a worker counts for itself while it runs steps of one group.
+#include "support/always_busy.hpp"
 #include "support/tasks.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
@@ -20,10 +21,11 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::lease_tests {
 namespace {
 
 using namespace std::chrono_literals;
+using test::always_busy;
 using test::scripted;
 using test::simulation;
 
@@ -347,23 +349,6 @@ TEST(LeaseOnThreads, NothingWaitsForALongStepInIt) {
     }
 }
 
-// A task that posts itself until `end`; each step takes so long.
-class always_busy {
-public:
-    always_busy(group& in, duration length) : in_{in}, length_{length} { in.post(task_); }
-    void end() { over_ = true; }
-
-private:
-    group& in_;
-    const duration length_;
-    std::atomic<bool> over_{false};
-    scripted task_{[this](scripted& self) {
-        for (const time_point end = clock::now() + length_; clock::now() < end;) {
-        }
-        if (!over_) in_.post(self);
-    }};
-};
-
 // Or a worker that has turns of its own all the time.
 TEST(LeaseOnThreads, NothingWaitsForALongStepInItBesideABusyWorker) {
     const test::watchdog guard;
@@ -446,4 +431,4 @@ TEST(LeaseOnThreads, NothingIsLostWhileWishesChange) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::lease_tests

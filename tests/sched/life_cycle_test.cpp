@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::life_cycle_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -552,4 +552,4 @@ TEST(Destructor, ATaskThatIsGivenBackMayHaveFreedOthers) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::life_cycle_tests

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead::sched {
+namespace fairlead::sched::local_deque_tests {
 namespace {
 
 struct item {
@@ -113,4 +113,4 @@ TEST(LocalDeque, EachItemIsTakenOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::local_deque_tests

@@ -1,4 +1,5 @@
 // A scheduler in a foreign main loop that cannot poll a descriptor: the driver calls the loop.
+#include "support/simulated.hpp"
 #include "support/tasks.hpp"
 #include "support/watchdog.hpp"
 
@@ -18,7 +19,7 @@
 #include <memory>
 #include <thread>
 
-namespace fairlead {
+namespace fairlead::loop_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -120,6 +121,29 @@ TEST(ForeignLoop, ReturnsWhenItHasRunEnoughOfAChain) {
     }
 }
 
+// A task that posts itself for ever lets another run, although the loop looks after each step and
+// no time passes.
+TEST(ForeignLoop, IsFairWithOneStepAtATime) {
+    for (const policy policy : {policy::fair, policy::stealing}) {
+        test::manual_clock clock;
+        test::simulated_driver* driver = nullptr;
+        scheduler home{test::simulated(clock, driver, policy)};
+        int others = 0;
+        scripted other{[&](scripted&) { ++others; }};
+        int steps = 0;
+        bool over = false;
+        scripted endless{[&](scripted& self) {
+            if (steps++ == 0) home.post(other);
+            if (!over) home.post(self);
+        }};
+        home.post(endless);
+        for (int i = 0; i != 1000; ++i) EXPECT_EQ(home.run_in_loop(1), immediately);
+        EXPECT_EQ(others, 1);
+        over = true;
+        EXPECT_EQ(home.run_in_loop(), never);
+    }
+}
+
 TEST(ForeignLoop, LosesNoPostOfOtherThreads) {
     const test::watchdog guard;
     foreign_loop loop;
@@ -183,4 +207,4 @@ TEST(ForeignLoop, MayBeLeftForADrain) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::loop_tests

@@ -12,7 +12,7 @@
 #include <deque>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::many_groups_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -106,4 +106,4 @@ TEST(ManyGroups, AreMadeAndDroppedByManyThreads) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::many_groups_tests

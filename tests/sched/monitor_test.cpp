@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::monitor_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -230,4 +230,4 @@ TEST(Monitor, AsksSomebodyForWhoIsDue) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::monitor_tests

@@ -8,7 +8,7 @@
 #include <array>
 #include <vector>
 
-namespace fairlead::sched {
+namespace fairlead::sched::outbox_tests {
 namespace {
 
 class outbox_test : public testing::Test {
@@ -236,4 +236,4 @@ TEST_F(outbox_test, counts_what_is_open_to_thieves_beside_the_posts) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::outbox_tests

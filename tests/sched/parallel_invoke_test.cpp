@@ -26,7 +26,7 @@
 #include <variant>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::parallel_invoke_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -374,4 +374,4 @@ TEST(ParallelForEach, AFailureIsRethrown) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::parallel_invoke_tests

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::permits_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -426,8 +426,12 @@ TEST(DropOldest, NothingIsLostOnThreads) {
 // --- the queue -----------------------------------------------------------------------------------
 
 }  // namespace
+}  // namespace fairlead::permits_tests
 
-namespace sched {
+namespace fairlead::sched::permits_tests {
+
+using test::numbered;
+using test::simulation;
 
 // Compares the queue with a plain deque, for random operations.
 TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
@@ -485,5 +489,4 @@ TEST(GroupQueue, KnowsTheOldestThatMayBeDropped) {
     }
 }
 
-}  // namespace sched
-}  // namespace fairlead
+}  // namespace fairlead::sched::permits_tests

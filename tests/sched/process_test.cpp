@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <optional>
 
-namespace fairlead {
+namespace fairlead::process_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -85,4 +85,4 @@ TEST(ProcessDeathTest, ExitInATaskOfAStaticSchedulerSaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::process_tests

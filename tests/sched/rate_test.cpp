@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::rate_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -539,4 +539,4 @@ TEST(RateOfAGroupOnThreads, AStopLeavesWhatWaitsAndAStartGoesOn) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::rate_tests

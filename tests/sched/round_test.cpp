@@ -12,7 +12,7 @@
 
 #include <chrono>
 
-namespace fairlead {
+namespace fairlead::round_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -130,4 +130,4 @@ TEST(Round, LetsNothingNewerOvertakeAPostThatIsKept) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::round_tests

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::scheduler_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -291,4 +291,4 @@ TEST(SchedulerDeathTest, DrainAndStopFromAStepAreErrors) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::scheduler_tests

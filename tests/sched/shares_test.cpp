@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace fairlead::sched {
+namespace fairlead::sched::shares_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -370,4 +370,4 @@ TEST(Shares, WhatThoseOfOneServerOweEachOtherStaysAmongThem) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::shares_tests

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <random>
 
-namespace fairlead::sched {
+namespace fairlead::sched::sight_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -152,4 +152,4 @@ TEST(Sight, AStepThatBlocksIsReportedAtTheTime) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::sight_tests

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-namespace fairlead::sched {
+namespace fairlead::sched::sleeper_table_tests {
 namespace {
 
 std::set<basic_task*> visited(const sleeper_table& table) {
@@ -114,4 +114,4 @@ TEST(SleeperTable, KeepsEmptyChunksWhileTheGateIsClosed) {
 }
 
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::sleeper_table_tests

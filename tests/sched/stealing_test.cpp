@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::stealing_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -235,6 +235,62 @@ TEST(Stealing, WhatComesFromOutsideHasATurnInEachInterval) {
     }
 }
 
+// A round between two long steps deals a task that posts itself for ever, which must not go first
+// each time. That it is late for a deadline makes a round of each look.
+TEST(Stealing, TheDequeHasItsTurnBesideATaskOfLongSteps) {
+    test::watchdog guard;
+    for (const bool timed : {false, true}) {
+        for (const auto step : {20us, 2'000us}) {
+            scripted far;
+            simulation sim{policy::stealing};
+            sim.scheduler.post_deadline(far, sim.clock.now() + 1h);
+            constexpr int others = 10;
+            int ran = 0;
+            int steps = 0;
+            scripted endless{[&](scripted& self) {
+                for (int i = 0; steps == 0 && i != others; ++i) sim.scheduler.post([&] { ++ran; });
+                sim.clock.advance(step);
+                if (ran == others || ++steps == 100'000) return;
+                if (timed) {
+                    sim.scheduler.post_deadline(self, sim.clock.now() - 1ms);
+                } else {
+                    sim.scheduler.post(self);
+                }
+            }};
+            sim.scheduler.post(endless);
+            sim.scheduler.run_until_idle();
+            EXPECT_LE(steps, (others + 1) * turns);
+            EXPECT_EQ(ran, others);
+        }
+    }
+}
+
+// Each step of the group outlasts its turn, so that a round comes after each.
+TEST(Stealing, TheDequeHasItsTurnBesideAGroupOfLongSteps) {
+    test::watchdog guard;
+    simulation sim{policy::stealing};
+    group other{sim.scheduler};
+    constexpr int posts = 10;
+    int ran = 0;
+    int steps = 0;
+    scripted endless{[&](scripted& self) {
+        sim.clock.advance(150us);
+        if (ran != posts && ++steps != 100'000) other.post(self);
+    }};
+    sim.scheduler.post([&] {
+        for (int i = 0; i != posts; ++i) {
+            sim.scheduler.post([&] {
+                sim.clock.advance(150us);
+                ++ran;
+            });
+        }
+        other.post(endless);
+    });
+    sim.scheduler.run_until_idle();
+    EXPECT_LE(steps, 3 * posts);
+    EXPECT_EQ(ran, posts);
+}
+
 // The default group and the other one have even shares. What is in the array of the deque comes
 // first: 256 tasks.
 TEST(Stealing, AGroupHasItsShareThoughAStepHasPostedVeryMany) {
@@ -386,16 +442,28 @@ TEST(Stealing, WhatALongStepKeepsHasItsTurn) {
     }
 }
 
+// What the other worker has beside what it takes from such a step.
+struct beside {
+    bool newer_posts;  // its deque is never empty
+    bool deadline;     // it looks at the clock between steps
+    int at_once;       // posts from outside
+};
+
 // One worker is in a step that never ends, and always posts more than the other worker has run.
-// Gives how many of these tasks have run at most while a post from outside waited.
-std::uint64_t most_runs_while_a_post_waits() {
+// Gives how many of these tasks have run at most while posts from outside waited.
+std::uint64_t most_runs_while_posts_wait(beside more) {
+    constexpr std::uint64_t too_many = 100'000;
+    scripted far;
     scheduler scheduler{{.workers = 2, .policy = policy::stealing, .blocked_after = 0ms}};
+    if (more.deadline) scheduler.post_deadline(far, clock::now() + 1h);
     std::atomic<bool> over{false};
     std::atomic<int> queued{0};
     std::atomic<std::uint64_t> runs{0};
+    std::atomic<std::uint64_t> ends_at{UINT64_MAX};
+    const auto goes_on = [&] { return !over && runs < ends_at; };
     std::latch is_long{1'000};
     scheduler.post([&] {
-        while (!over) {
+        while (goes_on()) {
             if (queued > 1'000) continue;
             ++queued;
             scheduler.post([&] {
@@ -408,25 +476,38 @@ std::uint64_t most_runs_while_a_post_waits() {
         }
     });
     is_long.wait();
+    endless newest{scheduler, goes_on};
+    if (more.newer_posts) newest.post();
     std::uint64_t most = 0;
-    for (int i = 0; i != 150; ++i) {
-        std::latch ran{1};
+    for (int i = 0; i != 150 && goes_on(); ++i) {
+        std::latch ran{more.at_once};
         const std::uint64_t before = runs;
-        scheduler.post([&] {
-            most = std::max(most, runs - before);
-            ran.count_down();
-        });
+        ends_at = before + too_many;
+        std::atomic<std::uint64_t> at_end{0};  // of the last; the free worker runs all of them
+        for (int j = 0; j != more.at_once; ++j) {
+            scheduler.post([&] {
+                at_end = runs.load();
+                ran.count_down();
+            });
+        }
         ran.wait();
+        most = std::max(most, at_end - before);
     }
     over = true;
+    if (more.deadline) far.wakeup();
     scheduler.drain();
     return most;
 }
 
 TEST(Stealing, WhatComesFromOutsideHasItsTurnBesideAStepThatPostsForEver) {
     test::watchdog guard;
-    for (int round = 0; round != 5; ++round) {
-        EXPECT_LT(most_runs_while_a_post_waits(), 50'000U) << "a chunk has 128";
+    for (const beside more :
+         {beside{false, false, 1}, {false, true, 2}, {true, false, 1}, {true, true, 2}}) {
+        for (int round = 0; round != 3; ++round) {
+            ASSERT_LT(most_runs_while_posts_wait(more), 50'000U)
+                << "a chunk has 128; newer posts: " << more.newer_posts
+                << ", deadline: " << more.deadline;
+        }
     }
 }
 
@@ -483,4 +564,4 @@ TEST(Stealing, CountsWhatIsStolen) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::stealing_tests

@@ -1,5 +1,6 @@
 #include "sched/worker/stuck_search.hpp"
 
+#include <fairlead/sched/callback_task.hpp>
 #include <fairlead/test/manual_clock.hpp>
 
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace fairlead::sched {
+namespace fairlead::sched::stuck_search_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,5 +85,47 @@ TEST(StuckSearch, EachSlotHasItsTurn) {
     }
 }
 
+// A slot whose tasks never end, as its step posts for ever, does not hide another.
+TEST(StuckSearch, EachSlotWithTasksHasItsTurn) {
+    constexpr unsigned width = 4;
+    ready_queue ready;
+    const sleeper_gate gate{true};
+    std::array<callback_task, 2> tasks{callback_task{[](callback_task&) {}},
+                                       callback_task{[](callback_task&) {}}};
+    std::vector<std::unique_ptr<slot>> slots;
+    for (unsigned i = 0; i != width; ++i) {
+        slots.push_back(std::make_unique<slot>(ready, gate, i, width, false));
+    }
+    const std::array<basic_task*, 1> of_one{&tasks[0]};
+    const std::array<basic_task*, 1> of_three{&tasks[1]};
+    slots[1]->runs.push(of_one);
+    slots[3]->runs.push(of_three);
+    stuck_search search{width, 2};
+    std::vector<unsigned> found;
+    while (found.size() != 6) found.push_back(search.find(slots, *slots[2]).with_tasks->index);
+    EXPECT_EQ(found, (std::vector{3U, 1U, 3U, 1U, 3U, 1U}));
+}
+
+TEST(StuckSearch, AWayThatHasLedToATaskIsLeftOutOnce) {
+    stuck_search search{1, 0};
+    EXPECT_FALSE(search.stands_back(found_by::round));
+    search.had_turn(found_by::round);
+    EXPECT_FALSE(search.stands_back(found_by::theft_of_posts));
+    EXPECT_TRUE(search.stands_back(found_by::round));
+    EXPECT_FALSE(search.stands_back(found_by::round));
+}
+
+// So every second time there is a round instead.
+TEST(StuckSearch, ALookBeforeARoundThatHasLedToATaskIsNotDueNextTime) {
+    const test::manual_clock clock;
+    stuck_search search{1, 0};
+    EXPECT_TRUE(search.is_due(clock.now() + 1ms, 1ms));
+    EXPECT_FALSE(search.is_due(clock.now() + 1ms, 1ms));
+    search.had_turn(found_by::look_before_round);
+    EXPECT_FALSE(search.is_due(clock.now() + 1ms, 1ms)) << "too early, which does not count";
+    EXPECT_FALSE(search.is_due(clock.now() + 2ms, 1ms));
+    EXPECT_TRUE(search.is_due(clock.now() + 2ms, 1ms));
+}
+
 }  // namespace
-}  // namespace fairlead::sched
+}  // namespace fairlead::sched::stuck_search_tests

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-namespace fairlead {
+namespace fairlead::task_name_tests {
 namespace {
 
 TEST(TaskName, IsALiteralOrAnInternedText) {
@@ -47,4 +47,4 @@ TEST(ExecutorDeathTest, ThatRefersToNothingRefusesTasks) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::task_name_tests

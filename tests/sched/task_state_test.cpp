@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::task_state_tests {
 namespace {
 
 constexpr bool deaf = true;
@@ -286,4 +286,4 @@ TEST(TaskState, AWakerThatFindsAnotherStillPublishesItsData) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::task_state_tests

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::task_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -416,4 +416,4 @@ TEST(Task, ARequestToStopWakesAndStays) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::task_tests

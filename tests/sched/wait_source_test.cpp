@@ -9,7 +9,7 @@
 #include <deque>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::wait_source_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -286,4 +286,4 @@ TEST(WaitSource, EventsAreServedWhileEachRoundBeforeAWaitFindsATask) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::wait_source_tests

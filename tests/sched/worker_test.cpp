@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::worker_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -587,4 +587,4 @@ TEST(WorkerDeathTest, AStepMayMakeAndDestroyAnotherScheduler) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::worker_tests

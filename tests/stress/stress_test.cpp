@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::stress_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -229,4 +229,4 @@ TEST(Stress, TreesOfTasks) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::stress_tests

@@ -18,7 +18,7 @@ namespace fairlead::test {
 
 class watchdog {
 public:
-    explicit watchdog(std::chrono::seconds limit = std::chrono::seconds{60})
+    explicit watchdog(std::chrono::seconds limit = std::chrono::seconds{180})
         : what_{name_of_test()}, thread_{[this, limit] { watch(limit * patience()); }} {}
     watchdog(const watchdog&) = delete;
     watchdog& operator=(const watchdog&) = delete;

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead::sync {
+namespace fairlead::sync::futex_mutex_tests {
 namespace {
 
 // Without a spin nearly each lock that fails sleeps: a wake-up that is lost would hang.
@@ -47,4 +47,4 @@ TEST(FutexMutex, TheNextOwnerDestroysIt) {
 }
 
 }  // namespace
-}  // namespace fairlead::sync
+}  // namespace fairlead::sync::futex_mutex_tests

@@ -24,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead::sync {
+namespace fairlead::sync::recycler_tests {
 namespace {
 
 struct block {
@@ -316,4 +316,4 @@ TEST(AllocateRecycled, ABaseClassMakesNewUseIt) {
 }
 
 }  // namespace
-}  // namespace fairlead::sync
+}  // namespace fairlead::sync::recycler_tests

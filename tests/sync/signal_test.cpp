@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-namespace fairlead::sync {
+namespace fairlead::sync::signal_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -135,4 +135,4 @@ TEST(Signal, TheSendersLastTouchIsTheExchange) {
 }
 
 }  // namespace
-}  // namespace fairlead::sync
+}  // namespace fairlead::sync::signal_tests

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::memory_network_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -265,4 +265,4 @@ TEST(memory_network_seed_test, a_seed_is_a_run) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::memory_network_tests

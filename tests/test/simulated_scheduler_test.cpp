@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace fairlead::test {
+namespace fairlead::test::simulated_scheduler_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -150,4 +150,4 @@ TEST(simulated_scheduler, options_are_kept) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::simulated_scheduler_tests

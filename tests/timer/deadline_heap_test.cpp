@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace fairlead::timer {
+namespace fairlead::timer::deadline_heap_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -125,4 +125,4 @@ TEST(DeadlineHeap, KnowsThePlaceOfEveryNode) {
 }
 
 }  // namespace
-}  // namespace fairlead::timer
+}  // namespace fairlead::timer::deadline_heap_tests

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace fairlead::io {
+namespace fairlead::io::context_tests {
 namespace {
 
 using test::harbour;
@@ -159,4 +159,4 @@ TEST(TlsErrors, HaveTexts) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::context_tests

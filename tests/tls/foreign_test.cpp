@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::foreign_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -403,4 +403,4 @@ TEST_F(ReversingServer, AgreesOnAProtocol) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::foreign_tests

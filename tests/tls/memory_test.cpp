@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace fairlead::io {
+namespace fairlead::io::memory_tests {
 namespace {
 
 using test::done;
@@ -88,7 +88,7 @@ protected:
         return {server.get(), client.get()};
     }
 
-    const test::watchdog guard{std::chrono::seconds{120}};
+    const test::watchdog guard;
     test::simulated_scheduler home;
     const test::harbour harbour;
     const tls_context of_server = harbour.server({.client_roots = test::trusting(harbour.root)});
@@ -122,4 +122,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, WithoutMemory,
                          testing::Values(tls_version::v1_2, tls_version::v1_3));
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::memory_tests

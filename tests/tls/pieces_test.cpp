@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::pieces_tests {
 namespace {
 
 using test::below;
@@ -203,4 +203,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, Pieces, testing::ValuesIn(versions));
 INSTANTIATE_TEST_SUITE_P(Versions, Cuts, testing::ValuesIn(versions));
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::pieces_tests

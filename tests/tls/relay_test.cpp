@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace fairlead::test {
+namespace fairlead::test::relay_tests {
 namespace {
 
 using result = std::expected<io::relayed, io::unfinished_relay>;
@@ -88,4 +88,4 @@ TEST_F(tls_relay_test, ends_at_a_stop) {
 }
 
 }  // namespace
-}  // namespace fairlead::test
+}  // namespace fairlead::test::relay_tests

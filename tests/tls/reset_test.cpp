@@ -24,7 +24,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fairlead::io {
+namespace fairlead::io::reset_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -159,4 +159,4 @@ TEST(TlsResetOnKernel, ReleasesTheDescriptorAtOnce) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::reset_tests

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::stream_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -579,4 +579,4 @@ TEST_F(TlsStream, AnswersTakeBoundedMemory) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::stream_tests

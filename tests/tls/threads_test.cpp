@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fairlead::io {
+namespace fairlead::io::threads_tests {
 namespace {
 
 using stream = tls_stream<>;
@@ -105,7 +105,7 @@ task<> serves(tcp_listener listener, tls_context context) {
 class Threads : public testing::TestWithParam<tls_version> {};
 
 TEST_P(Threads, ReadAndWriteAtTheSameTime) {
-    const test::watchdog guard{std::chrono::seconds{120}};
+    const test::watchdog guard;
     scheduler home{test::with_epoll(4)};
     const test::harbour harbour;
     auto listener = tcp_listener::bind(home, address::loopback(0));
@@ -125,4 +125,4 @@ TEST_P(Threads, ReadAndWriteAtTheSameTime) {
 INSTANTIATE_TEST_SUITE_P(Versions, Threads, testing::Values(tls_version::v1_2, tls_version::v1_3));
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::threads_tests

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fairlead::io {
+namespace fairlead::io::verification_tests {
 namespace {
 
 using test::authority;
@@ -203,4 +203,4 @@ TEST_F(ClientCertificates, ARefusalIsReadAsAnAlert) {
 }
 
 }  // namespace
-}  // namespace fairlead::io
+}  // namespace fairlead::io::verification_tests

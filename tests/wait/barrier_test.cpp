@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::barrier_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -265,4 +265,4 @@ TEST(Barrier, DeadlinesRaceWithTheEndOfAPhase) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::barrier_tests

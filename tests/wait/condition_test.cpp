@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::condition_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -396,4 +396,4 @@ TEST(Condition, ATaskThatGoesOnMayDestroyIt) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::condition_tests

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::event_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -262,4 +262,4 @@ TEST(EventDeathTest, IsNotDestroyedWhileATaskWaits) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::event_tests

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::latch_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -140,4 +140,4 @@ TEST(LatchDeathTest, MisuseIsAnError) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::latch_tests

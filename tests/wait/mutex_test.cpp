@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::mutex_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -480,4 +480,4 @@ TEST(MutexDeathTest, ALockedMutexIsNotDestroyed) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::mutex_tests

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::once_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -250,4 +250,4 @@ TEST(Once, ADeadlineEndsTheWaitOfAThread) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::once_tests

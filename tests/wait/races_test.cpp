@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::races_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -319,4 +319,4 @@ TEST(WaitBlocking, WhatIsFreeWinsOverThePastDeadline) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::races_tests

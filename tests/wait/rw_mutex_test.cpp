@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::rw_mutex_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -372,4 +372,4 @@ TEST(RwMutex, TheLastTaskToLockMayDestroyIt) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::rw_mutex_tests

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::semaphore_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -357,4 +357,4 @@ TEST(SemaphoreDeathTest, IsNotDestroyedWhileATaskWaits) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::semaphore_tests

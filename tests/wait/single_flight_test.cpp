@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fairlead {
+namespace fairlead::single_flight_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -284,4 +284,4 @@ TEST(SingleFlight, TasksAndThreadsShareFlightsAndGiveUp) {
 }
 
 }  // namespace
-}  // namespace fairlead
+}  // namespace fairlead::single_flight_tests

@@ -32,6 +32,15 @@ class Commands(unittest.TestCase):
         self.assertEqual([str(each) for each in found], ["/s/role.cpp", "/t/role_test.cpp"])
 
 
+class United(TemporaryTree):
+    def test_each_file_has_the_command_of_its_unit(self):
+        self.write("Unity/unity_0.cxx", '/* generated */\n\n#include "/t/a_test.cpp"\n\n#include "/t/b_test.cpp"\n')
+        unit = str(self.root / "Unity/unity_0.cxx")
+        found = tidy.one_command_each([{"directory": "/b", "file": unit, "command": f"c++ -I/t -c {unit}"}])
+        self.assertEqual({file: each["command"] for file, each in found.items()},
+                         {"/t/a_test.cpp": "c++ -I/t -c /t/a_test.cpp", "/t/b_test.cpp": "c++ -I/t -c /t/b_test.cpp"})
+
+
 @unittest.skipUnless(any(shutil.which(each) for each in tidy.PROGRAMS), "clang-tidy is not installed")
 class Runs(TemporaryTree):
     PROGRAM = next((each for each in tidy.PROGRAMS if shutil.which(each)), None)

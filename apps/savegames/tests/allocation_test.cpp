@@ -47,7 +47,7 @@ void* allocate(std::size_t size) {
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
 
-namespace savegames {
+namespace savegames::allocation_tests {
 namespace {
 
 // Calls `attempt` again and again, until none of its allocations fails. In each call all
@@ -125,4 +125,4 @@ TEST(allocation, a_job_ends_without_its_lock) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::allocation_tests

@@ -19,7 +19,7 @@
 #include "savegames/tests/memory_store.hpp"
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::baseline_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -257,4 +257,4 @@ TEST(job_race, notify_against_step_and_expire) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::baseline_tests

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace savegames {
+namespace savegames::bounded_queue_tests {
 namespace {
 
 using names = std::vector<std::string>;
@@ -187,4 +187,4 @@ TEST(bounded_queue, loses_nothing_between_threads) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::bounded_queue_tests

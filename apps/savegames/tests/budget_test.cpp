@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace savegames {
+namespace savegames::budget_tests {
 namespace {
 
 // How much `taker` gets, one by one, until it is refused.
@@ -118,4 +118,4 @@ TEST(budget, what_must_be_held_is_held) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::budget_tests

@@ -23,7 +23,7 @@
 
 #include <fairlead/redis/client.hpp>
 
-namespace savegames {
+namespace savegames::cluster_store_tests {
 namespace {
 
 namespace fl = fairlead;
@@ -342,4 +342,4 @@ TEST(redis_url, is_parsed) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::cluster_store_tests

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace savegames {
+namespace savegames::codec_tests {
 namespace {
 
 constexpr std::size_t no_limit = std::size_t{1} << 30;
@@ -67,4 +67,4 @@ TEST(codec, every_damage_is_noticed) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::codec_tests

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace savegames {
+namespace savegames::connection_table_tests {
 namespace {
 
 namespace fl = fairlead;
@@ -227,4 +227,4 @@ TEST(network, is_the_first_bits) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::connection_table_tests

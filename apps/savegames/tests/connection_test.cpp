@@ -23,7 +23,7 @@
 
 #include "savegames/tests/memory_store.hpp"
 
-namespace savegames {
+namespace savegames::connection_tests {
 namespace {
 
 namespace fl = fairlead;
@@ -286,4 +286,4 @@ TEST(Connection, DoesNotWaitForTheRestOfARequestAfterTheStopHasBegun) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::connection_tests

@@ -12,7 +12,7 @@
 #include "savegames/sqlite_store.hpp"
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::crash_tests {
 namespace {
 
 constexpr std::uint64_t players = 20;
@@ -78,4 +78,4 @@ TEST(crash, nothing_acknowledged_is_lost) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::crash_tests

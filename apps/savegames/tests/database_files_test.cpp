@@ -13,7 +13,7 @@
 
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::database_files_tests {
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,4 +161,4 @@ TEST_F(database_files_test, let_the_log_begin_anew) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::database_files_tests

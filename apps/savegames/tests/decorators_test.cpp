@@ -16,7 +16,7 @@
 #include "savegames/tests/memory_store.hpp"
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::decorators_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,4 +119,4 @@ TEST(flaky_store, does_as_the_plan_says) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::decorators_tests

@@ -9,7 +9,7 @@
 #include "savegames/settings.hpp"
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::game_settings_tests {
 namespace {
 
 TEST(game_settings, without_a_file_all_games_are_alike) {
@@ -93,4 +93,4 @@ TEST(game_settings, come_from_a_file) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::game_settings_tests

@@ -8,7 +8,7 @@
 #include "savegames/codec.hpp"
 #include "savegames/patch.hpp"
 
-namespace savegames {
+namespace savegames::generate_tests {
 namespace {
 
 TEST(save_generator, saves_have_the_wanted_size_and_compress_like_real_ones) {
@@ -70,4 +70,4 @@ TEST(save_generator, sizes_are_log_normal) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::generate_tests

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace savegames {
+namespace savegames::histogram_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -80,4 +80,4 @@ TEST(latency_histogram, merge_is_as_if_one_had_recorded_all) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::histogram_tests

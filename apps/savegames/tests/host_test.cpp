@@ -6,7 +6,7 @@
 
 #include "savegames/admission.hpp"
 
-namespace savegames {
+namespace savegames::host_tests {
 namespace {
 
 TEST(HostField, HasAHostAndPerhapsAPort) {
@@ -85,4 +85,4 @@ TEST(HostField, NamesThisMachineOnlyByALoopbackAddress) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::host_tests

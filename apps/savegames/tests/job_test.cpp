@@ -15,7 +15,7 @@
 #include "savegames/tests/memory_store.hpp"
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::job_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -450,4 +450,4 @@ TEST_F(job_test, tells_of_long_steps_before) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::job_tests

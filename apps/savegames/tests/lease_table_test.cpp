@@ -7,7 +7,7 @@
 
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::lease_table_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST(lease_table, leases_of_the_dead_are_swept_out) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::lease_table_tests

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-namespace savegames {
+namespace savegames::model_tests {
 namespace {
 
 TEST(id, accepts_the_whole_grammar) {
@@ -51,4 +51,4 @@ TEST(owner_token, is_never_drawn_twice) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::model_tests

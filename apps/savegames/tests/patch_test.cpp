@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace savegames {
+namespace savegames::patch_tests {
 namespace {
 
 TEST(merge_patch, examples_of_rfc_7396) {
@@ -98,4 +98,4 @@ TEST(check_json, broken_texts) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::patch_tests

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-namespace savegames {
+namespace savegames::request_context_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -83,4 +83,4 @@ TEST(RequestContext, LogsWhatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::request_context_tests

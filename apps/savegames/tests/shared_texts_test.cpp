@@ -7,7 +7,7 @@
 
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::shared_texts_tests {
 namespace {
 
 const profile_key anna = key_of("anna");
@@ -54,4 +54,4 @@ TEST(shared_texts, a_newer_version_takes_the_place) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::shared_texts_tests

@@ -17,7 +17,7 @@
 
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::sqlite_store_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -390,4 +390,4 @@ TEST_F(sqlite_store_test, files_are_for_their_owner_alone) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::sqlite_store_tests

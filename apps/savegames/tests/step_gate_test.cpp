@@ -19,7 +19,7 @@
 #include "savegames/tests/memory_store.hpp"
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::step_gate_tests {
 namespace {
 
 namespace fl = fairlead;
@@ -201,4 +201,4 @@ TEST(step_gate_on_threads, a_short_request_passes_long_ones) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::step_gate_tests

@@ -22,7 +22,7 @@
 #include "support/seeds.hpp"
 #include "support/watchdog.hpp"
 
-namespace savegames {
+namespace savegames::store_conformance_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -344,4 +344,4 @@ INSTANTIATE_TEST_SUITE_P(stores, store_conformance, testing::ValuesIn(all_stores
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::store_conformance_tests

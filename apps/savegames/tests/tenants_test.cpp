@@ -18,7 +18,7 @@
 #include "savegames/routes.hpp"
 #include "savegames/service_stats.hpp"
 
-namespace savegames {
+namespace savegames::tenants_tests {
 namespace {
 
 namespace fl = fairlead;
@@ -334,4 +334,4 @@ TEST(tenants_on_threads, many_come_and_go_at_once) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::tenants_tests

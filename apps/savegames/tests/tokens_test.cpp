@@ -8,7 +8,7 @@
 
 #include "savegames/tests/support.hpp"
 
-namespace savegames {
+namespace savegames::tokens_tests {
 namespace {
 
 constexpr std::string_view good =
@@ -92,4 +92,4 @@ TEST(equal_in_constant_time, is_equality) {
 }
 
 }  // namespace
-}  // namespace savegames
+}  // namespace savegames::tokens_tests

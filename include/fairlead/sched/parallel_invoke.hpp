@@ -41,53 +41,62 @@ call_result<Function> result_of_call(Function& function) {
     }
 }
 
+template <class First, class Second>
+using both_results = std::tuple<call_result<First>, call_result<Second>>;
+
+template <class First, class Second>
+both_results<First, Second> call_in_turn(First& first, Second& second) {
+    call_result<First> left = result_of_call(first);
+    return {std::move(left), result_of_call(second)};
+}
+
 template <class Function>
 class call_offer final : public offered_call {
 public:
-    // Offers a call of `function`, if there is room, until it is taken back.
     call_offer(const step_forks& here, Function& function) noexcept
-        : offered_call{here},
-          function_{function},
-          from_{*here.offers},
-          is_open_{from_.offer(*this)} {
-        if (is_open_ && from_.must_open()) from_.open_some();
-    }
-    // The other call has thrown.
-    ~call_offer() {
-        if (is_open_ && !take_back(from_)) static_cast<void>(join());
+        : offered_call{here}, function_{function} {}
+
+    // Makes the call of the parent itself. If it throws, the offered one is not to be made.
+    template <class First>
+    call_result<First> call_beside(First& first, offered_forks& from) {
+        try {
+            return result_of_call(first);
+        } catch (...) {
+            drop(from);
+            throw;
+        }
     }
 
-    // The call is made here, unless it was or is made elsewhere.
-    call_result<Function> take() {
-        if (!std::exchange(is_open_, false) || take_back(from_)) return result_of_call(function_);
+    // The call is made elsewhere.
+    [[gnu::noinline]] call_result<Function> wait() {
         if (std::exception_ptr failure = join()) std::rethrow_exception(std::move(failure));
         return std::move(*left_);
     }
 
 private:
+    [[gnu::cold, gnu::noinline]] void drop(offered_forks& from) noexcept {
+        if (!take_back(from)) static_cast<void>(join());
+    }
+
     void call() override { left_.emplace(result_of_call(function_)); }
 
     Function& function_;
-    offered_forks& from_;
-    bool is_open_;
     std::optional<call_result<Function>> left_;
 };
-
-template <class First, class Second>
-using both_results = std::tuple<call_result<First>, call_result<Second>>;
 
 template <class First, class Second>
 [[gnu::always_inline]] inline both_results<First, Second> call_offered(const step_forks& here,
                                                                        First& first,
                                                                        Second& second) {
+    offered_forks& from = *here.offers;
     call_offer<Second> offer{here, second};
-    call_result<First> left = result_of_call(first);
-    return {std::move(left), offer.take()};
-}
-
-template <class First, class Second>
-both_results<First, Second> call_in_turn(First& first, Second& second) {
-    call_result<First> left = result_of_call(first);
+    if (!from.offer(offer)) [[unlikely]]
+        return call_in_turn(first, second);
+    if (from.must_open()) [[unlikely]]
+        from.open_some();
+    call_result<First> left = offer.call_beside(first, from);
+    if (!offer.take_back(from)) [[unlikely]]
+        return {std::move(left), offer.wait()};
     return {std::move(left), result_of_call(second)};
 }
 

@@ -14,7 +14,7 @@
 namespace fairlead::sched {
 namespace {
 
-// Whether the step of `holder` has forked. Its number is right while the worker has its slot.
+// Whether the step of `holder` has forked. Right only while that worker has its slot.
 bool has_forked(const slot& of, const seat& holder) noexcept {
     return holder.step().has_forked(of.finished.read());
 }

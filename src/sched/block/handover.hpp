@@ -73,7 +73,7 @@ public:
 
     // --- the monitor -----------------------------------------------------------------------------
 
-    // Whether nothing forbids `relieve` now: a fork of the step, or a bound group. A hint.
+    // Whether `relieve` may succeed: the step has no fork, and no group is bound. A hint.
     [[nodiscard]] bool may_relieve(const slot& of) noexcept;
 
     // Takes the slot from its worker, if the worker still runs the step of this number, off the

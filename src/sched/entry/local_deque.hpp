@@ -68,7 +68,7 @@ public:
         return chunks_.load(sync::relaxed) == 0 ? nullptr : take_chunk_back();
     }
 
-    /// How many items there are. Other workers may take some meanwhile.
+    /// How many items at most: a chunk counts as full, though thieves may have taken some of it.
     [[nodiscard]] std::size_t size() const noexcept {
         return newest_.size() + chunks_.load(sync::relaxed) * chunk_size;
     }
@@ -83,13 +83,6 @@ public:
             if (!spilled_.empty()) return take_front(count_max);
         }
         return of_one(newest_.steal());
-    }
-
-    /// Takes the oldest chunk. Empty: there is none.
-    [[nodiscard]] chain take_chunk() noexcept {
-        if (chunks_.load(sync::relaxed) == 0) return {};
-        std::lock_guard lock{mutex_};
-        return spilled_.empty() ? chain{} : take_front(chunk_size);
     }
 
     /// Whether there is no item. A hint, ordered as `fork_deque::empty`.

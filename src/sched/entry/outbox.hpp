@@ -13,7 +13,7 @@
 //
 // Invariants
 //   1. Tasks of one lane come out in the order of their pushes.
-//   2. Only the owner touches a list. Its tasks are older than all tasks of the inbox.
+//   2. Only the owner touches a list. What a lane has here is older than what it has in the inbox.
 //   3. The owner looks at what it keeps when its step ends, so a worker is woken only to watch it.
 //      It keeps one task that is to run, or one of each step: see `keeps`.
 //   4. A task in the local deque is counted as begun before it is open: see role::drained.
@@ -43,8 +43,8 @@ namespace fairlead::sched {
 using local_posts = local_deque<basic_task, basic_task::link>;
 
 class outbox {
-    // What the owner keeps of its posts for itself, beside tasks that go to sleep. A round of
-    // another worker leaves what is kept for a lease: to take it would end the turn of the owner.
+    // What the owner keeps of its posts for itself, beside tasks that go to sleep. Most rounds of
+    // other workers leave what is kept for a lease: to take it would end the turn of the owner.
     enum class keeps : std::uint8_t {
         nothing,  // more is to run than one task: a worker is to come for it
         one,      // at most one task is to run
@@ -58,7 +58,7 @@ public:
 
     // --- the owner: posts ------------------------------------------------------------------------
 
-    // Whether the posts of this lane wait here at all.
+    // Whether posts of this lane wait here, other than those for the lease of the owner.
     [[nodiscard]] bool takes(lane to) const noexcept {
         return to == lane::everyone || (shared_ && to == lane::groups);
     }
@@ -144,13 +144,13 @@ public:
     // The highest kind posted to lane::everyone since it was empty. Valid while it is not empty.
     [[nodiscard]] post_kind kind() const noexcept { return of(lane::everyone).kind; }
 
-    // How many posts the owner has added to the lane. With a list: 0.
+    // How many posts the owner has added since the front was empty; a batch is one. With a list: 0.
     [[nodiscard]] unsigned posts(lane to = lane::everyone) const noexcept { return of(to).count; }
 
     // Whether the tasks that `take` gives need no round and no role. The lane must not be empty.
     [[nodiscard]] bool is_due(lane to = lane::everyone) const noexcept {
-        // A list gives one task at a time. It may be due although the lane has other kinds: the
-        // deadline of a sleeper is not `immediately`.
+        // A list gives one task at a time, so that task tells, not the highest kind: what is to
+        // sleep has a deadline other than `immediately`.
         return shared_ ? of(to).kind <= post_kind::again
                        : task_access::runs_at_once(*of(to).list.front());
     }
@@ -217,7 +217,7 @@ public:
     [[nodiscard]] bool wants_thief(bool kept_too) const noexcept {
         return has_open() && (kept_too || !is_kept());
     }
-    // Whether the owner keeps a post, so that another worker must watch it.
+    // Whether the owner keeps a post in a front; `keeps_some`: or in the local deque.
     [[nodiscard]] bool keeps_post() const noexcept { return !nothing_in_fronts() && is_kept(); }
     [[nodiscard]] bool keeps_some() const noexcept {
         return keeps_post() || (has_open() && is_kept());
@@ -242,7 +242,7 @@ public:
 private:
     struct lane_posts {
         front_queue front;  // with several workers
-        // The owner's alone. Tasks since the front was empty; 0 after the owner has taken all.
+        // The owner's alone. Posts since the front was empty; 0 after the owner has taken all.
         unsigned count = 0;
         post_kind kind = post_kind::plain;
         basic_task::chain list;
@@ -288,7 +288,7 @@ private:
     const bool shared_;
     unsigned due_ = 0;  // tasks of both fronts that are due; a batch counts as two
     std::array<lane_posts, 2> lanes_;
-    std::uint64_t leased_step_ = ~std::uint64_t{0};  // has posted the last of them that is due
+    std::uint64_t leased_step_ = ~std::uint64_t{0};  // the last that posted a leased task to run
     std::uint64_t inbox_step_ = ~std::uint64_t{0};
 
     // With policy::stealing: plain posts, all of them open to thieves. Else null.

@@ -121,7 +121,7 @@ bool group::try_post(basic_task& task) noexcept {
 }
 
 void group::pause() noexcept {
-    state_->paused.store(true, sync::relaxed);  // seen before the next turn of the group
+    state_->paused.store(true, sync::relaxed);  // read before each turn of the group
 }
 
 void group::resume() noexcept {

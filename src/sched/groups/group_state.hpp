@@ -51,7 +51,7 @@ public:
     const std::size_t level;
     group_state* const drops_to;  // gives back the tasks that this group drops; null: it drops none
 
-    // Taken by posts that have not begun. A waiting post asks for one permit.
+    // A post with a permit has it until its first step begins. A post that waits asks for one.
     sync::line permits;
     sync::atomic<std::uint64_t> refused{0};  // permits; for reports
 
@@ -62,7 +62,7 @@ public:
         used_.fetch_add(static_cast<std::uint64_t>(time.count()), sync::relaxed);
     }
 
-    // Whether only so many of its steps may run at once.
+    // Whether the number of its steps that run at once is limited.
     [[nodiscard]] bool has_limit() const noexcept { return most() != 0; }
 
     // Whether its steps run one after the other, in order.
@@ -78,7 +78,7 @@ public:
     [[nodiscard]] bool end_step() noexcept {
         // [GR1] the role says that the group is held back, and then reads this number once more.
         ended_.fetch_add(1, sync::seq_cst);
-        return is_waited_for();
+        return take_held_back();
     }
 
     // A lease has ended: how many steps it began that no turn had dealt, and how many have ended.
@@ -87,7 +87,7 @@ public:
         if (begun != 0) stolen_.fetch_add(begun, sync::relaxed);  // published by what follows
         ended_.fetch_add(ended_steps, sync::release);             // pairs with `running`
         ended_leases_.fetch_add(1, sync::seq_cst);                // [GR1] as `end_step` does
-        return is_waited_for();
+        return take_held_back();
     }
 
     [[nodiscard]] duration used() const noexcept {
@@ -146,7 +146,7 @@ public:
     // No worker has opened the lease.
     void take_back_lease() noexcept { --leases_; }
 
-    // Whether a lease may go on, and so many older tasks wait at most. For its worker; a hint.
+    // Whether a lease may go on beside so many `older` tasks at most. For its worker; a hint.
     [[nodiscard]] bool keeps_lease(std::size_t older) const noexcept {
         return queued.load(sync::relaxed) <= older && !paused.load(sync::relaxed) && most() == 0 &&
                rate_wanted.load(sync::relaxed) == 0;
@@ -277,7 +277,7 @@ private:
     sync::atomic<std::uint64_t> ended_{0};
     sync::atomic<std::uint64_t> ended_leases_{0};
     sync::atomic<bool> held_back_{false};
-    [[nodiscard]] bool is_waited_for() noexcept {
+    [[nodiscard]] bool take_held_back() noexcept {  // true for one caller each time
         return held_back_.load(sync::seq_cst) && held_back_.exchange(false, sync::seq_cst);
     }
 

@@ -30,8 +30,8 @@ public:
     [[nodiscard]] const home& tasks() const noexcept { return *home_; }
     [[nodiscard]] group_state& group() const noexcept { return *group_; }
 
-    // The first step of the turn begins. The round that gave the turn has called
-    // `group_state::begin_lease`.
+    // The turn begins: with its first step, or to end without one. The round that gave the turn has
+    // called `group_state::begin_lease`.
     void open(group_state& of, const home& tasks) noexcept {
         group_ = &of;
         home_ = &tasks;

@@ -105,7 +105,7 @@ public:
     }
 
     // The share, which competes, can use more again. It keeps what long steps of other shares cost
-    // it, but not for ever what it cannot use, if its part is more than it may run at once.
+    // it: `rest_requests` requests at most, as its limit may never let it use all of its part.
     void go_on(share& who) noexcept {
         limit_owed(who);
         server& its = of_server_[who.server];

@@ -65,8 +65,8 @@ public:
         now_ = now;
     }
 
-    // Whether the last round that took what workers keep for leases was so long ago. Then this one
-    // does: no worker is to have more tasks of a group than another worker for long.
+    // Whether it is `interval` since this was true last. Then this round takes what workers keep
+    // for leases, so that no worker has more tasks of a group than another worker for long.
     [[nodiscard]] bool evens_out(time_point now, duration interval) noexcept {
         if (now == immediately || now - evened_out_ < interval) return false;
         evened_out_ = now;

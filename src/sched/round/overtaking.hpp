@@ -5,7 +5,7 @@
 // Until its step has ended it is the only one, and after that none overtakes for (`share` - 1)
 // times as long as it ran.
 //
-// The holder of the role asks `may`; the worker of the slot whose step has ended calls `end`.
+// Any worker asks `may`. The holder of the role calls `begin`; the worker of the slot calls `end`.
 #pragma once
 
 #include "sched/slot/slot.hpp"
@@ -37,7 +37,7 @@ public:
         again_at_.store(never, sync::relaxed);  // a hint
     }
 
-    // Its step has ended.
+    // The step has ended, or has lost its slot.
     void end(slot& own, time_point now) noexcept {
         using namespace std::chrono_literals;
         const duration took = std::min<duration>(now - own.overtakes_since, 1h);

@@ -23,8 +23,8 @@ void role::round(slot& own, occasion why) noexcept {
     own_share_ = 0;
     leaves_kept_posts_ = why == occasion::searching || why == occasion::sleeping;
     groups_ = core_.has_groups();
-    // Before anything that the wish is about is looked at: a later wish is for the next round.
-    // [RL2] sees what every wish up to this one is about.
+    // First of all: a wish that comes later is for the next round. [RL2] The exchange sees what
+    // every wish up to this one is about.
     const bool asked = wanted_.load(sync::relaxed) && wanted_.exchange(false, sync::acq_rel);
     time_point now = immediately;  // the clock is read only if a part of the round needs it
     if (core_.options.driver->has_sources() || sleepers_.need_time() ||
@@ -109,10 +109,10 @@ bool role::has_line(const slot& own) const noexcept {
            (groups_ && (turns_.wanted() || own.has_bound_work())) || own.outbox.has_open();
 }
 
-// A poll is a system call. A round polls when a wait in the driver has asked for it. Otherwise
-// tasks in line come first: while there are any, the driver is polled every `poll_interval`.
-// Without a line the caller waits in the driver next, which answers the same question, unless it
-// finds tasks elsewhere for long; but where several events came at once, more have come since.
+// A poll is a system call. A round polls if a thread has asked for a round. Else it polls every
+// `poll_interval` while tasks are in line. Without a line it polls each time if the last poll woke
+// several tasks, else every `round_interval`; but not before a wait in the driver, which answers
+// the same question.
 void role::poll_events(time_point now, bool asked, occasion why) noexcept {
     if (!asked) {
         if (!core_.options.driver->has_sources()) return;
@@ -171,11 +171,11 @@ bool role::others_want_round() const noexcept {
 
 // The inbox, and the outboxes of the slots, behind what is still pending.
 void role::take_arrivals() noexcept {
-    // First what is to stand last: what it must stand behind is there by then.
+    // `behind` first, though it stands last: what it must stand behind is in the lane by then.
     basic_task* const behind = note_pushes(core_.inbox.take_behind());
     basic_task* const arrived = note_pushes(core_.inbox.take(lane::everyone));
-    // What a step keeps stays there while its worker is not in need of it: to take it would move
-    // its task to another cache. But it must not stand behind newer ones.
+    // What a running step keeps stays in its outbox if this worker only looks for work: to take it
+    // would move the task to another cache. But newer posts must not overtake it.
     const bool nothing_else = arrived == nullptr && behind == nullptr && !has_pending();
     const bool leaves_kept = leaves_kept_posts_ && nothing_else;
     // What is in an outbox is older than what is in the lane of the inbox: see seat::goes_to_inbox.
@@ -224,8 +224,9 @@ void role::admit_arrivals(slot& own, time_point& now) noexcept {
     arrivals& everyone = arrivals_of(lane::everyone);
     everyone.turn_over(admit_max_);
     const std::size_t count = std::min(everyone.first.size(), admit_max_);
-    // Its share of a burst the holder takes at once, unless older tasks are in ready, or should be.
-    const bool older = !own.ready_consumer.empty() || !undealt_.empty() || gives_turns();
+    // The holder takes its share of a burst at once, unless older tasks wait in ready or its deque.
+    const bool older =
+        !own.ready_consumer.empty() || !undealt_.empty() || gives_turns() || own.outbox.has_open();
     own_share_ = older ? 0 : core_.share_of(count + batch_size_);
     admit_first(everyone, count, now);
 }
@@ -274,7 +275,7 @@ bool role::sleeps_if_early(basic_task& task, time_point& now) noexcept {
 // Puts the task to sleep, unless something happened that it listens to: then it is to run.
 bool role::sleeps(basic_task& task) noexcept {
     if (core_.stopping.load(sync::acquire) && !task_access::was_told(task, stop_number_)) {
-        // Told once, and awake: it may sleep again to clean up.
+        // Each stop wakes a task once: it does not sleep now, but may sleep again to clean up.
         static_cast<void>(task_access::request_stop(task));
     }
     return sleepers_.put_to_sleep(task) == sleepers::outcome::sleeps;
@@ -361,7 +362,7 @@ bool role::drained() const noexcept {
     return finished == begun;
 }
 
-void role::hold_back(basic_task::chain dealt) noexcept {
+void role::hold_all(basic_task::chain dealt) noexcept {
     for (basic_task* task = dealt.front(); task != nullptr; task = task->*basic_task::link) {
         task_access::mark_dealt(*task);  // it was admitted once
         if (task_access::home_of(*task).grouped()) turns_.take_back(*task);

@@ -73,8 +73,8 @@ public:
         return (last_.load(sync::acquire) & 1) != 0 || wanted_.load(sync::acquire);
     }
 
-    // Deadlines or events have come: the next round looks at them. An exchange, so that a wish does
-    // not hide an earlier one [RL2].
+    // A round is to look at deadlines or events, at a group that was noticed, or at a stop. An
+    // exchange, so that a wish does not hide an earlier one [RL2].
     void want_round() noexcept { wanted_.exchange(true, sync::acq_rel); }
 
     // Whether deadlines or events may come, so that time matters; the holder updates it. seq_cst:
@@ -85,14 +85,14 @@ public:
     // A hint.
     [[nodiscard]] bool wants_attention() const noexcept { return attention_.load(sync::relaxed); }
 
-    // A thread has pushed a task of a group, or a task with a deadline or a source. Without
-    // attention a busy worker would find it only when its run is empty. seq_cst [GR2]: see
-    // update_attention. The exchange comes after what it has read.
+    // For a push of a timed task or of a task of a group, or for a notice. Without attention a busy
+    // worker finds it only when its run is empty. seq_cst [GR2]: see update_attention. In the order
+    // of the word the exchange comes after the value that was read, so acq_rel is enough.
     void call_attention() noexcept {
         if (!attention_.load(sync::seq_cst)) attention_.exchange(true, sync::acq_rel);
     }
 
-    // When the last round with a look at the clock ended, but for those before a wait. A hint.
+    // The time of the last look of a round at the clock, but for rounds before a wait. A hint.
     [[nodiscard]] time_point last_timed_round() const noexcept {
         return last_round_.load(sync::relaxed);
     }
@@ -103,7 +103,7 @@ public:
     // How many rounds there were. A hint.
     [[nodiscard]] std::uint64_t rounds() const noexcept { return last_.load(sync::relaxed) >> 1; }
 
-    // When the first sleeper is due. A hint: it may be gone.
+    // When a round must look at sleepers or at the rate of a group: `next_deadline`. A hint.
     [[nodiscard]] time_point next_due() const noexcept { return next_due_.load(sync::relaxed); }
 
     // Whether a round would take a sleeper that is due, though tasks stand in line. A hint.
@@ -128,10 +128,10 @@ public:
     // was woken from such a sleep, or is due. Whether it is to run.
     [[nodiscard]] bool admit_one(basic_task& task) noexcept;
 
-    // A worker enters the driver next, and waits until this time at most.
+    // A worker has entered the driver, and waits next, until this time at most.
     void plan_sleep(time_point limit) noexcept { sleep_plan_.begin(limit, next_deadline()); }
 
-    // No worker is awake.
+    // No worker is awake: the sleeper in the driver need not wake up for a deadline that is gone.
     void put_off_sleeper() noexcept { sleep_plan_.put_off(next_deadline()); }
 
     // Whether nothing is queued, runs or waits. Exact.
@@ -152,8 +152,8 @@ public:
 
     [[nodiscard]] const sched::sleepers& sleepers() const noexcept { return sleepers_; }
 
-    // Takes back tasks that were dealt, to deal them again, and what is in the front. The holder.
-    void hold_back(basic_task::chain dealt) noexcept;
+    // All tasks wait for the next round: those dealt, those in the fronts, those queued in groups.
+    void hold_all(basic_task::chain dealt) noexcept;
 
     // The workers have ended, and no step runs: what is held now is what the stop has left, and
     // what comes after it is late.
@@ -170,7 +170,7 @@ public:
         std::size_t index = 0;
         for (basic_task* task = held.front(); task != nullptr; task = task->*basic_task::link) {
             const bool is_late = index++ >= left_by_stop_ && task_access::is_fresh(*task);
-            // The rest are among the sleepers still.
+            // A listed task was woken, and is still among the sleepers: it counts there.
             if (!task_access::is_listed(*task)) visit(*task, is_late);
         }
     }
@@ -217,7 +217,7 @@ private:
 
     void take_arrivals() noexcept;
     void take_arrivals_of_groups() noexcept;
-    // What was taken from a front of the inbox: exactly one of its pushes found that empty.
+    // Counts what was taken from a front of the inbox: exactly one of its pushes found that empty.
     [[nodiscard]] basic_task* note_pushes(basic_task* taken) noexcept {
         if (taken != nullptr) ++announced_pushes_;
         return taken;

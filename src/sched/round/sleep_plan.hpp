@@ -19,11 +19,11 @@ class sleep_plan {
 public:
     sleep_plan(driver& of, const idle& workers) noexcept : driver_{of}, idle_{workers} {}
 
-    // A worker enters the driver next. `due`: the first deadline.
+    // A worker has entered the driver, and waits next. `due`: the first deadline.
     void begin(time_point limit, time_point due) noexcept {
         limit_ = limit;
         wakes_at_ = std::min(limit, due);
-        static_cast<void>(driver_.set_deadline(wakes_at_));  // no thread waits yet
+        static_cast<void>(driver_.set_deadline(wakes_at_));  // no wait under way needs it earlier
     }
 
     // The first deadline is this now. A worker that entered the driver before this round is seen
@@ -42,8 +42,8 @@ public:
 private:
     driver& driver_;
     const idle& idle_;
-    time_point limit_ = never;     // whatever the deadlines are
-    time_point wakes_at_ = never;  // if it still sleeps
+    time_point limit_ = never;     // the latest end of the wait
+    time_point wakes_at_ = never;  // the deadline that the driver has
 };
 
 }  // namespace fairlead::sched

@@ -13,8 +13,7 @@ sleepers::outcome sleepers::put_to_sleep(basic_task& task) noexcept {
     }
     if (!list(task)) return sleep_without_index(task);
     const bool armed = task_access::arm_source(task);
-    // Parked last: from then on a waker may push it, and this line is the role's last touch of it
-    // until it comes back.
+    // Parked last: from then on a waker may push it to the front.
     if (armed && task_access::park(task)) {
         trace("asleep", &task);
         return outcome::sleeps;
@@ -97,7 +96,7 @@ bool sleepers::take_fired(basic_task& task) noexcept {
     return ours;
 }
 
-// A duty is carried out here, in the role, not through the front.
+// A task that the request wakes becomes ready here, in the role, and not through the front.
 basic_task::chain sleepers::take_told() noexcept {
     basic_task::chain woken;
     for_each([&](basic_task& task) {

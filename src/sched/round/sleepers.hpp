@@ -17,7 +17,7 @@
 // A task for which there is no memory sleeps in a chain, and is looked at again every
 // `retry_interval`.
 //
-// Only the holder of the role touches it. It visits the tables of the slots too, after a stop.
+// Only the holder of the role calls this. Once a stop has begun it visits the tables of slots too.
 #pragma once
 
 #include "sched/slot/sleeper_table.hpp"
@@ -48,7 +48,7 @@ public:
     // A task has come through the front.
     void leave(basic_task& task) noexcept;
 
-    // The first sleeper that is due. Null: its waker was faster, and brings it. There is one.
+    // The first that is due, which must exist. Null: its waker was faster, and brings it.
     [[nodiscard]] basic_task* take_due() noexcept;
 
     // The event of a sleeper has come. False: its waker was faster, and brings it.
@@ -86,7 +86,7 @@ public:
         return std::min(retry_at_, deadlines_.next());
     }
 
-    // Whether a task sleeps, or is in transit. Once the workers have ended.
+    // Whether no task is in the heap, in a table or in transit. Once the workers have ended.
     [[nodiscard]] bool empty() const noexcept {
         return in_transit_ == 0 && deadlines_.empty() && table_.empty() &&
                std::ranges::all_of(slots_, [](const auto& each) { return each->sleepers.empty(); });

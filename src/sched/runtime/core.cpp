@@ -126,7 +126,7 @@ basic_task::chain core::take_queued() {
             for (std::size_t i = 0; i != count; ++i) taken.push_back(*out[i]);
         }
     }
-    // The tasks in runs came from ready, so they are older.
+    // What runs hold was dealt or claimed before what ready still holds, so it is older.
     ready_queue::consumer consumer{ready};
     while (const std::size_t count = consumer.claim(out)) {
         for (std::size_t i = 0; i != count; ++i) taken.push_back(*out[i]);
@@ -147,9 +147,8 @@ stop_report core::report() noexcept {
             // The report counts the task all the same.
         }
     };
-    // A task that a step posts is never late, so `has_ended` is for when no step runs any more. In
-    // this order: first no worker is in its loop, then no step runs without a slot. The tasks that
-    // these steps have posted are among those that are taken below.
+    // Tasks are late from when no step runs. In this order: first no worker is in its loop, then no
+    // step runs without a slot. What these steps have posted is among the tasks taken below.
     const bool has_ended = halting.load(sync::acquire) && workers_ended();
     std::array<const char*, named_max> names{};
     report.running = handover.running_steps(names);
@@ -157,7 +156,7 @@ stop_report core::report() noexcept {
         add(names[i], "running", ++left);
     }
     while (!role.try_acquire()) os::yield();
-    role.hold_back(take_queued());
+    role.hold_all(take_queued());
     if (has_ended && report.running == 0) role.count_left();
     role.for_each_held([&](const basic_task& task, bool is_late) {
         if (is_late) {

@@ -273,7 +273,7 @@ public:
     sched::role role;
     std::vector<std::unique_ptr<slot>> slots;
 
-    // The thread that controls the life cycle.
+    // The thread that controls the life cycle starts and ends these; steps and workers use them.
     std::vector<std::unique_ptr<worker>> workers;
     sched::handover handover;
     sched::monitor monitor;

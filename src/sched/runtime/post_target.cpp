@@ -44,7 +44,7 @@ inline void enqueue_for_everyone(sched::core& core, basic_task& newest, basic_ta
     if (kind) here->seat().post(newest, oldest, {.kind = *kind, .last = how.last});
 }
 
-// By itself: other posts to a group need none of the registers.
+// Not inline, so that other posts to a group need not save registers for it.
 [[gnu::noinline]] void put_to_sleep(sched::seat& here, const sched::group_state& group,
                                     basic_task& task, bool last) noexcept {
     const auto kind = here.put_to_sleep(task);
@@ -89,7 +89,7 @@ void post_target::post_delay(basic_task& task, time_span delay) const noexcept {
     post_deadline(task, after(home_->in().now(), delay));
 }
 
-// Whether the task belongs to a group other than the default group.
+// The task enters its home, and holds its group. True: that is not the default group.
 inline bool post_target::accept(basic_task& task, time_point deadline) const noexcept {
     task_access::enter(task, *home_, deadline);
     // What an earlier stop of any scheduler told the task does not count. Relaxed: a step that was

@@ -28,8 +28,8 @@ void idle::wake_one(unsigned rather) noexcept {
 }
 
 void idle::wake(unsigned index) noexcept {
-    // [ID1] again a read-modify-write. If another thread took the worker from the list before it,
-    // the worker looks everywhere before it parks again; if after it, its signal comes later, too.
+    // [ID1] again a read-modify-write. Another thread may take the worker from the list first: then
+    // too the worker looks everywhere after this, before it sleeps again.
     const std::uint64_t word = word_.fetch_add(0, sync::acq_rel);
     if (parked_of(word) == 0 && (word & in_driver) == 0) return;
     bool parked = false;
@@ -64,7 +64,7 @@ void idle::take_from_driver() noexcept {
 }
 
 void idle::wake_all() noexcept {
-    bool wake_role = false;
+    bool wake_driver = false;
     {
         std::lock_guard lock{mutex_};
         for (; !parked_.empty(); parked_.pop_back()) {
@@ -72,13 +72,13 @@ void idle::wake_all() noexcept {
             trace("wake_all", "parked");
             signals_[parked_.back()].send();
         }
-        wake_role = (word_.load(sync::relaxed) & in_driver) != 0;  // changes under the mutex only
-        if (wake_role) {
+        wake_driver = (word_.load(sync::relaxed) & in_driver) != 0;  // changes under the mutex only
+        if (wake_driver) {
             word_.fetch_add(one_searching - in_driver, sync::acq_rel);
             trace("wake_all", "in_driver");
         }
     }
-    if (wake_role) driver_.wake();
+    if (wake_driver) driver_.wake();
 }
 
 // A worker counts as a searcher from the moment it is chosen, so that no second one is woken for

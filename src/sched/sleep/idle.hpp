@@ -13,9 +13,9 @@
 //       occupied      1   a worker is in the driver: asleep, or woken and not out yet
 //       in_driver     1   a worker sleeps in the driver, and no thread has woken it yet
 //       watched       1   a sleeper wakes up in time to look after posts that are kept, see below
-//       announced    31   pushes that found the front empty, ever (modulo 2^31)
+//       announced    31   pushes that found a front empty, ever (modulo 2^31)
 //
-// The pattern of every hand-over, read-modify-writes of this word on both sides [ID1]:
+// The pattern of work that meets a sleeper, read-modify-writes of this word on both sides [ID1]:
 //     the thread that has work            the worker that goes to sleep
 //     1. make it visible                  1. count itself as parked / in_driver   (RMW)
 //     2. RMW of the word; wake if needed  2. look everywhere once more
@@ -123,7 +123,7 @@ public:
         return parked_of(word) + ((word & in_driver) != 0 ? 1 : 0) == signals_.size();
     }
 
-    // Wakes all workers: they are to end.
+    // Wakes all workers: they end, or look everywhere before they sleep again.
     void wake_all() noexcept;
 
     // --- the worker that goes to sleep: `index` --------------------------------------------------

@@ -19,7 +19,7 @@
 // freed, with the role alone.
 //
 // Where the system has no heavy barrier the gate never opens, and neither does it where there is
-// only one worker: other threads visit its sleepers only when it has left its loop.
+// only one worker: other threads visit its sleepers only when it begins no more steps.
 //
 // Spec SleeperGate in spec/MAP.md.
 #pragma once

@@ -1,8 +1,8 @@
 // Tasks that sleep until they are woken. The table exists so that a stop can find them.
 //
 // Each slot has a table, and the holder of the role has one. The owner of a table puts tasks in;
-// the thread that ends the sleep of a task takes it out, whatever its table, by a store: it clears
-// the place, to which the task refers. So a sleep and a wake-up need no lock and no role.
+// the step that wakes a task takes it out, or the role, whatever its table, by a store: it clears
+// the place, to which the task refers. So a sleep and a wake-up need no lock, and mostly no role.
 //
 //     first_ ---> chunk ---> chunk ---> chunk      each of 63 places: a task, or null
 //                              ^ at_, next_: where the owner looks for an empty place

@@ -50,8 +50,8 @@ struct alignas(base::cache_line) slot {
     // What the step forks that runs now; empty between two steps.
     offered_forks offers;
 
-    // The owner's alone: what it runs next, before its run. Set by a round that it holds, and gone
-    // before the next step.
+    // The owner's alone: what it runs next, before its run. A round sets it, or a theft from a slot
+    // whose step lasts long; it is gone before the next step.
     basic_task* next = nullptr;
 
     const unsigned index;
@@ -64,12 +64,12 @@ struct alignas(base::cache_line) slot {
     // holds the group; since when the time of the step that runs is measured, and in which turns.
     struct {
         group_state* of = nullptr;
-        duration expected{};  // to be used, which was charged
+        duration expected{};  // the time of use that was charged in advance
         time_point until{};
         std::uint32_t number = 0;
         unsigned steps_to_look = 1;  // under its lease: after so many the clock is looked at
         bool has_lease = false;      // which the worker has not opened yet
-        bool took_all = false;       // tasks that its group had then
+        bool took_all = false;       // the turn began with all tasks of its group
     } turn;
     time_point measured_from{};
     std::uint32_t measured_in = 0;
@@ -88,14 +88,14 @@ struct alignas(base::cache_line) slot {
     // Whether its worker is to run a round for a group that is bound to it.
     [[nodiscard]] bool has_bound_work() const noexcept { return bound_wait.load(sync::relaxed); }
 
-    // Written by the owner, read by other threads, on a line of their own.
+    // Written by the owner if no comment names another thread; read by any. On lines of its own.
     alignas(base::cache_line) counter finished;  // steps, each counted after what it posted
     // Tasks that need no round, counted before the owner takes them, opens them to thieves, or puts
     // them to sleep.
     counter direct;
     // Sleeps that steps here have ended. Each was counted as begun: see role::drained.
     counter roused;
-    // Posts that its worker keeps, but for those with which a step ends: a sleeper must watch them.
+    // How many posts its worker has kept, ever, but for those with which a step ends.
     counter kept_posts;
     counter rounds;
     counter wakeups;
@@ -107,7 +107,7 @@ struct alignas(base::cache_line) slot {
     // hint, by the monitor.
     sync::atomic<std::uint64_t> asked_to_yield{~std::uint64_t{0}};
     slot_owner<seat> owner;
-    // To its worker, whose thread the slot stays with; guarded by the mutex of the hand-over.
+    // How many groups are bound to it: its thread keeps it then. Under the mutex of the hand-over.
     std::size_t bound_groups = 0;
     // Whether a group that is bound to the slot waits for a turn. The holder of the role writes it.
     // A reader of `true` is the worker of the slot, or a thread that wakes this worker. Relaxed:

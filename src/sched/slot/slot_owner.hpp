@@ -47,7 +47,7 @@ public:
         return *reinterpret_cast<Seat*>(word_.load(sync::acquire) & ~in_doubt);
     }
 
-    // How often the slot went from a step that goes on to another worker: a step is known by this
+    // How often a step that still ran has lost the slot to another worker: a step is known by this
     // number and the number of steps that have ended at the slot.
     [[nodiscard]] std::uint64_t times_passed() const noexcept { return times_passed_.read(); }
 

@@ -1,8 +1,8 @@
 // What other threads see of the step that a worker runs: its name, whether it is at its slot, and
 // whether it has forked. A thread that takes the slot looks at it: handover.hpp [HO1].
 //
-// Only the worker writes it. Each store says something before the worker acts on it; a light
-// barrier follows, and then the worker looks whether it has its slot still: slot_owner.hpp.
+// Only the worker writes it, but for `reset`. Before it touches the slot it says so (`enter_slot`,
+// `end`), passes a light barrier, and looks whether it has its slot still: slot_owner.hpp.
 #pragma once
 
 #include "sched/task/counter.hpp"

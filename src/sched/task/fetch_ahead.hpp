@@ -6,8 +6,8 @@
 
 namespace fairlead::sched {
 
-// Admission needs the first line of a task; its step, which comes soon, needs those of its kind. In
-// a burst none is in the cache. A hint to the processor, harmless where the task is shorter.
+// Admission reads the first cache line of a task; its step, which comes soon, reads more of them.
+// In a burst none of these is in the cache. Harmless where the task is shorter.
 inline void fetch_ahead(const basic_task& task) noexcept {
     const auto* const begin = reinterpret_cast<const char*>(&task);
     __builtin_prefetch(begin + base::cache_line);

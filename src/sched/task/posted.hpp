@@ -5,14 +5,14 @@
 
 namespace fairlead::sched {
 
-// How much must be done before the tasks of a post run or sleep. Kinds up to `again` need no role.
-// For kinds up to `sleeps` the holder of the role takes the task from the sleepers, or puts it
-// there, unless a single worker finds it woken before. The other kinds need a round.
+// How much must be done before the tasks of a post run or sleep. `plain` and `again` need no role.
+// For `woken` and `sleeps` the holder of the role takes the task from the sleepers, or puts it
+// there; a single worker needs no role if the task was woken before. The other kinds need a round.
 enum class post_kind : std::uint8_t {
     plain,   // a fresh task, due at once
     again,   // a task that has run or slept, due at once: it has had its turn
     woken,   // a sleeper that was woken, and that the role must take from the sleepers
-    sleeps,  // goes to sleep without a deadline and a source, but not without the role
+    sleeps,  // is put to sleep by the holder of the role; has no deadline and no source
     timed,   // with a deadline or a source
     batch,   // several tasks that are due at once
 };

@@ -2,9 +2,9 @@
 // `basic_task`.
 //
 // Only the state word is shared. The other members belong to one thread at a time: to the thread
-// that posts the task, then to the holder of the role while the task is in a front or asleep, or to
-// the worker whose list the task is in, and then to the worker that takes the task. `park` and
-// `unpark` decide between the role and a waker.
+// that posts the task, and then to the thread that takes it from where it waits. Those of a sleeper
+// belong to the holder of the role; those of a sleeper that is only to be woken, to the thread that
+// ends the sleep. `park` and `unpark` decide between the role and a waker.
 #pragma once
 
 #include <fairlead/sched/task.hpp>
@@ -78,7 +78,7 @@ public:
         return task.index_ == basic_task::in_transit;
     }
     static void mark_fresh(basic_task& task) noexcept { task.index_ = basic_task::not_waiting; }
-    // From now on its deadline is `never`, and not asked for.
+    // The place takes the memory of the deadline, which was `never`: see `leave_table`.
     static void mark_in_table(basic_task& task, sleeper_place& place) noexcept {
         task.index_ = basic_task::in_table;
         task.place_ = &place;
@@ -89,10 +89,10 @@ public:
     [[nodiscard]] static bool was_only_to_be_woken(const basic_task& task) noexcept {
         return task.only_woken_;
     }
-    // The place that the task leaves: it is as if it had not been put to sleep yet.
+    // The caller clears the place that this returns. The task is as if it had never been asleep.
     [[nodiscard]] static sleeper_place& leave_table(basic_task& task) noexcept {
         sleeper_place& place = *task.place_;
-        // A waker may be about to read it, of a task with a source.
+        // With a source the flag is false, and not written: a waker may be about to read it.
         if (task.only_woken_) task.only_woken_ = false;
         task.deadline_ = never;
         task.index_ = basic_task::not_waiting;

@@ -33,7 +33,7 @@ void charging::begin_measuring() noexcept {
     slot_.measured_from = core_.now();
 }
 
-// The time since it was read last, to be charged.
+// The time since `measured_from`, which begins anew. Zero: it was not measured in these turns.
 duration charging::time_used() noexcept {
     const std::uint32_t number = core_.role.turns().number();
     const time_point now = core_.now();
@@ -44,7 +44,7 @@ duration charging::time_used() noexcept {
     return used;
 }
 
-// Of a group, or while turns are given.
+// A step of a group, or while turns are given, has ended: charges its time, and tells the group.
 void charging::account(group_state& group) noexcept {
     group.charge(time_used());
     const std::uint32_t number = slot_.measured_in;

@@ -48,7 +48,7 @@ public:
     void forget_time() noexcept { slot_.measured_in = 0; }
 
     // The step loses its slot: by the thread that passes the slot on, under the mutex of the
-    // hand-over. The group waits for this step no longer.
+    // hand-over. For its group the lease ends; this step still counts as running until `end_away`.
     void begin_away() noexcept;
     // That step has ended.
     void end_away(home& of) noexcept;

@@ -19,8 +19,8 @@ public:
 
     void be_due_next() noexcept { steps_left_ = 1; }
 
-    // The clock was looked at. Whether steps are short: no longer than the limit since the look
-    // before the last.
+    // The clock was looked at. Whether steps are short: at this look and the one before, no more
+    // than the limit had passed since the look before it.
     bool look(time_point now, duration limit) noexcept {
         const bool were_short = std::exchange(short_steps_, now - last_look_ <= limit);
         const bool short_steps = were_short && short_steps_;

@@ -43,7 +43,7 @@ public:
         return turn::elsewhere;
     }
 
-    // A round has found something: its turn comes at once.
+    // A round may have found something: a turn is due at once, and not too early for it.
     void hurry() noexcept {
         taken_ = turn_interval;
         size_at_turn_ = SIZE_MAX;

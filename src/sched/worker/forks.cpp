@@ -6,7 +6,7 @@
 
 namespace fairlead::sched {
 
-// No more of a limited group may run than does: it keeps its forks to itself.
+// A step of a limited group keeps its forks to itself: no more steps of the group may run at once.
 void offered_forks::begin_in_group(const home& of) noexcept {
     of_group_ = true;
     if (!of.is_limited()) return;
@@ -14,7 +14,7 @@ void offered_forks::begin_in_group(const home& of) noexcept {
     deque_.set_open_min(0);
 }
 
-// Before the theft, in its order.
+// Before the theft. seq_cst: in one order with the accesses of the theft [FD2].
 void offered_forks::thief_comes() noexcept { thieves_.fetch_add(1, sync::seq_cst); }
 
 // Pairs with end_in_group and wait_for_thieves.
@@ -35,11 +35,15 @@ void offered_forks::end_in_group() noexcept {
     while (thieves_.load(sync::seq_cst) != 0) os::yield();  // for some instructions
 }
 
-[[gnu::noinline]] void offered_forks::wake_thief() noexcept { worker::current()->wake_thief(); }
+// Another worker, for the forks that this one has opened to thieves.
+[[gnu::noinline]] void offered_forks::wake_thief() noexcept {
+    idle& sleepers = worker::current()->owner().idle;
+    if (sleepers.seems_asleep()) sleepers.wake_one();
+}
 
 void offered_forks::post(forked& work) noexcept { work.target().post(work.detach()); }
 
-// As where a child of a fork_join forks for a scope around it, and ends.
+// Posts what lies above `work`: say, what a child of a fork_join forked for a scope around it.
 bool offered_forks::take_back_below(forked& newest, const forked& work) noexcept {
     for (forked* at = &newest; at != nullptr; at = deque_.pop()) {
         if (at == &work) return true;
@@ -49,7 +53,7 @@ bool offered_forks::take_back_below(forked& newest, const forked& work) noexcept
     return false;
 }
 
-// There is room: it was there just now.
+// There is room: this fork was in the deque just now.
 void offered_forks::put_back(forked& newest) noexcept {
     const bool has_room = deque_.push(newest);
     FAIRLEAD_ASSERT(has_room, "a fork was taken back, and there is no room for it");

@@ -106,7 +106,7 @@ std::exception_ptr offered_call::join() noexcept {
     return failure;
 }
 
-// Above a parent that waits.
+// Runs the call on top of the stack of a parent that waits.
 void offered_call::run_within() noexcept {
     static_cast<void>(detach());
     offered_forks& own = *forks_of_step().offers;

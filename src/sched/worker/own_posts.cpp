@@ -86,7 +86,7 @@ template <bool Shared>
 template basic_task* own_posts::admit<true>() noexcept;
 template basic_task* own_posts::admit<false>() noexcept;
 
-// They may go before the rest of the turn while nothing that is known to wait is older. But a turn
+// They run in what is left of the turn while nothing that is known to wait is older. But a turn
 // that has begun with all tasks of its group goes on beside a few that came later, one for each
 // other worker: mostly a thief has taken them from a turn, and they have posted themselves again.
 template <bool Shared>
@@ -119,8 +119,8 @@ template <bool Shared>
 template basic_task* own_posts::take_leased<false>() noexcept;
 template basic_task* own_posts::take_leased<true>() noexcept;
 
-void own_posts::give_chunk_to_role() noexcept {
-    basic_task::chain chunk = slot_.outbox.local().take_chunk();
+void own_posts::give_oldest_to_role(std::size_t count_max) noexcept {
+    basic_task::chain chunk = slot_.outbox.local().steal(count_max);
     if (chunk.empty()) return;
     basic_task& oldest = *chunk.front();
     basic_task* newest = nullptr;

@@ -48,10 +48,10 @@ public:
     template <bool Shared>
     [[nodiscard]] basic_task* take_leased() noexcept;
 
-    // With policy::stealing, while groups have turns: the role deals the tasks of a chunk, as it
-    // deals what steps post meanwhile, as a deque may be long. One chunk, so that no other task
-    // waits for long.
-    void give_chunk_to_role() noexcept;
+    // With policy::stealing, while groups have turns: the role deals the oldest chunk of the deque,
+    // if it has no more than `count_max` tasks, or its oldest task, as it deals what steps post
+    // meanwhile. No more, so that no other task waits for long.
+    void give_oldest_to_role(std::size_t count_max) noexcept;
 
     // A round has taken what other threads posted.
     void begin_anew() noexcept {

@@ -3,8 +3,8 @@
 //
 // A watch is *due* if a step keeps a post now. The worker also lingers: it goes on watching while
 // steps on other slots keep a post now and then, and for some milliseconds after that. Otherwise
-// each of these steps would have to wake a worker: in a chain of steps of 1 ms no post is kept
-// while a step runs.
+// each of these steps would have to wake a worker: in a chain in which each step posts the next at
+// its end, a worker that goes to sleep during a step finds no post that is kept.
 //
 // On the thread of the worker alone. Which posts are kept: outbox.hpp; when a worker must watch:
 // idle.hpp.
@@ -30,8 +30,8 @@ public:
     post_watch(const post_watch&) = delete;
     post_watch& operator=(const post_watch&) = delete;
 
-    // Before each sleep of the worker. It must not sleep longer than until the result, and then
-    // call `end`. `never`: it does not watch.
+    // Before each sleep of the worker, which sleeps until the result at most, and calls `end` then.
+    // `never`: it does not watch.
     [[nodiscard]] time_point begin() noexcept;
 
     // True: a step that has run since the watch began keeps a post, so a round is to take it.

@@ -56,7 +56,7 @@ void seat::post_to_inbox(lane to, basic_task& newest, basic_task& oldest, std::u
     core_.see_to(slot_.outbox.push(lane::everyone, newest, oldest, how.kind, step));
 }
 
-// By itself: a post of the only worker needs none of the registers.
+// Not inline, so that a post of the only worker need not save registers for it.
 [[gnu::noinline, gnu::hot]] void seat::post_from_slot(basic_task& newest, basic_task& oldest,
                                                       posted how) noexcept {
     const bool has_slot = enter_at_once();
@@ -157,9 +157,9 @@ void seat::post_to_inbox(lane to, basic_task& newest, basic_task& oldest, std::u
     return post_kind::again;
 }
 
-// The task counts as begun. Its step does so, too, and so the sleep ends here. The step that runs
-// has not ended, so it does not matter that the task is not posted yet. A driver may wake a task
-// between two steps: then it does matter.
+// The sleep counts as begun, and the step of the task will count, too: so the sleep ends here. The
+// step that runs has not ended, so it does not matter that the task is not posted yet. Between two
+// steps, where a driver may wake a task, it would matter.
 [[gnu::noinline, gnu::hot]] post_kind seat::take_woken(basic_task& task) noexcept {
     if (!enter_at_once() || step_.name() == nullptr) {
         step_.leave_slot();

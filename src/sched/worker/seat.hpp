@@ -11,7 +11,7 @@
 // A step that blocks may lose its slot to another worker. So before it touches the slot it says so,
 // and looks whether it has the slot still: `enter`. The protocol is in handover.hpp [HO1].
 //
-// On the thread of its worker alone, but for `of`, `step` and `thread_id`.
+// On the thread of its worker alone, but for `of`, `step`, `thread_id`, and calls of a hand-over.
 #pragma once
 
 #include "sched/slot/slot.hpp"
@@ -34,7 +34,7 @@ class core;
 
 class seat {
 public:
-    // `keeps_slot`: no other worker takes the slot from a step unless the step gives it up.
+    // `keeps_slot`: only the step gives up the slot, which is the only one, without a local deque.
     seat(worker& of, core& in, slot& own, charging& charges, clock_looks& looks,
          bool keeps_slot) noexcept
         : worker_{of},

@@ -27,18 +27,17 @@ bool sleeper::sleep() noexcept {
 
 // --- in the driver -------------------------------------------------------------------------------
 
-// Takes the driver if it is free, to wait until `limit` at most. A worker that has entered it waits
-// if it `stays`, and leaves it. The role is held only to plan the sleep, so that a round which adds
-// an earlier deadline either comes before, or finds a sleeper to hurry.
+// Runs a round. Then takes the driver, if it is free and the round left no task, to wait until
+// `limit` at most. A worker that has entered it waits if it `stays`, and leaves it. It has the role
+// until the sleep is planned: a round that adds an earlier deadline comes before, or hurries it.
 sleeper::in_driver sleeper::enter_driver(time_point limit) noexcept {
     if (!core_.role.try_acquire()) return in_driver::not_entered;
     core_.role.round(slot_, occasion::sleeping);
     // The only worker may have run enough for a foreign main loop, and have posts in its deque.
     const bool found = slot_.next != nullptr || !slot_.runs.empty() || slot_.outbox.has_open();
     const bool entered = !found && core_.idle.enter_driver(slot_.index);
-    // What the last wait collected must be polled before the next. Its wish came before it left the
-    // driver; if that is gone, so is the round that took it, as this worker has the role. After the
-    // release another round may have taken the wish, and not polled yet.
+    // What the last wait collected must be polled before the next. Asked with the role: after the
+    // release another round may have taken the wish of that wait, and not polled yet.
     const bool polled = !core_.role.has_backlog();
     if (entered) core_.role.plan_sleep(limit);
     core_.role.release();

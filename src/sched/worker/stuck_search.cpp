@@ -25,6 +25,7 @@ bool stuck_search::clock_says_so(std::uint64_t finished) noexcept {
 stuck_search::found stuck_search::find(std::span<const std::unique_ptr<slot>> slots,
                                        const slot& own) noexcept {
     found all;
+    std::size_t behind_it = 0;
     for (std::size_t left = std::min(slots.size(), looked_at_once); left != 0; --left) {
         const std::size_t i = next_;
         next_ = next_ + 1 == slots.size() ? 0 : next_ + 1;
@@ -33,9 +34,14 @@ stuck_search::found stuck_search::find(std::span<const std::unique_ptr<slot>> sl
         const std::uint64_t finished = other.finished.read();
         const bool stuck = seen_finished_[i] == finished;
         seen_finished_[i] = finished;
-        if (stuck && (!other.runs.empty() || other.outbox.has_open())) all.with_tasks = &other;
         all.some_keep_posts |= stuck && !other.outbox.empty();
+        if (stuck && all.with_tasks == nullptr &&
+            (!other.runs.empty() || other.outbox.has_open())) {
+            all.with_tasks = &other;
+            behind_it = next_;
+        }
     }
+    if (all.with_tasks != nullptr) next_ = behind_it;  // so that each such slot has its turn
     return all;
 }
 

@@ -2,22 +2,27 @@
 //
 // Under saturation no worker is idle, so none steals. A worker takes over the tasks of a slot on
 // which no step has ended since it looked last, so that they do not wait for one long step. Looking
-// touches the lines of all slots, so it is done every full run of short steps, or after a while.
-// The clock is read less often while runs are short, and each time once one was long.
+// touches the lines of up to 16 slots, so it is done every full run of short steps, or after a
+// while. The clock is read less often while runs are short, and each time once one was long.
 #pragma once
 
 #include "sched/slot/slot.hpp"
 
 #include <fairlead/base/time.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace fairlead::sched {
+
+// How a look for long steps has come to a task.
+enum class found_by : std::uint8_t { round, theft_of_posts, look_before_round };
 
 class stuck_search {
 public:
@@ -31,11 +36,19 @@ public:
         return clock_says_so(finished);
     }
 
-    // Whether the last such time was so long ago.
+    // The same before a round: whether the last such time was so long ago.
     [[nodiscard]] bool is_due(time_point now, duration interval) noexcept {
-        if (now - looked_at_ < interval) return false;
+        if (now - looked_at_ < interval || stands_back(found_by::look_before_round)) return false;
         looked_at_ = now;
         return true;
+    }
+
+    // Each of these ways may lead to a task at every look, and what else there is would wait for
+    // ever. So a way that did is left out once.
+    void had_turn(found_by way) noexcept { had_turn_[std::to_underlying(way)] = true; }
+    // Whether it is left out now. The question ends that.
+    [[nodiscard]] bool stands_back(found_by way) noexcept {
+        return std::exchange(had_turn_[std::to_underlying(way)], false);
     }
 
     // Whether a step takes longer than 25 us, on average since the clock was read before.
@@ -45,8 +58,8 @@ public:
         slot* with_tasks = nullptr;  // that any worker may take
         bool some_keep_posts = false;
     };
-    // Looks at the next 16 slots, but for the own one. So what a look costs does not grow with the
-    // workers; how long a slot must have been stuck does.
+    // Looks at the next 16 slots, but for the own one, so its cost does not grow with the workers;
+    // how long a slot must have been stuck does. `with_tasks`: the first that is stuck with tasks.
     [[nodiscard]] found find(std::span<const std::unique_ptr<slot>> slots,
                              const slot& own) noexcept;
 
@@ -65,6 +78,7 @@ private:
     bool steps_are_long_ = true;
     std::uint64_t looked_at_step_ = 0;
     time_point looked_at_{};
+    std::array<bool, 3> had_turn_{};
     std::size_t next_;                          // the slot at which the next look begins
     std::vector<std::uint64_t> seen_finished_;  // of each slot, when it was looked at last
 };

@@ -36,8 +36,10 @@ basic_task* thief::steal_run(slot& victim) noexcept {
 
 basic_task* thief::steal_posts(slot& victim) noexcept {
     if (!victim.outbox.steals()) return nullptr;
-    const bool has_room = slot_.runs.room() >= local_posts::chunk_size;
-    basic_task::chain taken = victim.outbox.local().steal(has_room ? local_posts::chunk_size : 1);
+    // Not many while older tasks wait: a run that thefts fill again and again is never empty, and
+    // the worker would not get to what is in ready.
+    const bool has_none = slot_.runs.empty() && slot_.ready_consumer.empty();
+    basic_task::chain taken = victim.outbox.local().steal(has_none ? local_posts::chunk_size : 1);
     basic_task* const first = taken.pop_front();
     if (first == nullptr) return nullptr;
     slot_.stolen.add(1 + taken.size());

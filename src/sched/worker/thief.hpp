@@ -1,7 +1,7 @@
 // What a worker takes from the slots of other workers: a part of a run, the posts of steps, a fork.
 //
 // Any of these may be gone when it comes: then it finds nothing there. What it takes beyond one
-// task goes to its own run, in which other workers can take it again.
+// task goes to its own run, from which other workers can take it again.
 #pragma once
 
 #include "sched/slot/slot.hpp"
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] basic_task* steal_posts(slot& victim) noexcept;
 
 private:
-    // The oldest fork of the step that runs there, which waits for it.
+    // The oldest fork of the step that runs there.
     [[nodiscard]] basic_task* steal_fork(slot& victim) noexcept;
 
     core& core_;

@@ -79,7 +79,7 @@ void worker::begin_at_slot_of_another() noexcept {
     FAIRLEAD_ASSERT(has_it, "a spare worker began without a slot");
     charges_.forget_time();
     slot_.has_open_lease.store(
-        false, sync::release);  // that one has it, and `ended_steps` tells of its end
+        false, sync::release);  // the other worker has it; `ended_steps` counts its step
     slot_.asked_to_yield.store(~std::uint64_t{0}, sync::relaxed);  // a hint
     if (slot_.overtakes_since != never) core_.role.overtaking().end(slot_, core_.now());
 }
@@ -161,10 +161,6 @@ bool worker::should_yield() noexcept {
     return now - asked_first_ >= core_.options.slice;
 }
 
-void worker::wake_thief() noexcept {
-    if (core_.idle.seems_asleep()) core_.idle.wake_one();
-}
-
 // --- the next task -------------------------------------------------------------------------------
 
 // The next task without sleeping, or null.
@@ -173,8 +169,8 @@ void worker::wake_thief() noexcept {
     return look();
 }
 
-// Looks everywhere for a task, in order of age: the own run, ready, the front, the runs of other
-// workers. With policy::stealing what its own steps posted comes first.
+// Looks everywhere for a task: `next`; with policy::stealing its deque; its run; its own posts, if
+// nothing older is known to wait; ready; by a round; at the slots of other workers.
 [[gnu::always_inline]] inline basic_task* worker::look() noexcept {
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.outbox.steals() ? take_open() : nullptr) return task;
@@ -233,8 +229,8 @@ basic_task* worker::search() noexcept {
     return task;
 }
 
-// While turns are given it is the role that takes tasks from ready. A claim waits for the line of
-// the claim before: many workers take more at once than a small share. What is too much is stolen.
+// While turns are given the role takes the tasks from ready. A claim waits for the cache line that
+// the last claim has, so many workers take more than a small share; thieves take the excess.
 [[gnu::noinline]] basic_task* worker::claim() noexcept {
     if (core_.role.turns().are_given()) return nullptr;
     std::array<basic_task*, core::claim_max> out;
@@ -267,7 +263,7 @@ basic_task* worker::search() noexcept {
     }
     if (basic_task* const task = posts.pop()) return task;
     if (core_.role.turns().are_given()) {
-        own_.give_chunk_to_role();
+        own_.give_oldest_to_role(local_posts::chunk_size);
         return nullptr;
     }
     basic_task* const task = posts.take_back();
@@ -288,26 +284,27 @@ basic_task* worker::take_from_elsewhere() noexcept {
 
 [[gnu::noinline]] basic_task* worker::take_over_stuck() noexcept {
     const auto [victim, some_keep_posts] = stuck_.find(core_.slots, slot_);
-    // The round may leave a task in `next`, which must run before any other. If the role is not
-    // free, the next look sees to them.
+    // The round may leave a task in `next`, which must run before any other; then a theft goes
+    // first at the next look. If the role is not free, that look sees to them.
     const bool wants_round = some_keep_posts || core_.inbox.has_behind();
-    if (wants_round && round_if_free(occasion::rescuing) && slot_.next != nullptr) {
+    const bool steals = victim != nullptr && stuck_.stands_back(found_by::round);
+    if (wants_round && !steals && round_if_free(occasion::rescuing) && slot_.next != nullptr) {
+        stuck_.had_turn(found_by::round);
         return std::exchange(slot_.next, nullptr);
     }
     if (victim == nullptr) return nullptr;
     if (basic_task* const task = thief_.steal_run(*victim)) return task;
-    // Each second time, as the step may post for ever: what comes from elsewhere has its turn.
-    if (std::exchange(took_stuck_posts_, false)) return nullptr;
+    if (stuck_.stands_back(found_by::theft_of_posts)) return nullptr;
     basic_task* const task = thief_.steal_posts(*victim);
-    took_stuck_posts_ = task != nullptr;
+    if (task != nullptr) stuck_.had_turn(found_by::theft_of_posts);
     return task;
 }
 
 // --- the role ------------------------------------------------------------------------------------
 
-// Events are served within `round_interval` even when no run ever empties; deadlines at once, as it
-// is known when they have come.
+// Events are served within `round_interval` even if no run ever empties; deadlines mostly at once.
 void worker::look_at_clock() noexcept {
+    if (slot_.next != nullptr) return looks_.be_due_next();  // of a round before: it runs first
     const time_point now = core_.now();
     const bool short_steps = looks_.look(now, core_.options.round_interval / 64);
     // No other worker knows of their deadlines, which may come before the run is empty.
@@ -317,13 +314,17 @@ void worker::look_at_clock() noexcept {
         now - core_.role.last_timed_round() < core_.options.round_interval) {
         return;
     }
-    // Between two turns nothing else looks for steps that last long.
-    if (!alone_ && core_.has_groups() && stuck_.is_due(now, core_.options.round_interval)) {
-        slot_.next = take_over_stuck();
-        if (slot_.next != nullptr) return core_.see_to(wake_duty::watch);
+    FAIRLEAD_ASSERT(slot_.next == nullptr, "a worker looks for a task although it has one");
+    // If such a round follows each step, `look` always finds `next`, and gets to neither of these.
+    if (!alone_ && stuck_.is_due(now, core_.options.round_interval)) slot_.next = take_over_stuck();
+    if (slot_.next == nullptr) {
+        if (slot_.outbox.has_open() && core_.role.turns().are_given()) own_.give_oldest_to_role(1);
+        round_if_free();
+    } else {
+        stuck_.had_turn(found_by::look_before_round);
+        if (!slot_.outbox.empty()) core_.see_to(wake_duty::watch);
     }
-    round_if_free();
-    if (slot_.overtakes_since == never) turns_.hurry();  // for what it has found
+    if (slot_.overtakes_since == never) turns_.hurry();  // for what it may have found
 }
 
 // Turns are short: between two of them groups have no wish that could not wait.
@@ -333,8 +334,7 @@ bool worker::groups_want_round(time_point now) const noexcept {
                                   !slot_.outbox.empty(lane::groups));
 }
 
-// Wakes after the release, always: another worker may have failed to get the role a moment before,
-// and gone to sleep [RL1].
+// Wakes after the release: another worker may have failed to get the role, and gone to sleep [RL1].
 bool worker::round_if_free(occasion why) noexcept {
     if (!core_.role.seems_free() || !core_.role.try_acquire()) return false;
     charges_.end_lease();

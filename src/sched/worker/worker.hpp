@@ -48,8 +48,8 @@ public:
     // The loop of the thread: runs tasks until the scheduler halts, or it has lost its slot.
     void run() noexcept;
 
-    // Without a thread: runs the tasks that are ready now, sleeping at most until `limit` for the
-    // first one, and running at most `steps_max`. Returns the number of steps.
+    // Without a thread: sleeps until `limit` at most if none is ready; then runs tasks until none
+    // is ready, or `steps_max` steps have run. Returns the number of steps.
     std::size_t run_ready(time_point limit, std::size_t steps_max) noexcept;
 
     // Without a thread: from now until the next run_ready a foreign main loop sleeps in place of
@@ -64,7 +64,7 @@ public:
     [[nodiscard]] unsigned index() const noexcept { return slot_.index; }
     [[nodiscard]] bool is_alone() const noexcept { return alone_; }
 
-    // --- the step that runs: only on this worker's thread ----------------------------------------
+    // --- the step that runs: only on this worker's thread, but for a hand-over -------------------
 
     [[nodiscard]] sched::seat& seat() noexcept { return seat_; }
     [[nodiscard]] const sched::seat& seat() const noexcept { return seat_; }
@@ -72,9 +72,6 @@ public:
 
     // Whether the step is to let other tasks have their turn.
     [[nodiscard]] bool should_yield() noexcept;
-
-    // Wakes another worker for the forks that this one has opened to thieves.
-    void wake_thief() noexcept;
 
     // The task that runs, if it has a context.
     [[nodiscard]] basic_task* bearer() const noexcept { return seat_.context().bearer; }
@@ -138,13 +135,12 @@ private:
     clock_looks looks_;
     sched::charging charges_{core_, slot_, looks_};
     stuck_search stuck_;
-    bool took_stuck_posts_ = false;  // at the last look: of a step that lasts
     own_posts own_{core_, slot_, charges_, stuck_};
     deque_turns turns_;
     thief thief_{core_, slot_};
     sleeper sleeper_{core_, slot_, thief_};
 
-    // Without a monitor, on the caller: in which step should_yield was asked first, and when.
+    // Without a monitor, on the caller: the last step that asked should_yield; when it asked first.
     std::uint64_t asked_in_step_ = ~std::uint64_t{0};
     time_point asked_first_{};
 

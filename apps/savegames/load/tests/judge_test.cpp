@@ -6,7 +6,7 @@
 
 #include "savegames/codec.hpp"
 
-namespace savegames::load {
+namespace savegames::load::judge_tests {
 namespace {
 
 using verdict = outcome::verdict;
@@ -73,4 +73,4 @@ TEST_F(judging, without_verification_only_statuses_count) {
 }
 
 }  // namespace
-}  // namespace savegames::load
+}  // namespace savegames::load::judge_tests

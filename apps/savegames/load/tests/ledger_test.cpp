@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace savegames::load {
+namespace savegames::load::ledger_tests {
 namespace {
 
 constexpr std::size_t player = 3;
@@ -116,4 +116,4 @@ TEST_F(ledger_file, absent_is_empty_and_others_are_refused) {
 }
 
 }  // namespace
-}  // namespace savegames::load
+}  // namespace savegames::load::ledger_tests

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace savegames::load {
+namespace savegames::load::response_reader_tests {
 namespace {
 
 using state = response_reader::state;
@@ -90,4 +90,4 @@ TEST(response_reader, broken_ones) {
 }
 
 }  // namespace
-}  // namespace savegames::load
+}  // namespace savegames::load::response_reader_tests

@@ -9,7 +9,7 @@
 #include "savegames/codec.hpp"
 #include "savegames/load/schedule.hpp"
 
-namespace savegames::load {
+namespace savegames::load::workload_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -154,4 +154,4 @@ TEST(schedule, ends_when_interrupted) {
 }
 
 }  // namespace
-}  // namespace savegames::load
+}  // namespace savegames::load::workload_tests

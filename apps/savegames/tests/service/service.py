@@ -20,6 +20,8 @@ BINARY = os.environ.get("SAVEGAMES_BINARY", "savegames")
 SANITIZERS = ("AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error:",
               "assertion failed")
 PATIENCE = 60.0  # seconds until a test gives up; a sanitizer on a busy machine is slow
+# Options of a server, for requests with much data: the same sanitizer takes seconds for them.
+PATIENT = ("--request-timeout", "120", "--write-timeout", "120")
 
 
 def wait_for(condition, what):

@@ -5,7 +5,7 @@ import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from service import Server, ServiceTest, save_path
+from service import PATIENT, Server, ServiceTest, save_path
 
 
 class Routes:
@@ -147,17 +147,17 @@ class Routes:
 
 class Fairlead(Routes, ServiceTest):
     scheduler = "fairlead"
-    options = ("--scheduler", "fairlead")
+    options = ("--scheduler", "fairlead", *PATIENT)
 
 
 class Updater(Routes, ServiceTest):
     scheduler = "updater"
-    options = ("--scheduler", "updater", "--request-timeout", "30")
+    options = ("--scheduler", "updater", *PATIENT)
 
 
 class Trivial(Routes, ServiceTest):
     scheduler = "trivial"
-    options = ("--scheduler", "trivial")
+    options = ("--scheduler", "trivial", *PATIENT)
 
 
 class Deadlines(unittest.TestCase):

@@ -132,7 +132,6 @@ private:
         waiting.trail().keep(trail_at_end(body_.outcome().failure()));
     }
 
-    // First, where the base has room left.
     sync::atomic<std::uint8_t> state_{nobody};
     home_pin pin_;
     task<T> body_;

@@ -157,11 +157,11 @@ private:
     [[nodiscard]] bool opens_less_than(std::uint64_t enough) const noexcept {
         const std::uint64_t split = split_.load(sync::relaxed);
         // Relaxed: a stale top only opens less.
-        return split - top_.load(sync::relaxed) < enough && split != bottom_;
+        return top_.load(sync::relaxed) + enough > split && split != bottom_;
     }
 
-    // The newest item is open: a thief may be taking it.
-    [[nodiscard]] Item* pop_open() noexcept {
+    // The newest item is open: a thief may be taking it. Rare: not in the function that pops.
+    [[nodiscard, gnu::noinline]] Item* pop_open() noexcept {
         const std::uint64_t split = split_.load(sync::relaxed);  // own
         if (top_.load(sync::relaxed) == split) return nullptr;
         // [FD2] in the single order: a thief that looks later does not see this item, and top shows

@@ -50,7 +50,8 @@ public:
     /// forks that lie above it are posted.
     [[nodiscard]] bool take_back(const forked& work) noexcept {
         forked* const newest = deque_.pop();
-        if (newest == &work) return true;
+        if (newest == &work) [[likely]]
+            return true;
         return newest != nullptr && take_back_below(*newest, work);
     }
 
@@ -105,8 +106,8 @@ public:
     /// Whether so little is open that what was offered at once had better be opened at once.
     [[nodiscard]] bool must_open_all() const noexcept { return deque_.must_open_all(); }
 
-    /// Opens as many as must be.
-    void open_some() noexcept {
+    /// Opens as many as must be. Rare: not in the function that forks.
+    [[gnu::noinline]] void open_some() noexcept {
         if (deque_.open()) wake_thief();
     }
 

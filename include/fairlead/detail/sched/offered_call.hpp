@@ -60,9 +60,10 @@ public:
     offered_call& operator=(const offered_call&) = delete;
 
     /// The parent takes it back before it is made. False: it is gone, and `join` must follow.
-    [[nodiscard]] bool take_back(offered_forks& from) noexcept {
+    [[nodiscard, gnu::always_inline]] bool take_back(offered_forks& from) noexcept {
         const bool is_here = from.take_back(*this);
-        if (from.must_open()) from.open_some();
+        if (from.must_open()) [[unlikely]]
+            from.open_some();
         return is_here;
     }
 
