@@ -479,7 +479,7 @@ std::uint64_t most_runs_while_posts_wait(beside more) {
     endless newest{scheduler, goes_on};
     if (more.newer_posts) newest.post();
     std::uint64_t most = 0;
-    for (int i = 0; i != 150 && goes_on(); ++i) {
+    for (int i = 0; i != 30 && goes_on(); ++i) {
         std::latch ran{more.at_once};
         const std::uint64_t before = runs;
         ends_at = before + too_many;
