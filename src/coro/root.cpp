@@ -104,7 +104,7 @@ bool root::tell_stop_once() noexcept {
 #ifndef NDEBUG
         FAIRLEAD_ASSERT(next_ != what_next::wait || resume_point_ != nullptr,
                         "a coroutine stopped where nothing is awaited: see the faults of GCC 12 in "
-                        "docs/coroutines.md, and tools/gcc12.py");
+                        "docs/manual/coroutines.md, and tools/gcc12.py");
 #endif
     } while (next_ == what_next::resume);
     if (context_) [[unlikely]]

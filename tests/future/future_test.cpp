@@ -362,7 +362,11 @@ TEST(FutureWait, AContinuationMayBlockForWhatALaterOneDoes) {
     const std::vector<std::function<void(event&)>> blocks{
         [](event& by) { EXPECT_TRUE(by.wait_blocking().has_value()); },
         [&](event& by) { spawn(home, passes(by)).get(); },
-        [&](event& by) { block_on(home, passes(by)); }};
+        [&](event& by) { block_on(home, passes(by)); },
+        [&](event& by) {
+            spawn(home, passes(by)).detach();
+            home.drain();
+        }};
     for (const auto& block : blocks) {
         event passed;
         auto [first, first_future] = make_promise<int>();

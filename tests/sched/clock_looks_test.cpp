@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 namespace fairlead::sched::clock_looks_tests {
 namespace {
 
@@ -45,6 +48,26 @@ TEST(ClockLooks, ComeAtTheNextStepOnRequest) {
     for (int i = 0; i != 5; ++i) static_cast<void>(looks.look(now += limit, limit));
     looks.be_due_next();
     EXPECT_EQ(steps_to_look(looks), 1);
+}
+
+TEST(ClockLooks, GiveTasksBeforeTwoStepsInARowAtMost) {
+    clock_looks looks;
+    std::string given;
+    for (std::uint64_t step = 0; step != 7; ++step) {
+        const bool gives = looks.may_give(step);
+        given += gives ? 'x' : '-';
+        if (gives) looks.gave(step);
+    }
+    EXPECT_EQ(given, "xx-xx-x");
+}
+
+// A step between two such tasks counts as the turn of what else there is.
+TEST(ClockLooks, GiveTasksAgainAfterAnotherStep) {
+    clock_looks looks;
+    for (std::uint64_t step = 0; step != 100; step += 2) {
+        EXPECT_TRUE(looks.may_give(step));
+        looks.gave(step);
+    }
 }
 
 }  // namespace

@@ -41,6 +41,19 @@ TEST(Drain, RunsTheTasksOnTheCaller) {
     EXPECT_EQ(task.runs, 5);
 }
 
+TEST(Drain, EndsInTimeOnTheCallerThoughATaskNeverDoes) {
+    test::watchdog guard;
+    scheduler home{{.run_on_caller = true}};
+    bool over = false;
+    scripted endless{[&](scripted& self) {
+        if (!over) home.post(self);
+    }};
+    home.post(endless);
+    EXPECT_FALSE(home.drain_for(1ms));
+    over = true;
+    home.drain();
+}
+
 TEST(Drain, CountsSleepersWithoutADeadline) {
     simulation sim;
     scripted task;

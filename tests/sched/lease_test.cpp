@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -128,6 +129,24 @@ TEST(Lease, EndsAfterSoManyStepsWithoutTime) {
     other.post([&] { done = true; });
     sim.scheduler.run_until_idle();
     EXPECT_LE(waits, 600);
+}
+
+// By shares alone two of three equal groups could go before the third for ever.
+TEST(Lease, ThreeGroupsHaveTheirTurnsWithoutTime) {
+    simulation sim;
+    std::deque<group> groups;
+    std::array<int, 3> steps{};
+    std::deque<scripted> tasks;
+    for (std::size_t i = 0; i != steps.size(); ++i) {
+        group& own = groups.emplace_back(sim.scheduler);
+        own.post(tasks.emplace_back([&, i](scripted& self) {
+            ++steps[i];
+            const bool some_waits = std::ranges::min(steps) < 1'000;
+            if (some_waits && std::ranges::max(steps) < 100'000) own.post(self);
+        }));
+    }
+    sim.scheduler.run_until_idle();
+    EXPECT_GE(std::ranges::min(steps), 1'000);
 }
 
 // Steps that become long are known after a few of them.

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <climits>
 #include <deque>
 #include <latch>
 #include <thread>
@@ -98,6 +99,84 @@ TEST(LongSteps, DoNotKeepWhatWasDealtWithThemBesidePostsFromOutside) {
         outside.join();
         scheduler.drain();
     }
+}
+
+// What a stop finds in the deque of a step that outlasts it may grow for ever.
+TEST(LongSteps, ThatPostForEverDoNotKeepAStopFromReturning) {
+    const test::watchdog guard;
+    std::atomic<bool> over{false};
+    std::latch begins{1};
+    scheduler home{{.workers = 2,
+                    .policy = policy::stealing,
+                    .blocked_after = 0s,
+                    .on_late_posts = [](const stop_report&) {}}};
+    home.post([&] {
+        begins.count_down();
+        for (int posts = 0; !over; ++posts) {
+            home.post([] {});
+            if (posts > 100'000) std::this_thread::sleep_for(1us);  // so that memory suffices
+        }
+    });
+    begins.wait();
+    static_cast<void>(home.stop(0s));
+    over = true;
+}
+
+void compute(duration length) {
+    for (const time_point end = clock::now() + length; clock::now() < end;) {
+    }
+}
+
+// One worker is in a step that posts for ever. The other takes from it, and has sleepers that are
+// late, and overtake, again and again: these two by turns do not keep out a post from outside.
+TEST(LongSteps, ThatPostForEverAndLateSleepersLeaveTheTurnOfOthers) {
+    const test::watchdog guard;
+    constexpr int most = 40;
+    scheduler scheduler{{.workers = 2, .policy = policy::stealing, .blocked_after = 0s}};
+    std::atomic<bool> over{false};
+    std::atomic<int> queued{0};
+    std::atomic<int> taken{0};
+    std::atomic<int> ends_at{INT_MAX};
+    std::atomic<bool> served{true};  // the post from outside
+    std::latch some_ran{3};
+    scheduler.post([&] {
+        while (!over) {
+            if (queued > 4) continue;
+            ++queued;
+            scheduler.post([&] {
+                if (!over) compute(1'200us);
+                if (++taken <= 3) some_ran.count_down();
+                if (!served && taken > ends_at) over = true;
+                --queued;
+            });
+        }
+    });
+    some_ran.wait();
+    // One is late after each task that is taken.
+    constexpr int sleepers = 4;
+    constexpr duration cycle = 1'200us + 150us;
+    std::deque<scripted> late;
+    for (int i = 0; i != sleepers; ++i) {
+        auto& each = late.emplace_back([&](scripted& self) {
+            compute(150us);
+            if (!over) scheduler.post_deadline(self, clock::now() + sleepers * cycle - 600us);
+        });
+        scheduler.post_deadline(each, clock::now() + i * cycle);
+    }
+    for (int i = 0; i != 100 && !over; ++i) {
+        std::latch ran{1};
+        ends_at = INT_MAX;
+        served = false;
+        scheduler.post([&] {
+            served = true;
+            ran.count_down();
+        });
+        ends_at = taken + most;
+        ran.wait();
+    }
+    EXPECT_FALSE(over) << "a post has waited for " << most << " other tasks";
+    over = true;
+    scheduler.drain();
 }
 
 }  // namespace

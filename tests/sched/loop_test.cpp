@@ -4,6 +4,7 @@
 #include "support/watchdog.hpp"
 
 #include <fairlead/sched/futex_driver.hpp>
+#include <fairlead/sched/group.hpp>
 #include <fairlead/sched/scheduler.hpp>
 
 #include <gtest/gtest.h>
@@ -142,6 +143,28 @@ TEST(ForeignLoop, IsFairWithOneStepAtATime) {
         over = true;
         EXPECT_EQ(home.run_in_loop(), never);
     }
+}
+
+// The round before the loop sleeps deals the group a turn each time.
+TEST(ForeignLoop, TheDequeHasItsTurnBesideAGroup) {
+    test::manual_clock clock;
+    test::simulated_driver* driver = nullptr;
+    scheduler home{test::simulated(clock, driver, policy::stealing)};
+    group busy{home};
+    int others = 0;
+    bool over = false;
+    scripted endless{[&](scripted& self) {
+        clock.advance(200us);
+        if (!over) busy.post(self);
+    }};
+    home.post([&] {
+        home.post([&] { ++others; });
+        busy.post(endless);
+    });
+    for (int i = 0; i != 1000 && others == 0; ++i) EXPECT_EQ(home.run_in_loop(1), immediately);
+    EXPECT_EQ(others, 1);
+    over = true;
+    EXPECT_EQ(home.run_in_loop(), never);
 }
 
 TEST(ForeignLoop, LosesNoPostOfOtherThreads) {

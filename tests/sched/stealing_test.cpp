@@ -360,6 +360,22 @@ TEST(Stealing, WhatComesFromOutsideHasItsTurnThoughTheClockStands) {
     EXPECT_LT(steps, steps_max);
 }
 
+TEST(Stealing, TheOldestHasItsTurnThoughTheClockStands) {
+    test::watchdog guard;
+    simulation sim{policy::stealing};
+    constexpr int older = 3;
+    int steps = 0;
+    int ran = 0;
+    endless newest{sim.scheduler, [&] { return ran != older && ++steps != 1'000'000; }};
+    sim.scheduler.post([&] {
+        for (int i = 0; i != older; ++i) sim.scheduler.post([&] { ++ran; });
+        newest.post();
+    });
+    sim.scheduler.drain();
+    EXPECT_EQ(ran, older);
+    EXPECT_LT(steps, 200'000);
+}
+
 // However long the steps are: what is due does not wait for its turn by number.
 TEST(Stealing, DeadlinesAndEventsAreServedInTime) {
     test::watchdog guard;

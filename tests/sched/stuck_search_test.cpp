@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -28,7 +29,7 @@ public:
 
 private:
     test::manual_clock clock_;
-    stuck_search search_{1, 0};
+    stuck_search search_{1, 0, true};
     std::uint64_t finished_ = 0;
     bool was_long_ = false;
 };
@@ -66,7 +67,7 @@ TEST(StuckSearch, EachSlotHasItsTurn) {
         std::array<basic_task*, 1> tasks{&task};
         slots[stuck]->runs.push(tasks);
 
-        stuck_search search{width, own};
+        stuck_search search{width, own, true};
         const auto found_in_two_looks = [&] {
             int found = 0;
             for (int look = 0; look != 2; ++look) {
@@ -100,17 +101,17 @@ TEST(StuckSearch, EachSlotWithTasksHasItsTurn) {
     const std::array<basic_task*, 1> of_three{&tasks[1]};
     slots[1]->runs.push(of_one);
     slots[3]->runs.push(of_three);
-    stuck_search search{width, 2};
+    stuck_search search{width, 2, true};
     std::vector<unsigned> found;
     while (found.size() != 6) found.push_back(search.find(slots, *slots[2]).with_tasks->index);
     EXPECT_EQ(found, (std::vector{3U, 1U, 3U, 1U, 3U, 1U}));
 }
 
 TEST(StuckSearch, AWayThatHasLedToATaskIsLeftOutOnce) {
-    stuck_search search{1, 0};
+    stuck_search search{1, 0, true};
     EXPECT_FALSE(search.stands_back(found_by::round));
     search.had_turn(found_by::round);
-    EXPECT_FALSE(search.stands_back(found_by::theft_of_posts));
+    EXPECT_FALSE(search.stands_back(found_by::look_between_tasks));
     EXPECT_TRUE(search.stands_back(found_by::round));
     EXPECT_FALSE(search.stands_back(found_by::round));
 }
@@ -118,13 +119,54 @@ TEST(StuckSearch, AWayThatHasLedToATaskIsLeftOutOnce) {
 // So every second time there is a round instead.
 TEST(StuckSearch, ALookBeforeARoundThatHasLedToATaskIsNotDueNextTime) {
     const test::manual_clock clock;
-    stuck_search search{1, 0};
+    stuck_search search{1, 0, true};
     EXPECT_TRUE(search.is_due(clock.now() + 1ms, 1ms));
     EXPECT_FALSE(search.is_due(clock.now() + 1ms, 1ms));
-    search.had_turn(found_by::look_before_round);
+    search.had_turn();
     EXPECT_FALSE(search.is_due(clock.now() + 1ms, 1ms)) << "too early, which does not count";
     EXPECT_FALSE(search.is_due(clock.now() + 2ms, 1ms));
     EXPECT_TRUE(search.is_due(clock.now() + 2ms, 1ms));
+}
+
+// So every second time the worker gets to its run, or to ready.
+TEST(StuckSearch, ALookBetweenTasksThatHasLedToATaskIsNotDueNextTime) {
+    test::manual_clock clock;
+    stuck_search search{1, 0, true};
+    std::uint64_t finished = 0;
+    const auto is_due = [&] {
+        clock.advance(1ms);
+        return search.is_due(++finished);
+    };
+    EXPECT_TRUE(is_due());
+    EXPECT_TRUE(is_due());
+    search.had_turn();
+    EXPECT_FALSE(is_due());
+    EXPECT_TRUE(is_due());
+}
+
+// With policy::fair nothing that such a look takes from can be filled for ever.
+TEST(StuckSearch, ALookBetweenTasksNeverStandsBackWithoutDeques) {
+    test::manual_clock clock;
+    stuck_search search{1, 0, false};
+    for (std::uint64_t finished = 1; finished != 5; ++finished) {
+        clock.advance(1ms);
+        EXPECT_TRUE(search.is_due(finished));
+        search.had_turn();
+    }
+}
+
+// What follows one look says nothing about what follows the other.
+TEST(StuckSearch, ALookDoesNotStandBackForTheOther) {
+    test::manual_clock clock;
+    stuck_search search{1, 0, true};
+    clock.advance(1ms);
+    EXPECT_TRUE(search.is_due(1));
+    search.had_turn();
+    EXPECT_TRUE(search.is_due(clock.now() + 1ms, 1ms));
+    clock.advance(2ms);
+    EXPECT_FALSE(search.is_due(2));
+    clock.advance(1ms);
+    EXPECT_TRUE(search.is_due(3));
 }
 
 }  // namespace

@@ -75,6 +75,11 @@ public:
 
     // --- any thread ------------------------------------------------------------------------------
 
+    /// No less than the number of items now, however many are pushed meanwhile.
+    [[nodiscard]] std::size_t size_bound() const noexcept {
+        return Capacity + chunks_.load(sync::relaxed) * chunk_size;
+    }
+
     /// Takes the oldest items: the oldest chunk if it has no more than `count_max`, else one item.
     /// Empty: there is no item, or another worker was faster.
     [[nodiscard]] chain steal(std::size_t count_max) noexcept {

@@ -257,7 +257,8 @@ void turns::forget_turn(slot& own) noexcept {
     group_state* const group = std::exchange(own.turn.of, nullptr);
     if (group == nullptr) return;
     if (std::exchange(own.turn.has_lease, false)) group->take_back_lease();
-    shares_of(*group).serve(*group, -own.turn.expected);
+    // A turn costs 1 ns beside its steps: where time stands, equal groups would not take turns.
+    shares_of(*group).serve(*group, duration{1} - own.turn.expected);
     group->let_go();
 }
 

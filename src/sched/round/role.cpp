@@ -79,18 +79,19 @@ void role::expire(slot& own, time_point now, occasion why) noexcept {
     if (!sleepers_.has_due(now)) return;
     const bool others_in_line = why != occasion::sleeping && has_line(own);
     trace("in_line", others_in_line);
-    if (others_in_line) return expire_in_line(own, now);
+    if (others_in_line) return expire_in_line(own, now, why);
     while (sleepers_.has_due(now)) {
         if (basic_task* const task = sleepers_.take_due()) add_to_batch(*task);
     }
 }
 
-void role::expire_in_line(slot& own, time_point now) noexcept {
+void role::expire_in_line(slot& own, time_point now, occasion why) noexcept {
     const time_point limit = after(now, -overtaking::longest_wait);
-    bool may = own.next == nullptr && overtaking_.may(now);
+    bool may = why != occasion::in_turn && own.next == nullptr && overtaking_.may(now);
     while (sleepers_.has_due(now)) {
         const bool grouped = task_access::home_of(sleepers_.first()).grouped();
-        if (!grouped && !may && sleepers_.next_due() > limit) return;
+        const bool stays = why == occasion::in_turn || sleepers_.next_due() > limit;
+        if (!grouped && !may && stays) return;
         basic_task* const task = sleepers_.take_due();
         if (task == nullptr) continue;
         if (may && !grouped) {

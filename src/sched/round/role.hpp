@@ -227,7 +227,7 @@ private:
     void update_attention(bool timed) noexcept;
     void poll_events(time_point now, bool asked, occasion why) noexcept;
     void expire(slot& own, time_point now, occasion why) noexcept;
-    void expire_in_line(slot& own, time_point now) noexcept;
+    void expire_in_line(slot& own, time_point now, occasion why) noexcept;
     void give_turns(slot& own, time_point& now) noexcept;
     [[nodiscard]] bool has_line(const slot& own) const noexcept;
     void admit_arrivals(slot& own, time_point& now) noexcept;

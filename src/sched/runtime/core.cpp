@@ -118,8 +118,12 @@ basic_task::chain core::take_queued() {
         if (!each->in_loop.load(sync::acquire) && each->next != nullptr) {
             taken.push_back(*std::exchange(each->next, nullptr));
         }
-        while (each->outbox.has_open()) {
-            taken.append(each->outbox.local().steal(local_posts::chunk_size));
+        // As many as there are now: a step that has outlasted a stop may post for ever.
+        std::size_t open = each->outbox.steals() ? each->outbox.local().size_bound() : 0;
+        while (open != 0 && each->outbox.has_open()) {
+            basic_task::chain chunk = each->outbox.local().steal(local_posts::chunk_size);
+            open -= std::min(open, chunk.size());
+            taken.append(std::move(chunk));
         }
         while (!each->runs.empty()) {
             const std::size_t count = each->runs.steal(out);

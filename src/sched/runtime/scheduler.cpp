@@ -97,6 +97,7 @@ bool scheduler::drain_for(time_span limit) { return wait_drained(limit) == drain
 scheduler::drain_result scheduler::wait_drained(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "drain was called from a worker: it would wait for itself");
     core_->check_process();
+    sched::before_block();
     if (core_->options.run_on_caller) {
         return drain_on_caller(after(now(), limit)) ? drain_result::drained
                                                     : drain_result::timed_out;
@@ -121,7 +122,8 @@ scheduler::drain_result scheduler::wait_drained(duration limit) {
 bool scheduler::drain_on_caller(time_point deadline) {
     while (!core_->role.drained()) {
         if (now() >= deadline) return false;
-        run_until(deadline);
+        run_until(deadline, 256);  // steps: they may never end
+        sched::before_block();     // for what they have put off
     }
     return true;
 }
@@ -136,6 +138,7 @@ stop_report scheduler::stop(time_span limit) {
 stop_report scheduler::end_workers(duration limit) {
     FAIRLEAD_ASSERT(!on_own_worker(), "stop was called from a worker: it would wait for itself");
     core_->check_process();
+    sched::before_block();
     const time_point deadline = after(clock::system_now(), limit);
     core_->steps_need_more.store(true,
                                  sync::release);  // first: a thread that sees the stop sees this

@@ -30,6 +30,7 @@ class worker;
 enum class occasion : std::uint8_t {
     rescuing,   // it has found that a step lasts long: the round takes all posts
     working,    // it runs tasks: what other workers keep for the leases of their turns stays
+    in_turn,    // the same, and no sleeper overtakes, as other tasks are to have their turn now
     searching,  // it has no task: the post that a step keeps for its own worker stays as well
     sleeping,   // and it waits in the driver next: a round that finds nothing skips the poll
 };

@@ -8,6 +8,7 @@
 #include <fairlead/base/time.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace fairlead::sched {
@@ -30,6 +31,18 @@ public:
         return short_steps;
     }
 
+    // A look may find a task that goes before what waits: one of a step that lasts, or a sleeper
+    // that overtakes. Both may be found for ever. So after two such steps in a row what waits has
+    // its turn. `step`: the number of the step that is about to begin.
+    [[nodiscard]] bool may_give(std::uint64_t step) noexcept {
+        if (step != gave_at_ + 1) gave_ = 0;
+        return gave_ != 2;
+    }
+    void gave(std::uint64_t step) noexcept {
+        gave_at_ = step;
+        ++gave_;
+    }
+
 private:
     static constexpr unsigned stride_max = 16;
 
@@ -37,6 +50,8 @@ private:
     unsigned steps_left_ = 1;
     bool short_steps_ = true;
     time_point last_look_{};
+    std::uint64_t gave_at_ = 0;
+    unsigned gave_ = 0;  // in a row
 };
 
 }  // namespace fairlead::sched

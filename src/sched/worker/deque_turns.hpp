@@ -5,7 +5,7 @@
 // oldest of the deque or, by turns, a task from elsewhere: a run, ready, the inbox. The parts that
 // such a task divides into come to lie on top of the deque, which grows. So the oldest task has one
 // turn in a round_interval. A task from elsewhere has no turn within that interval while the deque
-// is longer than at the last such turn; but after `skipped_max` skipped turns it has one, as in
+// is longer than at the last such turn. But after `skipped_max` skipped turns each has one, as in
 // simulated time an interval may never pass.
 //
 // Plain code without a clock: the caller says what time it is.
@@ -31,7 +31,9 @@ public:
 
     [[nodiscard]] turn next(time_point now, duration round_interval, std::size_t size) noexcept {
         oldest_next_ = !oldest_next_;
-        if (oldest_next_ && now - last_oldest_ >= round_interval) {
+        if (oldest_next_ &&
+            (now - last_oldest_ >= round_interval || ++skipped_oldest_ == skipped_max)) {
+            skipped_oldest_ = 0;
             last_oldest_ = now;
             return turn::oldest;
         }
@@ -56,6 +58,7 @@ private:
     unsigned taken_ = 0;
     bool oldest_next_ = false;
     time_point last_oldest_{};
+    unsigned skipped_oldest_ = 0;  // turns of the oldest, since then
     time_point last_elsewhere_{};
     std::size_t size_at_turn_ = 0;  // of the deque, at the last turn from elsewhere
     unsigned skipped_ = 0;          // turns from elsewhere, since then

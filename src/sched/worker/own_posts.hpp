@@ -49,8 +49,8 @@ public:
     [[nodiscard]] basic_task* take_leased() noexcept;
 
     // With policy::stealing, while groups have turns: the role deals the oldest chunk of the deque,
-    // if it has no more than `count_max` tasks, or its oldest task, as it deals what steps post
-    // meanwhile. No more, so that no other task waits for long.
+    // if it has no more than `count_max` tasks, or its oldest task. No more, so that no other task
+    // waits for long. Where each round deals a turn to `next`, `look` never comes to the deque.
     void give_oldest_to_role(std::size_t count_max) noexcept;
 
     // A round has taken what other threads posted.

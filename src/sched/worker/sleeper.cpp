@@ -33,6 +33,7 @@ bool sleeper::sleep() noexcept {
 sleeper::in_driver sleeper::enter_driver(time_point limit) noexcept {
     if (!core_.role.try_acquire()) return in_driver::not_entered;
     core_.role.round(slot_, occasion::sleeping);
+    slot_.outbox.begin_anew();
     // The only worker may have run enough for a foreign main loop, and have posts in its deque.
     const bool found = slot_.next != nullptr || !slot_.runs.empty() || slot_.outbox.has_open();
     const bool entered = !found && core_.idle.enter_driver(slot_.index);

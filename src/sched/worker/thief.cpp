@@ -23,6 +23,11 @@ basic_task* thief::steal() noexcept {
     return nullptr;
 }
 
+basic_task* thief::steal_from(slot& victim) noexcept {
+    basic_task* const task = steal_run(victim);
+    return task != nullptr ? task : steal_posts(victim);
+}
+
 basic_task* thief::steal_run(slot& victim) noexcept {
     std::array<basic_task*, core::claim_max> out;
     const std::size_t room = std::min<std::size_t>(slot_.runs.room() + 1, out.size());

@@ -23,13 +23,14 @@ public:
     // From the first slot that has something, beginning behind the last victim. Null: none has.
     [[nodiscard]] basic_task* steal() noexcept;
 
-    // The older half of its run.
-    [[nodiscard]] basic_task* steal_run(slot& victim) noexcept;
+    // The older half of its run, or else of the posts of the steps there.
+    [[nodiscard]] basic_task* steal_from(slot& victim) noexcept;
 
     // With policy::stealing, the oldest posts of the steps there: many, if there are many.
     [[nodiscard]] basic_task* steal_posts(slot& victim) noexcept;
 
 private:
+    [[nodiscard]] basic_task* steal_run(slot& victim) noexcept;
     // The oldest fork of the step that runs there.
     [[nodiscard]] basic_task* steal_fork(slot& victim) noexcept;
 

@@ -28,7 +28,7 @@ worker::worker(core& owner, slot& own, bool is_spare)
       is_spare_{is_spare},
       alone_{owner.options.workers == 1},
       claim_min_{std::max<std::size_t>(owner.options.workers / 8, 1)},
-      stuck_{owner.options.workers, own.index} {
+      stuck_{owner.options.workers, own.index, own.outbox.steals()} {
     seat_.set_home(owner);
 }
 
@@ -78,8 +78,7 @@ void worker::begin_at_slot_of_another() noexcept {
     const bool has_it = core_.handover.keeps_slot(seat_);  // after the thread that passes it on
     FAIRLEAD_ASSERT(has_it, "a spare worker began without a slot");
     charges_.forget_time();
-    slot_.has_open_lease.store(
-        false, sync::release);  // the other worker has it; `ended_steps` counts its step
+    slot_.has_open_lease.store(false, sync::release);  // the other worker has it: `ended_steps`
     slot_.asked_to_yield.store(~std::uint64_t{0}, sync::relaxed);  // a hint
     if (slot_.overtakes_since != never) core_.role.overtaking().end(slot_, core_.now());
 }
@@ -276,7 +275,7 @@ basic_task* worker::take_from_elsewhere() noexcept {
     if (!alone_ && stuck_.is_due(slot_.finished.value())) {
         if (basic_task* const task = take_over_stuck()) return task;
     }
-    if (core_.arrivals_visible(slot_)) round_if_free();
+    if (core_.arrivals_visible(slot_)) round_if_free(occasion::in_turn);
     if (slot_.next != nullptr) return std::exchange(slot_.next, nullptr);
     if (basic_task* const task = slot_.runs.pop()) return task;
     return claim();
@@ -284,19 +283,16 @@ basic_task* worker::take_from_elsewhere() noexcept {
 
 [[gnu::noinline]] basic_task* worker::take_over_stuck() noexcept {
     const auto [victim, some_keep_posts] = stuck_.find(core_.slots, slot_);
-    // The round may leave a task in `next`, which must run before any other; then a theft goes
-    // first at the next look. If the role is not free, that look sees to them.
+    // If the role is not free, or the round gives a task, the next look sees to what is left.
     const bool wants_round = some_keep_posts || core_.inbox.has_behind();
     const bool steals = victim != nullptr && stuck_.stands_back(found_by::round);
-    if (wants_round && !steals && round_if_free(occasion::rescuing) && slot_.next != nullptr) {
-        stuck_.had_turn(found_by::round);
-        return std::exchange(slot_.next, nullptr);
+    basic_task* task = nullptr;
+    if (wants_round && !steals && round_if_free(occasion::rescuing)) {
+        task = std::exchange(slot_.next, nullptr);
+        if (task != nullptr) stuck_.had_turn(found_by::round);
     }
-    if (victim == nullptr) return nullptr;
-    if (basic_task* const task = thief_.steal_run(*victim)) return task;
-    if (stuck_.stands_back(found_by::theft_of_posts)) return nullptr;
-    basic_task* const task = thief_.steal_posts(*victim);
-    if (task != nullptr) stuck_.had_turn(found_by::theft_of_posts);
+    if (task == nullptr && victim != nullptr) task = thief_.steal_from(*victim);
+    if (task != nullptr) stuck_.had_turn();
     return task;
 }
 
@@ -315,16 +311,19 @@ void worker::look_at_clock() noexcept {
         return;
     }
     FAIRLEAD_ASSERT(slot_.next == nullptr, "a worker looks for a task although it has one");
-    // If such a round follows each step, `look` always finds `next`, and gets to neither of these.
-    if (!alone_ && stuck_.is_due(now, core_.options.round_interval)) slot_.next = take_over_stuck();
-    if (slot_.next == nullptr) {
+    const std::uint64_t step = slot_.finished.value();
+    const bool gives = looks_.may_give(step);
+    const duration interval = core_.options.round_interval;
+    if (gives && !alone_ && stuck_.is_due(now, interval)) slot_.next = take_over_stuck();
+    const bool found = slot_.next != nullptr;
+    if (!found) {
         if (slot_.outbox.has_open() && core_.role.turns().are_given()) own_.give_oldest_to_role(1);
-        round_if_free();
-    } else {
-        stuck_.had_turn(found_by::look_before_round);
-        if (!slot_.outbox.empty()) core_.see_to(wake_duty::watch);
+        round_if_free(gives ? occasion::working : occasion::in_turn);
+    } else if (!slot_.outbox.empty()) {
+        core_.see_to(wake_duty::watch);
     }
-    if (slot_.overtakes_since == never) turns_.hurry();  // for what it may have found
+    if (found || slot_.overtakes_since != never) looks_.gave(step);
+    if (slot_.overtakes_since == never) turns_.hurry();  // for what the round may have found
 }
 
 // Turns are short: between two of them groups have no wish that could not wait.
@@ -385,6 +384,7 @@ bool worker::round_if_free(occasion why) noexcept {
         if (++steps == steps_max) break;
         task = next_behind_arrivals();
     }
+    if (slot_.outbox.has_open() && core_.role.turns().are_given()) own_.give_oldest_to_role(1);
     charges_.end_lease();
     of_thread::set(outer);
     return steps;

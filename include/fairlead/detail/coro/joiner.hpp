@@ -60,6 +60,7 @@ public:
         while (!ended_.try_receive()) {
             if (run_here_->now() >= deadline) return false;
             run_here_->run_until(deadline, 1);
+            sched::before_block();  // for what that step has put off
         }
         return true;
     }
