@@ -1,4 +1,6 @@
-// Everything of the library. Start here: sched/scheduler.hpp, then coro/task.hpp, then io/tcp.hpp.
+// The library without drivers, the test kit, diagnostics, and the parts that are libraries of their
+// own: TLS, HTTP, names, Redis, PostgreSQL. Start here: sched/scheduler.hpp, then coro/task.hpp,
+// then io/tcp.hpp.
 #pragma once
 
 #include <fairlead/channel/broadcast.hpp>

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -367,6 +368,28 @@ TEST(Pipeline, AnOverdueItemIsDroppedAndTheRestGoOn) {
         EXPECT_EQ(line.failure(), nullptr);
         EXPECT_EQ(line.progress()[0].dropped, 1U);
         EXPECT_LT(sim.clock.now() - begin, 1s) << "the call has ended at the deadline";
+    }
+}
+
+TEST(Pipeline, OutlivesTheDeadlineOfTheTaskThatStartsIt) {
+    for (const std::size_t at_most : {1U, 3U}) {
+        simulation sim;
+        std::optional<pipeline<int, int>> line;
+        const auto starts = [&]() -> task<int> {
+            line.emplace(pipeline_from<int>(sim.scheduler)
+                             .then([](int item) { return item; }, {.at_most = at_most})
+                             .start());
+            co_return 0;
+        };
+        auto started = starts();
+        spawn(sim.scheduler, with_deadline(5ms, std::move(started))).detach();
+        EXPECT_FALSE(sim.scheduler.drain_for(1s));
+        std::vector<int> all;
+        int sent = 0;
+        spawn(sim.scheduler, collect(*line, all)).detach();
+        spawn(sim.scheduler, send_numbers(*line, 4, sent)).detach();
+        EXPECT_TRUE(sim.scheduler.drain_for(1h));
+        EXPECT_EQ(all, (std::vector{0, 1, 2, 3}));
     }
 }
 

@@ -7,9 +7,10 @@
 //         fl::on(fl::sleep_for(1s), [&] { ... }));
 //     if (!selected) co_return;  // the task was asked to stop
 //
-// The branches are waits of the library: for channels, permits, semaphores, mutexes, events and
-// latches; joins of tasks; results of futures; sleeps; and one read or write of a stream. The
-// handler of the branch that has ended is called with the result of its wait. Every other branch is
+// The branches are waits of the library: for channels, broadcasts, watched values and pipelines;
+// permits, semaphores, mutexes, events and latches; joins of tasks; results of futures; sleeps and
+// intervals; and one read or write of a stream or a socket, or a wait for a descriptor. The handler
+// of the branch that has ended is called with the result of its wait. Every other branch is
 // as if it had never been tried: no element is taken, a value that was not sent is unchanged, no
 // permit is held, a future has its result to come, and a place in a FIFO is given up. So nothing is
 // lost, whatever happens at the same time.

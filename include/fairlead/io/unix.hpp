@@ -3,7 +3,7 @@
 //     const auto where = fl::io::unix_address::path("/run/service/control");
 //     auto listener = fl::io::unix_listener::bind(scheduler, *where);
 //     auto peer = co_await listener->accept();
-//     if (peer->peer_credentials()->uid != ::getuid()) peer->close();
+//     if (peer->peer_credentials()->user != ::getuid()) peer->close();
 //
 // Reads and writes, and their errors, are those of socket_stream.hpp. Beside the data of a stream
 // descriptors can be passed, of which the receiver gets copies of its own.

@@ -1,7 +1,7 @@
 // A port: a channel with receivers, which are handlers that messages find by themselves.
 //
 //     fl::port<order> orders{64};
-//     fl::receiver ships = orders.receive_with(pool, [](order one) -> fl::task<> { ... });
+//     auto ships = orders.receive_with(pool, [](order one) -> fl::task<> { ... });
 //     co_await orders.send(order{...});
 //     orders.close();
 //     co_await ships.ended();          // all that was sent is handled

@@ -4,7 +4,7 @@
 //     auto& get = names.concurrent<std::string, int>([](const table& t, std::string key) { ... });
 //     auto& put = names.exclusive<entry, void>([](table& t, entry e) -> fl::task<> { ... });
 //     names.start();
-//     const int value = co_await get.ask("one");
+//     const int value = co_await get.ask(std::string{"one"});
 //     co_await names.stop(deadline);
 //
 // The handlers of requests run inside the gate of the service: an exclusive one is alone with the

@@ -2,7 +2,7 @@
 //
 //     fl::group game{scheduler, {.name = "game 7", .weight = 200, .max_concurrency = 2}};
 //     game.post([] { ... });
-//     fl::spawn(game, session(std::move(stream)));
+//     fl::spawn(game, session(std::move(stream))).detach();
 //
 // A group is charged the measured time of its steps, on any worker. Groups with tasks have their
 // turn by what they are owed: see docs/manual/groups.md. A task that is posted to the scheduler

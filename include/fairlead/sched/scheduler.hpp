@@ -10,7 +10,7 @@
 // owner got stuck.
 // docs/internals/scheduler.md states the bound.
 //
-// Nothing polls: a scheduler without work makes no context switch.
+// An idle scheduler does not poll, and makes no context switch.
 #pragma once
 
 #include <fairlead/detail/sched/access.hpp>

@@ -178,7 +178,10 @@ public:
 
     void start(executor where, const std::shared_ptr<pipeline_state>& of) override {
         for (std::size_t i = 0; i != options().at_most; ++i) {
-            spawn(where, run_stage<T, U, F>(of, *this, i), {.name = options().name}).detach();
+            // A deadline of the task that starts it does not end the pipeline, as invariant 2 says.
+            spawn(where, run_stage<T, U, F>(of, *this, i),
+                  {.name = options().name, .detached = true})
+                .detach();
         }
     }
     [[nodiscard]] std::size_t waiting() noexcept override { return from->elements().length(); }
