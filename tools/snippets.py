@@ -10,8 +10,9 @@ A fence is preceded by a line that names its source:
 
 and must equal what stands between `// [region]` and `// [/region]` in that file, dedented; without
 a #region, the whole file. In a file of CMake the marks are comments as well: `# [region]`. Every
-```cpp fence needs such a line, except in docs/adr/, where code that was rejected may be shown. With
---write the fences are brought up to date.
+```cpp fence needs such a line, except in docs/adr/, where code that was rejected may be shown. A
+line without a fence below it is refused: a page would show no code there. With --write the fences
+are brought up to date.
 """
 
 import argparse
@@ -61,6 +62,9 @@ def update(root, text):
         result.append(lines[at])
         at += 1
         if not fence:
+            if COMMENT.match(lines[at - 1]) and (at == len(lines) or not FENCE.match(lines[at])):
+                problems.append((at, "no fence follows this line; add an empty one, and run "
+                                     "tools/snippets.py --write"))
             continue
         opened = at
         while at < len(lines) and lines[at].strip() != fence["mark"]:

@@ -54,6 +54,17 @@ class Snippets(TemporaryTree):
                           "without")
         self.assertEqual(self.find(page("ls\n", "Look:", "sh"), "docs/a/b.md"), [])
 
+    def test_a_source_without_a_fence(self):
+        comment = "<!-- snippet: examples/01_hello/main.cpp#greet -->"
+        for rest in ("", "\nText.\n", "Text.\n", f"\n```text\n{GREET}```\n"):
+            with self.subTest(rest):
+                self.assert_finds(self.find(f"# Title\n\n{comment}\n{rest}"), "README.md:3",
+                                  "no fence follows")
+
+    def test_a_source_inside_a_fence_is_text(self):
+        comment = "<!-- snippet: examples/01_hello/main.cpp#greet -->"
+        self.assertEqual(self.find(f"```text\n{comment}\n```\n"), [])
+
     def test_decisions_may_show_what_was_rejected(self):
         self.assertEqual(self.find(page(GREET, "Not this:"), "docs/adr/0001.md"), [])
 
