@@ -382,6 +382,35 @@ TEST(FutureWait, AContinuationMayBlockForWhatALaterOneDoes) {
     }
 }
 
+// The steps that the waiting thread runs meanwhile complete futures, too. Their continuations are
+// put off, as the waiting continuation still runs.
+TEST(FutureWait, AContinuationMayRunTheStepsWhoseContinuationsItWaitsFor) {
+    const auto passes = [](event& by) -> task<> { static_cast<void>(co_await by.wait()); };
+    const std::vector<std::function<void(test::simulation&, task<>)>> blocks{
+        [](test::simulation& sim, task<> waits) {
+            spawn(sim.scheduler, std::move(waits)).detach();
+            EXPECT_TRUE(sim.scheduler.drain_for(1h));
+        },
+        [](test::simulation& sim, task<> waits) {
+            auto handle = spawn(sim.scheduler, std::move(waits));
+            EXPECT_TRUE(handle.get_until(sim.clock.now() + 1h).has_value());
+        }};
+    for (const auto& block : blocks) {
+        test::simulation sim;
+        event passed;
+        auto [first, first_future] = make_promise<int>();
+        auto [second, second_future] = make_promise<int>();
+        auto passing = std::move(second_future).map([&](int) { passed.set(); });
+        auto all = std::move(first_future).map([&](int) {
+            sim.scheduler.post([p = std::move(second)]() mutable { p.set(1); });
+            block(sim, passes(passed));
+        });
+        first.set(5);
+        all.get();
+        passing.get();
+    }
+}
+
 TEST(FutureWait, AContinuationOfAStepMayBlockForWhatALaterOneDoes) {
     const test::watchdog guard;
     scheduler home{{.workers = 1}};

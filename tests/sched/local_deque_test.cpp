@@ -39,6 +39,8 @@ TEST(LocalDeque, ItsOwnerTakesTheNewestOfVeryMany) {
     large_deque posts;
     for (item& each : items) ASSERT_TRUE(posts.push(each));
     EXPECT_EQ(posts.size(), items.size());
+    EXPECT_GE(posts.size_bound(), items.size());
+    EXPECT_LE(posts.size_bound(), items.size() + 512);
     for (std::size_t i = items.size(); i != 0; --i) ASSERT_EQ(newest_of(posts), &items[i - 1]);
     EXPECT_EQ(newest_of(posts), nullptr);
     EXPECT_TRUE(posts.empty());

@@ -101,27 +101,6 @@ TEST(LongSteps, DoNotKeepWhatWasDealtWithThemBesidePostsFromOutside) {
     }
 }
 
-// What a stop finds in the deque of a step that outlasts it may grow for ever.
-TEST(LongSteps, ThatPostForEverDoNotKeepAStopFromReturning) {
-    const test::watchdog guard;
-    std::atomic<bool> over{false};
-    std::latch begins{1};
-    scheduler home{{.workers = 2,
-                    .policy = policy::stealing,
-                    .blocked_after = 0s,
-                    .on_late_posts = [](const stop_report&) {}}};
-    home.post([&] {
-        begins.count_down();
-        for (int posts = 0; !over; ++posts) {
-            home.post([] {});
-            if (posts > 100'000) std::this_thread::sleep_for(1us);  // so that memory suffices
-        }
-    });
-    begins.wait();
-    static_cast<void>(home.stop(0s));
-    over = true;
-}
-
 void compute(duration length) {
     for (const time_point end = clock::now() + length; clock::now() < end;) {
     }

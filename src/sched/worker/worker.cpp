@@ -78,7 +78,7 @@ void worker::begin_at_slot_of_another() noexcept {
     const bool has_it = core_.handover.keeps_slot(seat_);  // after the thread that passes it on
     FAIRLEAD_ASSERT(has_it, "a spare worker began without a slot");
     charges_.forget_time();
-    slot_.has_open_lease.store(false, sync::release);  // the other worker has it: `ended_steps`
+    slot_.has_open_lease.store(false, sync::release);  // the lease is the other worker's
     slot_.asked_to_yield.store(~std::uint64_t{0}, sync::relaxed);  // a hint
     if (slot_.overtakes_since != never) core_.role.overtaking().end(slot_, core_.now());
 }
