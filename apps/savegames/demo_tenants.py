@@ -3,8 +3,10 @@
 Two services run side by side. In the first each game has a group of the scheduler; in the second
 all games are in one group. The quiet game sends, at fixed times, a tenth of the requests that the
 service can serve. The noisy game asks for ten times its share, which is half of that. Each
-repetition measures, with both services in turn, the quiet game alone and beside the noisy game, and
-what a request costs the processor while both games send as fast as they can.
+repetition measures, with both services in turn, the quiet game alone and beside the noisy game.
+Then short pairs measure what a request costs the processor of each service while both games send as
+fast as they can. The two runs of a pair follow each other at once, so the machine changes little
+between them.
 
 The demo measures how the workers are shared, so it keeps other shared resources out. If there is
 more than one processor, the services have half of the processors, and the load generators the other
@@ -37,6 +39,8 @@ class Plan:
     measure_s: float
     warm_up_s: float
     repetitions: int
+    cost_s: float                   # each run of a pair
+    cost_pairs: int
     quiet_connections: int = 32
     noisy_connections: int = 320
     noise: float = 10               # how many times its share the noisy game asks for
@@ -56,8 +60,8 @@ class Plan:
                 "--workers", 1]
 
 
-FULL = Plan(measure_s=6, warm_up_s=1, repetitions=7)
-QUICK = Plan(measure_s=2, warm_up_s=0.5, repetitions=5)
+FULL = Plan(measure_s=6, warm_up_s=1, repetitions=7, cost_s=4, cost_pairs=12)
+QUICK = Plan(measure_s=2, warm_up_s=0.5, repetitions=5, cost_s=1, cost_pairs=5)
 
 
 # --- processors -----------------------------------------------------------------------------------
@@ -155,7 +159,7 @@ class Tenants:
         """The CPU time of the service for a request, while both games send as fast as they can over
         the same number of connections: so both modes serve the same."""
         def send(game):
-            return self.drive(game, self.plan.quiet_connections, self.plan.measure_s, 0)
+            return self.drive(game, self.plan.quiet_connections, self.plan.cost_s, 0)
 
         before = cpu_seconds(self.service.process.pid)
         with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -170,7 +174,7 @@ class Tenants:
         alone_ms, beside_ms = (each["latency_ms"]["p99"] for each in (alone, beside))
         return {"alone_ms": alone_ms, "beside_ms": beside_ms, "moved": beside_ms / alone_ms - 1,
                 "quiet_rps": beside["rps"], "noisy_rps": noisy[0]["rps"],
-                "noisy_errors": noisy[0]["errors_by_kind"], "cpu_us": self.cpu_us()}
+                "noisy_errors": noisy[0]["errors_by_kind"]}
 
 
 # --- the results ----------------------------------------------------------------------------------
@@ -181,8 +185,8 @@ COLUMNS = (
     ("moved by %", "moved", "{:+.0f}", 100),
     ("quiet req/s", "quiet_rps", "{:.0f}", 1),
     ("noisy req/s", "noisy_rps", "{:.0f}", 1),
-    ("CPU us a request", "cpu_us", "{:.0f}", 1),
 )
+COST = ("CPU us a request", "{:.0f}", 1)
 
 
 def spread_text(values, form, factor):
@@ -192,25 +196,25 @@ def spread_text(values, form, factor):
     return f"{middle} ({least} to {most})"
 
 
-def table(samples):
+def table(samples, costs):
     """One row for each mode: medians, with minimum and maximum in parentheses."""
-    rows = [["", *(title for title, *_ in COLUMNS)]]
+    rows = [["", *(title for title, *_ in COLUMNS), COST[0]]]
     for mode, of_mode in samples.items():
         rows.append([MODES[mode], *(spread_text([each[key] for each in of_mode], form, factor)
-                                    for _, key, form, factor in COLUMNS)])
+                                    for _, key, form, factor in COLUMNS),
+                     spread_text(costs[mode], *COST[1:])])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
                      for row in rows)
 
 
-def verdict(samples):
+def verdict(samples, costs):
     """Two lists of sentences: what the run has shown, and what went wrong."""
     moved = {mode: statistics.median(each["moved"] for each in of_mode)
              for mode, of_mode in samples.items()}
     sentence = (f"The noisy game moves the quiet one's p99 by {100 * moved['groups']:.0f} % with "
                 f"groups, by {100 * moved['one']:.0f} % without.")
-    ratios = [with_groups["cpu_us"] / without["cpu_us"]
-              for with_groups, without in zip(samples["groups"], samples["one"])]
+    ratios = [with_groups / without for with_groups, without in zip(costs["groups"], costs["one"])]
     cost = (f"A request costs {spread_text(ratios, '{:.2f}', 1)} times the CPU time with groups "
             f"that it costs without.")
     if moved["groups"] <= MOVE_WANTED:
@@ -228,6 +232,7 @@ def run(plan, build):
           f"put:get:update:delete {plan.mix},\n{plan.repetitions} repetitions in turn of "
           f"{plan.measure_s:g} s each.\n", flush=True)
     samples = {mode: [] for mode in MODES}
+    costs = {mode: [] for mode in MODES}
     in_memory = MEMORY if os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fairlead-demo-", dir=in_memory) as temporary:
         folder = pathlib.Path(temporary)
@@ -240,11 +245,14 @@ def run(plan, build):
                 for mode in sorted(MODES, reverse=number % 2 == 1):
                     samples[mode].append(tenants[mode].measure(capacity))
                 print(f"repetition {number + 1} of {plan.repetitions}", flush=True)
-    print("\n" + table(samples) + "\n\nMedians, with minimum and maximum in parentheses.")
+            for number in range(plan.cost_pairs):
+                for mode in sorted(MODES, reverse=number % 2 == 1):
+                    costs[mode].append(tenants[mode].cpu_us())
+    print("\n" + table(samples, costs) + "\n\nMedians, with minimum and maximum in parentheses.")
     written = demo_service.OUTPUT / "tenants.json"
     written.write_text(json.dumps({"capacity_rps": capacity, "plan": dataclasses.asdict(plan),
-                                   "samples": samples}, indent=2) + "\n")
-    shown, problems = verdict(samples)
+                                   "samples": samples, "cpu_us": costs}, indent=2) + "\n")
+    shown, problems = verdict(samples, costs)
     print(*shown, f"\nWritten: {shown_path(written)}", sep="\n")
     if problems:
         raise DemoError("\n".join(problems))

@@ -188,15 +188,16 @@ class Services(unittest.TestCase):
 
 
 class Tenants(unittest.TestCase):
+    COSTS = {"groups": [202.0, 104.0, 330.0], "one": [200.0, 100.0, 300.0]}
+
     @staticmethod
     def samples(groups, one):
-        def measured(moved, cpu_us):
+        def measured(moved):
             return {"alone_ms": 30.0, "beside_ms": 30.0 * (1 + moved), "moved": moved,
-                    "quiet_rps": 300.0, "noisy_rps": 3000.0, "noisy_errors": {},
-                    "cpu_us": cpu_us}
+                    "quiet_rps": 300.0, "noisy_rps": 3000.0, "noisy_errors": {}}
 
-        return {"groups": [measured(each, 102.0) for each in groups],
-                "one": [measured(each, 100.0) for each in one]}
+        return {"groups": [measured(each) for each in groups],
+                "one": [measured(each) for each in one]}
 
     def test_processors_are_halved(self):
         self.assertEqual(demo_tenants.halves({3}), ({3}, {3}))
@@ -208,25 +209,27 @@ class Tenants(unittest.TestCase):
                          "+20.0 (+10.0 to +30.0)")
 
     def test_a_row_for_each_mode(self):
-        lines = demo_tenants.table(self.samples([0.1, 0.05, 0.2], [4, 3, 5])).splitlines()
+        lines = demo_tenants.table(self.samples([0.1, 0.05, 0.2], [4, 3, 5]), self.COSTS).splitlines()
         self.assertEqual([re.split(" {3,}", line)[:2] for line in lines[1:]],
                          [["a group for each game", "30.0 (30.0 to 30.0)"],
                           ["all games in one group", "30.0 (30.0 to 30.0)"]])
         self.assertIn("+10 (+5 to +20)", lines[1])
         self.assertIn("+400 (+300 to +500)", lines[2])
+        self.assertEqual([re.split(" {3,}", line)[-1] for line in lines],
+                         ["CPU us a request", "202 (104 to 330)", "200 (100 to 300)"])
 
     def test_the_median_decides(self):
-        shown, problems = demo_tenants.verdict(self.samples([0.1, 0.2, 0.9], [4, 4, 4]))
+        shown, problems = demo_tenants.verdict(self.samples([0.1, 0.2, 0.9], [4, 4, 4]), self.COSTS)
         self.assertEqual(problems, [])
         self.assertIn("by 20 % with groups, by 400 % without", shown[0])
-        shown, problems = demo_tenants.verdict(self.samples([0.1, 0.21, 0.9], [4, 4, 4]))
+        shown, problems = demo_tenants.verdict(self.samples([0.1, 0.21, 0.9], [4, 4, 4]), self.COSTS)
         self.assertEqual([each for each in shown if "p99" in each], [])
         self.assertIn("at most 20 %", problems[0])
 
     def test_the_cost_of_groups_is_told_in_pairs(self):
         for moved in (0.1, 0.3):
-            shown, _ = demo_tenants.verdict(self.samples([moved] * 3, [4, 4, 4]))
-            self.assertIn("costs 1.02 (1.02 to 1.02) times the CPU time", shown[-1])
+            shown, _ = demo_tenants.verdict(self.samples([moved] * 3, [4, 4, 4]), self.COSTS)
+            self.assertIn("costs 1.04 (1.01 to 1.10) times the CPU time", shown[-1])
 
     def test_the_cpu_time_of_a_process_counts_all_it_did(self):
         self.assertAlmostEqual(demo_tenants.cpu_seconds(os.getpid()), time.process_time(), delta=0.1)
