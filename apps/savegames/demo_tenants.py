@@ -186,7 +186,6 @@ COLUMNS = (
     ("quiet req/s", "quiet_rps", "{:.0f}", 1),
     ("noisy req/s", "noisy_rps", "{:.0f}", 1),
 )
-COST = ("CPU us a request", "{:.0f}", 1)
 
 
 def spread_text(values, form, factor):
@@ -198,11 +197,11 @@ def spread_text(values, form, factor):
 
 def table(samples, costs):
     """One row for each mode: medians, with minimum and maximum in parentheses."""
-    rows = [["", *(title for title, *_ in COLUMNS), COST[0]]]
+    rows = [["", *(title for title, *_ in COLUMNS), "CPU us a request"]]
     for mode, of_mode in samples.items():
         rows.append([MODES[mode], *(spread_text([each[key] for each in of_mode], form, factor)
                                     for _, key, form, factor in COLUMNS),
-                     spread_text(costs[mode], *COST[1:])])
+                     spread_text(costs[mode], "{:.0f}", 1)])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
                      for row in rows)
@@ -220,6 +219,12 @@ def verdict(samples, costs):
     if moved["groups"] <= MOVE_WANTED:
         return [sentence, cost], []
     return [cost], [f"{sentence} Wanted with groups: at most {100 * MOVE_WANTED:.0f} %."]
+
+
+def in_turn(number):
+    """The modes in the order of a repetition. It alternates, so that other load of the machine
+    affects both services."""
+    return sorted(MODES, reverse=number % 2 == 1)
 
 
 def run(plan, build):
@@ -241,12 +246,12 @@ def run(plan, build):
             capacity = min(each.prepare() for each in tenants.values())
             print(f"the service can do {capacity:.0f} requests/s", flush=True)
             for number in range(plan.repetitions):
-                # In turn, so that other load of the machine affects both services.
-                for mode in sorted(MODES, reverse=number % 2 == 1):
+                for mode in in_turn(number):
                     samples[mode].append(tenants[mode].measure(capacity))
                 print(f"repetition {number + 1} of {plan.repetitions}", flush=True)
+            print(f"CPU time of a request: {plan.cost_pairs} pairs of {plan.cost_s:g} s", flush=True)
             for number in range(plan.cost_pairs):
-                for mode in sorted(MODES, reverse=number % 2 == 1):
+                for mode in in_turn(number):
                     costs[mode].append(tenants[mode].cpu_us())
     print("\n" + table(samples, costs) + "\n\nMedians, with minimum and maximum in parentheses.")
     written = demo_service.OUTPUT / "tenants.json"
